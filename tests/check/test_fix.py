@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.cli import mending
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
 from slicewright.workspace import kustomize
+from slicewright.workspace.write import replace_file
 
 from .kit import run
 
@@ -47,6 +50,17 @@ FIXED = (
     .replace("nominalQuotas", "nominalQuota")
     .replace("whenCanBorrow: Borrow", "whenCanBorrow: MayStopSearch")
 )
+_POD = (
+    "{nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice, "
+    "cloud.google.com/gke-tpu-topology: 4x4}, restartPolicy: Never, "
+    "containers: [{name: a, image: 'a:1', resources: {limits: {google.com/tpu: 4}}}]}"
+)
+TWICE = (
+    "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  replicatedJobs:\n"
+    "  - name: slice\n    replicas: 2\n    template:\n      spec: {parallelism: 2, completions: 2, "
+    f"backoffLimit: 0, template: {{spec: {_POD}}}}}\n"
+)
+"""A fix of it brings a finding, which has a fix too."""
 SET = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 GUESS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nbinary: {}\n"
 
@@ -251,16 +265,7 @@ def test_difference_is_the_only_form(tmp_path: Path) -> None:
 
 def test_findings_that_a_fix_brings_are_counted_and_named(tmp_path: Path) -> None:
     """A mended count makes slices of a kind that shall not share a node pool: it is said."""
-    pod = (
-        "{nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice, "
-        "cloud.google.com/gke-tpu-topology: 4x4}, restartPolicy: Never, "
-        "containers: [{name: a, image: 'a:1', resources: {limits: {google.com/tpu: 4}}}]}"
-    )
-    job = f"{{parallelism: 2, completions: 2, backoffLimit: 0, template: {{spec: {pod}}}}}"
-    (tmp_path / "a.yaml").write_text(
-        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  replicatedJobs:\n"
-        f"  - name: slice\n    replicas: 2\n    template:\n      spec: {job}\n"
-    )
+    (tmp_path / "a.yaml").write_text(TWICE)
 
     done = run(tmp_path, "a.yaml", "--diff")
 
@@ -297,3 +302,29 @@ def test_read_only_file_stays(tmp_path: Path, option: str) -> None:
         (tmp_path / "a.yaml").read_text(),
         (tmp_path / "b.yaml").read_text(),
     )
+
+
+def test_killed_run_leaves_no_file_of_an_earlier_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rounds mend a file, and each file is written once: as it was, or as it becomes."""
+    for name in ("a.yaml", "b.yaml", "whole/a.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(TWICE)
+    run(tmp_path / "whole", "a.yaml", "--fix")
+    writes: list[str] = []
+
+    def killed(path: Path, text: str) -> tuple[Problem, ...]:
+        writes.append(path.name)
+        if path.name == "b.yaml":
+            raise KeyboardInterrupt
+        return replace_file(path, text)
+
+    monkeypatch.setattr(mending, "replace_file", killed)
+    with suppress(KeyboardInterrupt):
+        run(tmp_path, "a.yaml", "b.yaml", "--fix")
+
+    whole = (tmp_path / "whole" / "a.yaml").read_text()
+    assert ["a.yaml", "b.yaml"] == writes
+    assert [whole, TWICE] == [(tmp_path / name).read_text() for name in writes]
+    assert "exclusive-topology" in whole

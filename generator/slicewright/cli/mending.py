@@ -46,6 +46,8 @@ class Mending:
     """Whether files are written; else they are only checked as they would be."""
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    """Files that wait to be written: all rounds come first, so a killed run leaves no file half mended."""
     refused: dict[str, Problem] = field(default_factory=dict)
     found: int = 0
     fixed: int = 0
@@ -60,9 +62,11 @@ class Mending:
         first = Counter(map(mark_of, report.problems))
         brought: dict[Mark, Problem] = {}
         rounds = 0
-        while rounds < _ROUNDS and self._changes(report):
+        while rounds < _ROUNDS and (self._changes(report) or self._write()):
             rounds += 1
             brought |= {mark: one for one in report.problems if (mark := mark_of(one)) not in first}
+            report = check([self._unit(unit) for unit in self.units])
+        if self._write():
             report = check([self._unit(unit) for unit in self.units])
         last = Counter(map(mark_of, report.problems))
         self.fixed = (first - last).total()
@@ -71,15 +75,16 @@ class Mending:
         return replace(report, problems=(*report.problems, *self.refused.values()))
 
     def _unit(self, unit: Unit) -> Unit:
-        held = unit.form == "stdin" or not self.writes
-        return replace(unit, text=self.after[unit.name]) if held and unit.name in self.after else unit
+        return replace(unit, text=self.after[unit.name]) if unit.name in self.after else unit
 
     def _changes(self, report: Report) -> bool:
         by_name = {unit.name: unit for unit in self.units if unit.form != "folder"}
         wanted: dict[str, list[Fix]] = defaultdict(list)
         for problem in report.problems:
-            # Without writing, what is no unit is read as it was: it has its only round.
-            again = self.writes or problem.file in by_name or problem.file not in self.after
+            # What is no unit is read as it was: it has one round until it is written.
+            again = problem.file in by_name or problem.file not in (
+                self.pending if self.writes else self.after
+            )
             if problem.fix and again and (problem.fix.safe or self.unsafe):
                 wanted[problem.file].append(problem.fix)
         # Each file is tried.
@@ -96,13 +101,26 @@ class Mending:
         if not applied:
             return False
         if path.name:
-            problems = self._in_the_way(path) or (replace_file(path, written) if self.writes else ())
-            if problems:
+            if problems := self._in_the_way(path):
                 self.refused[name] = replace(problems[0], file=name)
                 return False
+            self.pending.add(name)
         self.before.setdefault(name, text)
         self.after[name] = written
         return True
+
+    def _write(self) -> bool:
+        """Write each file that waits, once its rounds are over; tell whether files must be read again."""
+        names = {unit.name for unit in self.units if unit.form != "folder"}
+        again = False
+        for name in sorted(self.pending) if self.writes else ():
+            problems = replace_file(self._path(name), self.after[name])
+            again = again or bool(problems) or name not in names
+            if problems:
+                self.refused[name] = replace(problems[0], file=name)
+                del self.after[name]
+        self.pending.clear()
+        return again
 
     def _path(self, name: str) -> Path:
         """Return the path of a file; of stdin, which has none, one without a name."""
