@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
 Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")
-_PINNED = re.compile(r"(kueue|jobset)(?:/releases/download/|[^?#\s]*\?ref=|:|\S*:)(v[0-9]+\.[0-9]+\.[0-9]+)")
-"""A release in the address of its manifests, of a remote base, and in the name of its image."""
+_PINNED = re.compile(
+    r"(?<![\w.-])(kueue|jobset)(?:\.git)?(?:/releases/download/|(?:/[^?#\s]*)?\?ref=|(?:/[^\s:]*)?:)"
+    r"(v[0-9]+\.[0-9]+\.[0-9]+)"
+)
+"""A release in the address of its manifests, of a remote base, and in the name of its image.
+
+An add-on (`kueue-addon`, `tekton-kueue`) has releases of its own.
+"""
 _SERVED = {"v1beta1": ((0, 0), (0, 20)), "v1beta2": (FIRST, (99,))}
 """The releases of Kueue that serve a version of its API: the first, and the first that does not."""
 _KINDS = frozenset(
