@@ -12,6 +12,7 @@ from slicewright.cli.command import command as declare
 from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
+from slicewright.core.intent import decode
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
@@ -163,7 +164,8 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     alone = read_repository([file], known.settings, known.package, known.read_text)
     if alone.workloads and (checkout.root / file.path).exists():
         return [], (Problem("FILE007", "the file exists already", "choose another name", file=file.path),)
-    everyone = (*known.workloads, *alone.workloads)
+    applied = (known.levels.applied(one.source, one.clusters[0]) for one in alone.workloads)
+    everyone = (*known.workloads, *map(decode.workload, applied))
     beside = replace(known, workloads=everyone, problems=(*alone.problems, *identities(everyone)))
     planned, problems = plan_all(beside)
     own = [replace(problem, line=0, column=0) for problem in problems if problem.file == file.path]
