@@ -24,6 +24,7 @@ VERSIONS = ("kustomize-oldest", "kustomize")
 """The oldest that overlays must build with, and the newest."""
 VARIANTS = {
     "jobset": ("jobset",),
+    "cpu": ("cpu",),
     "job": ("job", "indexed-job"),
     "pathways": ("pathways", "pathways-headless"),
     "pathwaysjob": ("pathwaysjob",),

@@ -156,7 +156,7 @@ def test_readme_has_every_base_and_component() -> None:
     assert {base.removeprefix("bases/") for base in BASES} <= named
     assert "kustomize-openapi" in named
     have["host-maintenance"].remove("pathways-elastic")  # named in the text of its row
-    assert {**have, "priority": {*have["priority"], "pathways"}} == table
+    assert {**have, "priority": {*have["priority"], "cpu", "pathways"}} == table
 
 
 @pytest.mark.parametrize("base", BASES)

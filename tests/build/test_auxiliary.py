@@ -133,3 +133,20 @@ def test_restart_in_place_reaches_auxiliary_jobs(strategy: str) -> None:
 
     assert (spec["backoffLimit"] > 0) == (strategy == "InPlaceRestart")
     assert ("podReplacementPolicy" in spec) == (strategy == "InPlaceRestart")
+
+
+def test_steps_start_when_the_step_before_is_complete() -> None:
+    """Jobs before the slices run in their written order; the run succeeds with those after the slices."""
+    steps = [("evaluate", "After"), ("prepare", "Before"), ("board", "Beside"), ("pack", "Before")]
+    made = run("jobset", auxiliaryJobs=[auxiliary(name, runs=runs) for name, runs in steps])
+    jobs = made.item["spec"]["replicatedJobs"]
+
+    assert [(job["name"], [entry["name"] for entry in job.get("dependsOn", [])]) for job in jobs] == [
+        ("prepare", []),
+        ("pack", ["prepare"]),
+        ("slice", ["pack"]),
+        ("board", ["pack"]),
+        ("evaluate", ["slice"]),
+    ]
+    assert {entry["status"] for job in jobs for entry in job.get("dependsOn", [])} == {"Complete"}
+    assert made.item["spec"]["successPolicy"]["targetReplicatedJobs"] == ["slice", "evaluate"]

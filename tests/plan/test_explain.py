@@ -20,7 +20,7 @@ def facts(spec: str, clusters: str = "") -> dict[str, tuple[str, str]]:
     ]
     repository = read_repository(files, Settings(), package(), lambda _path: None)
     (entry,), _ = plan_all(repository)
-    same = package().catalogue.same_count(entry.plan.shape)
+    same = package().catalogue.same_count(entry.plan.shape) if entry.workload.tpu else ()
     found = explain(entry.plan, entry.workload, same)
     assert all({"what", "value", "because"} == record(fact).keys() for fact in found)
     return {fact.what: (fact.value, fact.because) for fact in found}
@@ -123,3 +123,15 @@ def test_topology_takes_the_place_of_exclusive_placement() -> None:
 
     assert "exclusive-topology" not in found
     assert found["kueue.x-k8s.io/podset-slice-size"][0] == "2"
+
+
+def test_numbers_of_a_run_on_cpu_nodes() -> None:
+    """The machine type is the pool's; there is no number of TPUs, and no reason that speaks of slices."""
+    found = facts("cpu: {pool: cpu-np}\n" + PROGRAM)
+
+    assert found["pool"] == ("cpu-np", "spec.cpu.pool")
+    assert found["machine type"] == ("n2-standard-64", "pool cpu-np of c1")
+    assert found["nodes"] == ("1", "default")
+    assert found["nodeSelector cloud.google.com/gke-nodepool"] == ("cpu-np", "spec.cpu.pool")
+    assert found["backoffLimit"] == ("0", "default: the failure policy restarts the run")
+    assert not [what for what in found if "tpu" in what or "slice" in what]

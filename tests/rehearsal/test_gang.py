@@ -214,3 +214,10 @@ def test_pods_are_told_for_how_long_their_program_runs() -> None:
     seconds = {"slicewright.dev/simulated-seconds": "1.500"}
     assert {"x": seconds, "z": seconds} == api.told
     assert event_log.timelines.is_at_work
+
+
+def test_all_pods_of_a_run_without_chips_work_together() -> None:
+    """Nothing in it has chips, so no pod is one that the others need not wait for."""
+    made = gangs(jobset("a", replicated_job("worker", chips=0, pods=2)))
+
+    assert (made.has_chips, dict(made.tpu_pods)) == (False, {0: 2})

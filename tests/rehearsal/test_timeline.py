@@ -197,6 +197,18 @@ def test_pod_in_place_of_one_that_was_removed_is_a_restart() -> None:
     assert [("starting", 0, 1), ("running", 1, 5), ("restarting", 5, 8), ("running", 8, 9)] == spans(found)
 
 
+def test_run_without_chips_is_running_when_all_of_its_pods_are() -> None:
+    """Its pods have no chips, so all of them count: also the one that is lost and comes back."""
+    timelines = Timelines({A: 2}, (), [A])
+    started = [pod(at, name, chips=0) for at, name in ((1, "x"), (2, "y"), (7, "z"))]
+    for event in (says(0, "submitted"), *started[:2], gone(5, "y", "Failed"), started[2]):
+        timelines.add(event)
+
+    assert [("starting", 0, 2), ("running", 2, 5), ("restarting", 5, 7), ("running", 7, 9)] == spans(
+        timelines.close(9)[A]
+    )
+
+
 def test_timelines_can_be_asked_for_at_every_moment() -> None:
     """What is told at one moment changes neither what is told later nor what was told before."""
     timelines = Timelines({A: 1}, ())

@@ -60,7 +60,8 @@ def explain(name: str, output: str) -> None:
             say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
             rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry, known))
             show.table(("WHAT", "VALUE", "BECAUSE"), rows, indent="  ")
-            say(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
+            if plan.shape.sources:
+                say(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
             for source in plan.shape.sources:
                 say(f"    {source}")
         show.messages(problems)
@@ -81,7 +82,8 @@ def _list(entries: list[Planned]) -> None:
 
 
 def _facts(entry: Planned, known: Catalogue) -> tuple[Fact, ...]:
-    return facts_of(entry.plan, entry.workload, known.same_count(entry.plan.shape))
+    same = known.same_count(entry.plan.shape) if entry.workload.tpu else ()
+    return facts_of(entry.plan, entry.workload, same)
 
 
 def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[str, object]:
@@ -92,7 +94,7 @@ def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[s
         "namespace": plan.namespace,
         "workload": plan.workload,
         "name": plan.name,
-        "shape": plan.shape.record(),
+        "shape": plan.shape.record() if plan.shape.chips else None,
         "facts": plain(_facts(entry, known)),
         "problems": show.records(own),
     }

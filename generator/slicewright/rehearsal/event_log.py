@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 class EventLog:
     """The events of a rehearsal, and the timelines that they make."""
 
-    def __init__(self, clock: Clock, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        tpu_pods: Mapping[str, int],
+        queued: Iterable[str],
+        without_chips: Iterable[str] = (),
+    ) -> None:
         self.events: list[Event] = []
-        self.timelines = Timelines(tpu_pods, queued)
+        self.timelines = Timelines(tpu_pods, queued, without_chips)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
         self._early: dict[str, list[tuple[str, Object]]] = {}

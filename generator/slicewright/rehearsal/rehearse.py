@@ -83,7 +83,8 @@ class Rehearsal:
         self._programs = _programs(scenario.parts, arriving, self._clock)
         queued = {run_key(item) for item in (*self._runs, *arriving.values()) if is_queued(item)}
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
-        self._event_log = EventLog(self._clock, pods, queued)
+        chipless = [run for run, (gangs, _) in self._programs.items() if not gangs.has_chips]
+        self._event_log = EventLog(self._clock, pods, queued, chipless)
         self._timers = Timers(self._clock)
         self._setup = ClusterSetup(bed, self._owner, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)

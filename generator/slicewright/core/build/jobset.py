@@ -1,4 +1,4 @@
-"""A JobSet of slices with auxiliary jobs, or a Job with its Service (bases: jobset, job, indexed-job)."""
+"""A JobSet with auxiliary jobs, or a Job with its Service (bases: jobset, cpu, job, indexed-job)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.build import pod
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.validate_workload import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ IN_JOBSET: tuple[Steps, ...] = (
     ("spec", "failurePolicy"),
     *pod.claimed(("spec", "replicatedJobs", ("slice",), *POD)),
 )
+IN_CPU_JOBSET: tuple[Steps, ...] = (
+    ("spec", "successPolicy"),
+    ("spec", "failurePolicy"),
+    ("spec", "replicatedJobs", ("worker",), *POD, "spec", "nodeSelector"),
+)
 IN_JOB = pod.claimed(("spec", "template"))
 IN_SERVICE: tuple[Steps, ...] = (("spec",),)
 """The mappings of a base that are filled in."""
@@ -30,7 +36,8 @@ _IN_PLACE_BACKOFF = 2_147_483_647
 def fill_jobset(jobset: Object, plan: Plan) -> None:
     """Make the base's JobSet the plan's, in place."""
     spec = jobset["spec"]
-    slices = replicated_job(jobset, "slice")
+    name = PATTERNS[plan.pattern].job
+    slices = replicated_job(jobset, name)
     slices["replicas"] = plan.slices
     job = slices["template"]["spec"]
     job["backoffLimit"] = plan.backoff_limit
@@ -41,9 +48,31 @@ def fill_jobset(jobset: Object, plan: Plan) -> None:
     for auxiliary in plan.auxiliaries:
         _add_auxiliary(spec["replicatedJobs"], auxiliary, plan)
     if plan.auxiliaries:
-        spec["successPolicy"]["targetReplicatedJobs"] = ["slice"]
+        spec["replicatedJobs"] = _in_turn(spec["replicatedJobs"], name, plan)
+        last = [auxiliary.name for auxiliary in plan.auxiliaries if auxiliary.runs == "After"]
+        spec["successPolicy"]["targetReplicatedJobs"] = [name, *last]
     fill_failure_policy(spec, plan)
-    fail_on_exit_codes(jobset, "slice", plan)
+    fail_on_exit_codes(jobset, name, plan)
+
+
+def _in_turn(jobs: list[dict[str, Any]], main: str, plan: Plan) -> list[dict[str, Any]]:
+    """Return the replicatedJobs in the order in which they start; each step waits for the one before it.
+
+    JobSet lets `dependsOn` name only jobs above. The steps are those before the slices in their written
+    order, the slices, and those after them; what runs beside the slices waits for what they wait for.
+    """
+    runs = {auxiliary.name: auxiliary.runs for auxiliary in plan.auxiliaries}
+    before, after = ([job for job in jobs if runs.get(job["name"]) == when] for when in ("Before", "After"))
+    here = [job for job in jobs if job not in before and job not in after]
+    step = ""
+    for job in (*before, *here, *after):
+        if step:
+            job["dependsOn"] = [{"name": step, "status": "Complete"}]
+        if job in before or job in after:
+            step = job["name"]
+        elif job is here[-1] and after:
+            step = main
+    return [*before, *here, *after]
 
 
 def replicated_job(jobset: Object, name: str) -> dict[str, Any]:

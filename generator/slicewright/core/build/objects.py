@@ -75,6 +75,7 @@ _JOB = Builder(jobset.fill_job, jobset.IN_JOB)
 _PATHWAYS = Builder(pathways.fill_pathways, pathways.IN_PATHWAYS)
 BUILDERS: dict[Pattern, dict[str, Builder]] = {
     "jobset": {"JobSet": Builder(jobset.fill_jobset, jobset.IN_JOBSET)},
+    "cpu": {"JobSet": Builder(jobset.fill_jobset, jobset.IN_CPU_JOBSET)},
     "job": {"Job": _JOB},
     "indexed-job": {"Job": _JOB, "Service": Builder(jobset.fill_service, jobset.IN_SERVICE)},
     "pathways": {"JobSet": _PATHWAYS},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.kubernetes.labels import FUSE_DRIVER, TPU
+from slicewright.core.kubernetes.labels import FUSE_DRIVER, HOSTNAME, JOBSET_NAME, REPLICATED_JOB, TPU
 from slicewright.core.kubernetes.merge import copied, merge
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.plan.validate_workload import FUSE_VOLUME
 
@@ -132,9 +133,23 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
     if plan.topology_request:
         merge(spec, {"tolerations": [_TPU_TAINT]})
     keep_apart(spec, plan.apart)
+    if not plan.shape.chips:
+        _one_a_node(spec, plan)
+        return
     chips = str(plan.chips_per_container)
     container["resources"]["requests"][TPU] = chips
     container["resources"]["limits"][TPU] = chips
+
+
+def _one_a_node(spec: dict[str, Any], plan: Plan) -> None:
+    """Keep the pods of a run on CPU nodes off each other's nodes: `nodes` says how many it uses."""
+    if plan.hosts > 1:
+        term = {
+            "labelSelector": {"matchLabels": {JOBSET_NAME: plan.name, REPLICATED_JOB: PATTERNS["cpu"].job}},
+            "topologyKey": HOSTNAME,
+        }
+        affinity = spec.setdefault("affinity", {}).setdefault("podAntiAffinity", {})
+        affinity.setdefault(_REQUIRED, []).append(term)
 
 
 def claimed(template: Steps) -> tuple[Steps, ...]:

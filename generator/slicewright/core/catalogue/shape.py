@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -121,6 +121,38 @@ class Shape:
             "sources": list(self.sources),
             "note": self.note,
         }
+
+
+_CPU_MACHINE = MachineType("", "", "", 0, 0, 0, 0, "", flex_start=False, multislice=False)
+
+
+def cpu_nodes(machine_type: str, nodes: int) -> Shape:
+    """Return the shape of a run on nodes without chips: a host is a node, and no list has a name for it."""
+    return Shape(
+        generation="",
+        accelerator="",
+        machine=replace(_CPU_MACHINE, machine_type=machine_type),
+        topology="",
+        tier="listed",
+        names=(),
+        count_name="",
+        chips=0,
+        hosts=nodes,
+        tensor_cores=0,
+        multi_host=nodes > 1,
+        multislice=False,
+        flex_start=False,
+        pathways_instance_type=None,
+        host_bounds="",
+        chips_per_host_bounds="",
+        wrap="",
+        exceeds_documented_max=False,
+        needs_accelerator_count=False,
+        zones=(),
+        listed_by=(),
+        sources=(),
+        note="",
+    )
 
 
 Counted = Literal["chips", "tensorCores"]

@@ -139,10 +139,12 @@ def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
         holder = ("spec", "pathways", "head")
     if job is not None and _below(path, job.path):
         yield from _in_pods(workload, resource, (job.path, path), holder)
+    if "dependsOn" in path:
+        yield "spec", "auxiliaryJobs"
     if holder:
         yield holder[: 2 if holder[1] == "pathways" else 3]
     if path and path[-1] in _COUNTS:
-        yield from (("spec", "slices"), ("spec", "tpu"))
+        yield from (("spec", "slices"), ("spec", "tpu"), ("spec", "cpu"))
     for start in (("spec",), ("spec", "pathways")) if path[:1] == ("spec",) else ():
         found = _along(workload.source.data, start, resource.data, path, 1)
         if len(found) > len(start):

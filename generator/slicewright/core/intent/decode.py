@@ -30,6 +30,7 @@ from slicewright.core.intent.cluster import (
 )
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
+    Cpu,
     FailurePolicy,
     GcsFuse,
     Pathways,
@@ -65,7 +66,8 @@ def workload(source: Source) -> Workload:
         labels=metadata.get("labels", {}),
         annotations=metadata.get("annotations", {}),
         spec=source.written.data["spec"],
-        tpu=tpu_request(spec["tpu"]),
+        tpu=tpu_request(spec["tpu"]) if "tpu" in spec else None,
+        cpu=_decoded(Cpu, spec["cpu"]) if "cpu" in spec else None,
         provisioning=provisioning(spec.get("provisioning", "OnDemand")),
         alternative_provisioning=tuple(map(provisioning, spec.get("alternativeProvisioning", ()))),
         gcs_fuse=tuple(_decoded(GcsFuse, item) for item in spec.get("gcsFuse", ())),

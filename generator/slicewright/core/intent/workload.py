@@ -56,6 +56,14 @@ class FailurePolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class Cpu:
+    """Nodes of a CPU pool, for a run without TPUs: one pod a node."""
+
+    pool: str
+    nodes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class AuxiliaryJob:
     """A job on a CPU pool that belongs to the run, such as a TensorBoard uploader."""
 
@@ -63,6 +71,8 @@ class AuxiliaryJob:
     pool: str
     pod_template: Object = field(default_factory=dict)
     backoff_limit: int | None = None
+    runs: Literal["Before", "Beside", "After"] = "Beside"
+    """When it runs, seen from the slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +119,13 @@ class Workload:
     name: str
     namespace: str
     clusters: tuple[str, ...]
-    tpu: TpuRequest
+    tpu: TpuRequest | None
+    """None for a run on CPU nodes."""
     spec: Object
     """The spec as written, without TPUDefaults: what a run's identity is made of."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+    cpu: Cpu | None = None
     slices: int = 1
     provisioning: Provisioning = Provisioning()
     alternative_provisioning: tuple[Provisioning, ...] = ()

@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.kubernetes.labels import ACKNOWLEDGED, MAX_EXECUTION_TIME, QUEUE, RUN, SWEEP, WORKLOAD
+from slicewright.core.catalogue.shape import cpu_nodes
+from slicewright.core.kubernetes.labels import (
+    ACKNOWLEDGED,
+    MAX_EXECUTION_TIME,
+    NODE_POOL,
+    QUEUE,
+    RUN,
+    SWEEP,
+    WORKLOAD,
+)
 from slicewright.core.plan import (
     accounts,
     names,
     placement,
     reserved_fields,
     topology,
+    validate_cpu,
     validate_pools,
     validate_workload,
 )
@@ -92,13 +102,15 @@ class Decision:
 
 def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
-    answer = resolve(catalogue, workload.tpu)
+    answer = resolve(catalogue, workload.tpu) if workload.tpu else None
     shape = None if isinstance(answer, Refusal) else answer
     found = [
         *reserved_fields.problems(workload),
         *validate_workload.fields(workload),
         *placement.refusals(workload, shape),
     ]
+    if answer is None:
+        return Decision(workload, None, tuple(found))
     if isinstance(answer, Refusal):
         path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
         found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
@@ -114,14 +126,20 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
     """
     workload, shape, cluster = decision.workload, decision.shape, site.cluster
     problems = [*_references(workload, cluster), *_exit_codes(workload, cluster)]
+    if workload.cpu is not None:
+        machines = {pool.name: pool.machine_type for pool in cluster.cpu_pools}
+        shape = cpu_nodes(machines.get(workload.cpu.pool, ""), workload.cpu.nodes)
     if shape is None:
         return None, tuple(problems)
     given = accounts.with_account(workload, cluster)
     problems += accounts.problems(given, cluster)
     plan = _plan(given, shape, site)
     problems += names.problems(workload, plan)
-    problems += validate_pools.problems(workload, shape, site)
-    problems += topology.problems(workload, shape, site)
+    if workload.cpu is not None:
+        problems += validate_cpu.problems(workload, workload.cpu, site)
+    else:
+        problems += validate_pools.problems(workload, shape, site)
+        problems += topology.problems(workload, shape, site)
     if errors(problems) or errors(decision.problems):
         return None, tuple(problems)
     return plan, tuple(problems)
@@ -134,8 +152,12 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     run = id_of(intent)
     name = f"{workload.name}-{run}" if run else workload.name
     standard = cluster.mode == "Standard"
-    placed = placement.place(workload, shape, autopilot=not standard)
-    by_topology = topology.of_slices(workload, shape, site)
+    if workload.cpu is None:
+        placed = placement.place(workload, shape, autopilot=not standard)
+        by_topology = topology.of_slices(workload, shape, site)
+    else:
+        placed = placement.Placement({NODE_POOL: _node_pool(cluster, workload.cpu.pool)}, {}, "")
+        by_topology = topology.of_pool(workload, workload.cpu.pool, site)
     head_pool = _head_pool(workload, cluster)
     return Plan(
         cluster=cluster.name,
@@ -171,6 +193,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
                 job.pod_template,
                 job.backoff_limit,
                 topology.of_pool(workload, job.pool, site),
+                job.runs,
             )
             for job in workload.auxiliary_jobs
         ),
@@ -205,7 +228,8 @@ def _is_exclusive(workload: Workload, shape: Shape) -> bool:
 
     A slice is one node pool; independent slices of one host may share theirs.
     """
-    return shape.multi_host or (workload.slices > 1 and workload.pathways is None)
+    multislice = workload.slices > 1 and workload.pathways is None
+    return workload.cpu is None and (shape.multi_host or multislice)
 
 
 def _head_pool(workload: Workload, cluster: Cluster) -> str:
@@ -242,7 +266,7 @@ def _components(workload: Workload, pattern: Pattern, provisioning: str, *, stan
     for concern, wanted in concerns.items():
         if wanted:
             # Every JobSet carries its priority in the same place, so they share a component.
-            fits = "jobset" if concern == "priority" and variant == "pathways" else variant
+            fits = "jobset" if concern == "priority" and variant in ("cpu", "pathways") else variant
             if concern == "host-maintenance" and direct is not None and direct.elastic_slices:
                 fits += "-elastic" if workload.failure_policy.on_host_maintenance == "Restart" else ""
             yield f"bases/components/{concern}/{fits}"
@@ -292,6 +316,8 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
         message = f"cluster '{cluster.name}' has no WorkloadPriorityClass '{priority}'"
         hint = did_you_mean(priority, cluster.priority_classes)
         yield source.problem("REF003", ("spec", "workloadPriorityClassName"), message, hint)
+    if workload.cpu is not None:
+        yield from _pool_reference(workload, cluster, workload.cpu.pool, ("spec", "cpu", "pool"))
     for index, job in enumerate(workload.auxiliary_jobs):
         yield from _pool_reference(workload, cluster, job.pool, ("spec", "auxiliaryJobs", index, "pool"))
     if workload.pathways is not None and workload.pathways.head.pool:

@@ -14,6 +14,7 @@ from slicewright.core.problem import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
@@ -32,7 +33,9 @@ class Fact:
 
 def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tuple[Fact, ...]:
     """Return the facts of a plan; `same_count` are the other shapes that its count name fits."""
-    return (*_shape(plan, workload, same_count), *_objects(plan, workload), *_defaults(workload.source))
+    tpu = workload.tpu
+    size = _nodes(plan, workload) if tpu is None else _shape(plan, tpu, workload, same_count)
+    return (*size, *_objects(plan, workload), *_defaults(workload.source))
 
 
 def _defaults(source: Source) -> Iterator[Fact]:
@@ -50,11 +53,16 @@ def _defaults(source: Source) -> Iterator[Fact]:
             yield Fact(dotted(path), shown, f"{layer.subject}, {layer.file.path}:{line}")
 
 
-def _shape(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> Iterator[Fact]:
+def _nodes(plan: Plan, workload: Workload) -> Iterator[Fact]:
+    pool = workload.cpu.pool if workload.cpu else ""
+    yield Fact("pool", pool, "spec.cpu.pool")
+    yield Fact("machine type", plan.shape.machine_type or "not known", f"pool {pool} of {plan.cluster}")
+    yield Fact("nodes", str(plan.hosts), "spec.cpu.nodes" if "nodes" in workload.spec["cpu"] else "default")
+
+
+def _shape(plan: Plan, tpu: TpuRequest, workload: Workload, same_count: tuple[Shape, ...]) -> Iterator[Fact]:
     shape = plan.shape
-    asked = workload.tpu.name or " ".join(
-        part for part in (workload.tpu.accelerator, workload.tpu.topology, workload.tpu.machine_type) if part
-    )
+    asked = tpu.name or " ".join(part for part in (tpu.accelerator, tpu.topology, tpu.machine_type) if part)
     yield Fact("tpu", asked, f"spec.tpu; catalogue {shape.generation}, tier {shape.tier}")
     yield Fact("machine type", shape.machine_type, f"the {shape.chips_per_host}-chip host of this shape")
     yield Fact("topology", shape.topology, _choice(shape, same_count))
@@ -83,15 +91,16 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
     for counted, number in ((base.slices, plan.slices), (base.hosts, plan.hosts)):
         if counted is not None:
             yield Fact(counted[0], str(number), counted[1])
-    if base.hosts is not None:
+    if base.hosts is not None and plan.shape.chips:
         why = "requests = limits = chips of a host, one pod takes them all"
         if plan.containers_per_host > 1:
             copies = plan.containers_per_host
             yield Fact("containers per host", str(copies), "spec.containersPerHost")
             why = f"of each container: {plan.shape.chips_per_host} chips of a host / {copies} containers"
         yield Fact(TPU, str(plan.chips_per_container), why)
+    why = "shape and provisioning" if workload.tpu else "spec.cpu.pool"
     for key, value in plan.node_selector.items():
-        yield Fact(f"nodeSelector {key}", value, "shape and provisioning")
+        yield Fact(f"nodeSelector {key}", value, why)
     for toleration in plan.apart.tolerations if base.hosts else ():
         of = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
         yield Fact(
@@ -114,7 +123,8 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
     for field in plan.left_out:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
     if plan.pathways is None:
-        given = "default: a slice is whole or lost" if workload.backoff_limit is None else "spec.backoffLimit"
+        why = "a slice is whole or lost" if workload.tpu else "the failure policy restarts the run"
+        given = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
         yield Fact("backoffLimit", str(plan.backoff_limit), given)
 
 

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
@@ -102,6 +103,6 @@ def _room(plan: Plan) -> Room:
         return room_in_job(plan.hosts)
     jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
     if plan.pathways is None:
-        return room_in_jobset({"slice": (plan.slices, plan.hosts), **jobs})
+        return room_in_jobset({PATTERNS[plan.pattern].job: (plan.slices, plan.hosts), **jobs})
     jobs |= {"worker": (plan.slices, plan.hosts), PATHWAYS_HEAD: (1, 1)}
     return room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
 
-Pattern = Literal["jobset", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
+Pattern = Literal["jobset", "cpu", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base of a workload: the name of its folder below bases/."""
 
 _HOSTS = ("completions, parallelism", "one pod a host")
@@ -31,12 +31,15 @@ class Base:
     """The fields that count the hosts of a slice, and why; None where a controller makes the pods."""
     is_exclusive: bool = False
     """Whether each slice can claim a node pool for itself."""
+    job: str = "slice"
+    """What a JobSet calls the replicatedJob of the program."""
 
 
 _JOBSET = RUN_VERSIONS["JobSet"]
 _SLICES = ("replicas", "one replica a slice")
 PATTERNS: dict[Pattern, Base] = {
     "jobset": Base((_JOBSET,), "jobset", _SLICES, is_exclusive=True),
+    "cpu": Base((_JOBSET,), "cpu", hosts=("completions, parallelism", "one pod a node"), job="worker"),
     "job": Base((RUN_VERSIONS["Job"],), "job"),
     "indexed-job": Base((RUN_VERSIONS["Job"], ("v1", "Service")), "job"),
     "pathways": Base((_JOBSET,), "pathways", _SLICES, is_exclusive=True),
@@ -50,6 +53,8 @@ PATTERNS: dict[Pattern, Base] = {
 
 def pattern_of(workload: Workload, shape: Shape) -> Pattern:
     """Return the pattern of a workload on slices of a shape."""
+    if workload.cpu is not None:
+        return "cpu"
     if workload.api == "PathwaysJob":
         return "pathwaysjob"
     if workload.api == "Job":

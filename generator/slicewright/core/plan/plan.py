@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.run.folder import RunFolder
 
@@ -26,6 +26,7 @@ class Auxiliary:
     pod_template: dict[str, Any]
     backoff_limit: int | None
     topology_request: dict[str, str] = field(default_factory=dict)
+    runs: Literal["Before", "Beside", "After"] = "Beside"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.intent.excluded import AS_JOBSET, NOT_IN_JOBS
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.reserved_fields import excluded
 from slicewright.core.plan.validate_pathways import RUNTIME
 from slicewright.core.problem import Path, Problem, did_you_mean
@@ -208,7 +209,7 @@ def _in_place(workload: Workload) -> Iterator[Problem]:
 
 def _failure_rules(workload: Workload) -> Iterator[Problem]:
     known = {job.name for job in workload.auxiliary_jobs}
-    known |= {"slice"} if workload.pathways is None else {"pathways-head", "worker"}
+    known |= {_program_job(workload)} if workload.pathways is None else {"pathways-head", "worker"}
     # The rule of the host-maintenance component comes first, and unnamed rules are called after their place.
     names = {"hostMaintenance"} if workload.failure_policy.on_host_maintenance else set()
     first = len(names)
@@ -227,14 +228,19 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
         names.add(name)
 
 
+def _program_job(workload: Workload) -> str:
+    return PATTERNS["jobset" if workload.cpu is None else "cpu"].job
+
+
 def _auxiliary_jobs(workload: Workload) -> Iterator[Problem]:
-    taken = {"slice"}
+    ours = _program_job(workload)
+    taken = {ours}
     for index, job in enumerate(workload.auxiliary_jobs):
         path: Path = ("spec", "auxiliaryJobs", index)
         if job.name in taken:
             message = f"duplicate replicatedJob '{job.name}'"
             yield workload.source.problem(
-                "FIELD001", (*path, "name"), message, "give each job its own name; 'slice' is the TPU slices'"
+                "FIELD001", (*path, "name"), message, f"give each job its own name; '{ours}' runs the program"
             )
         taken.add(job.name)
         containers = job.pod_template.get("spec", {}).get("containers", [])

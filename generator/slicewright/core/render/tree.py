@@ -171,11 +171,12 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
 
 def _inputs(plan: Plan, source: Source) -> str:
     """Name what a run's files were resolved from."""
-    tpu = f"catalog {plan.shape.generation} {plan.shape.topology} on {plan.shape.machine_type}"
+    shape = plan.shape
+    tpu = f", catalog {shape.generation} {shape.topology} on {shape.machine_type}" if shape.chips else ""
     defaults = "".join(
         f", {path}" for path in dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
     )
-    return f"{header.inputs(source.file.path, plan.cluster)}{defaults}, {plan.base}, {tpu}"
+    return f"{header.inputs(source.file.path, plan.cluster)}{defaults}, {plan.base}{tpu}"
 
 
 def frozen_file(plan: Plan) -> str:

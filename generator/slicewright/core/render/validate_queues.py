@@ -24,7 +24,7 @@ def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> It
         hint = "write api: JobSet with the same pathways block: its pods can say so"
         yield workload.source.problem("POOL031", ("spec", "api"), message, hint, warning=True)
     queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
-    if queue is not None:
+    if queue is not None and workload.cpu is None:
         yield from _ways(workload, plan, site, queue)
         yield from _requests(workload, plan, site, queue)
 

@@ -1,6 +1,7 @@
 """Which pods of a run work together, and whose programs end by themselves.
 
 As on GKE, where each host waits for the others, no program of a gang begins before all its TPU pods run.
+A run without chips has no TPU pods: there, all pods count.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Gangs:
     """TPU pods that run together in each gang, by its number."""
     numbers: Mapping[str, int]
     """The gang of each replicated job; a job that is not listed belongs to gang 0."""
+    has_chips: bool
+    """Whether TPU pods are counted; else all are."""
     ends: frozenset[str]
     """The replicated jobs whose programs end by themselves; `""` is the program of a Job."""
 
@@ -40,7 +43,7 @@ class Gangs:
     def ready(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield those pods of the present attempt whose programs may begin: their gang runs."""
         present = [pod for pod in pods if pod.is_there]
-        there = Counter(self._number(pod) for pod in present if pod.start.chips)
+        there = Counter(self._number(pod) for pod in present if pod.start.chips or not self.has_chips)
         for pod in present:
             number = self._number(pod)
             if pod.end is None and pod.replicated_job in self.ends and there[number] >= self.tpu_pods[number]:
@@ -66,9 +69,11 @@ def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
     """Return the gangs of a run object; `plan` as for `slices_of`."""
     numbers = _numbers(item)
     tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
-    for name, slices, hosts in slices_of(item, plan):
+    on_tpus = slices_of(item, plan)
+    everything = [(pods.name, pods.replicas, pods.pods_per_job) for pods in pods_of(item, item["kind"])]
+    for name, slices, hosts in on_tpus or everything:
         tpu_pods[numbers.get(name, 0)] += slices * hosts
-    return Gangs(tpu_pods, numbers, _ending(item) | {*_steps(item)})
+    return Gangs(tpu_pods, numbers, bool(on_tpus), _ending(item) | {*_steps(item)})
 
 
 def ends_by_itself(item: Object) -> bool:

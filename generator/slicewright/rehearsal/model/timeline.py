@@ -115,13 +115,17 @@ class Timelines:
     """The timelines of a rehearsal while they grow.
 
     `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
-    queue; both come from the run objects.
+    queue, `without_chips` which runs have no TPU pods, so that all of their pods count. All come from the run
+    objects.
     """
 
-    def __init__(self, tpu_pods: Mapping[str, int], queued: Iterable[str]) -> None:
+    def __init__(
+        self, tpu_pods: Mapping[str, int], queued: Iterable[str], without_chips: Iterable[str] = ()
+    ) -> None:
         waiting = frozenset(queued)
         self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in waiting) for run in tpu_pods}
         self._tpu_pods = tpu_pods
+        self._without_chips = frozenset(without_chips)
         self._state: dict[str, tuple[State, float]] = {}
         self._pods: Pods = {run: {} for run in tpu_pods}
         self._lost: dict[str, float] = {}
@@ -283,7 +287,7 @@ class Timelines:
         self._grown.add(timeline.run)
         timeline.ran.add(event.job.partition("/")[0])
         since = self._lost.pop(timeline.run, None)
-        if event.chips and since is not None and self._state_is(timeline, "running"):
+        if self._counts(event) and since is not None and self._state_is(timeline, "running"):
             self._back_to(timeline, "restarting", since)  # one in its place: the run was not about to end
         self._settle(timeline, event.at)
 
@@ -292,7 +296,7 @@ class Timelines:
         if pod is None:
             return
         pod.end = event
-        if not pod.start.chips or pod.is_there or not self._state_is(timeline, "running"):
+        if not self._counts(pod.start) or pod.is_there or not self._state_is(timeline, "running"):
             return
         is_through = any(other.has_succeeded for other in self._present(timeline.run))
         if event.reason == DELETED and is_through:  # such as a head: its JobSet then removes the others
@@ -300,11 +304,14 @@ class Timelines:
         else:
             self._back_to(timeline, "restarting", event.at)
 
+    def _counts(self, started: Event) -> bool:
+        return started.chips > 0 or started.run in self._without_chips
+
     def _settle(self, timeline: Timeline, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
         if not self._state_is(timeline, "starting", "restarting"):
             return
-        there = sum(pod.start.chips > 0 and pod.is_there for pod in self._present(timeline.run))
+        there = sum(self._counts(pod.start) and pod.is_there for pod in self._present(timeline.run))
         timeline.together = max(timeline.together, there)
         if there < self._tpu_pods[timeline.run]:
             return

@@ -303,5 +303,5 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
             message = (
                 f"the job starts when another is complete, and Kueue evicts what is not ready in {timeout} s"
             )
-            path = ("spec", "replicatedJobs", index, "dependsOn")
-            yield Finding(path, message)
+            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), message)
+            return
