@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -163,3 +164,25 @@ def test_passing_report_says_what_was_not_checked() -> None:
         "0 objects in 1 file or folder: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
         "skipped: 1 file without Kubernetes objects (a.yaml)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("ident", "where"),
+    [
+        ("FILE030", "object of this file"),
+        ("SCHEMA009", "object of this file"),
+        ("GIT111", "build of this object"),
+    ],
+)
+def test_text_says_a_repeat_once(ident: str, where: str) -> None:
+    """Text counts what many objects of a file, or many builds of an object, have alike; JSON lists each."""
+    one = Problem(ident, "m", severity="note", file="a.yaml", line=1, column=1, object="Pod a")
+    again = replace(one, line=9, object="Pod b") if ident != "GIT111" else replace(one, file="b.yaml")
+    other = replace(one, file="c.yaml", object="Pod c")
+    report = Report((one, again, other), (), 0, {}, ())
+
+    lines = writer("text")(report).splitlines()
+
+    assert [f"a.yaml:1:1: note: {ident} m; also 1 more {where}", f"c.yaml:1:1: note: {ident} m"] == lines[:2]
+    assert "3 notes" in lines[2]
+    assert 3 == len(json.loads(writer("json")(report))["problems"])

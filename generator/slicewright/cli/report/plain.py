@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.passed_by import counts
@@ -11,15 +12,40 @@ from slicewright.core.problem import foremost, tallied
 from slicewright.core.visible import in_json, shown, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slicewright.core.check.examine import Report
     from slicewright.core.problem import Problem
 
 
 def write(report: Report) -> str:
     """Return a problem a line or two, and a summary."""
-    printed, more = foremost(report.problems)
+    printed, more = foremost(_grouped(report.problems))
     lines = [*map(line, printed), *([more] if more else []), summary(report)]
     return shown("".join(f"{line}\n" for line in lines))
+
+
+_OF_FILES = ("FILE030", "SCHEMA009")
+"""Problems that many objects of a file have alike."""
+_OF_BUILDS = ("GIT111",)
+"""Problems that an object has in each build that takes it."""
+
+
+def _grouped(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems with those that repeat as one: the first, and how many others are like it."""
+    groups: dict[object, list[Problem]] = {}
+    for one in problems:
+        place = one.file if one.id in _OF_FILES else one.object if one.id in _OF_BUILDS else one
+        groups.setdefault((one.id, one.severity, place), []).append(one)
+    return [_with_others(first, len(others)) for first, *others in groups.values()]
+
+
+def _with_others(problem: Problem, others: int) -> Problem:
+    if not others:
+        return problem
+    like = _count(others, "more object") if problem.id in _OF_FILES else _count(others, "more build")
+    where = "of this file" if problem.id in _OF_FILES else "of this object"
+    return replace(problem, message=f"{problem.message}; also {like} {where}")
 
 
 def line(problem: Problem) -> str:
