@@ -140,17 +140,21 @@ def run(
     **spec: Any,
 ) -> Run:
     """Return what a workload of a pattern is rendered to, composed from the files that were written."""
-    made = rendering(pattern, spec, cluster=cluster, files=files, **(metadata or {}))
+    return composed(rendering(pattern, spec, cluster=cluster, files=files, **(metadata or {})), files)
+
+
+def composed(made: Rendering, files: dict[str, str] | None = None) -> Run:
+    """Return the run of a rendering, composed from the files that were written."""
     assert [problem.text() for problem in errors(made.problems)] == []
     folder = "overlays/c/ns/w"
 
     def read_text(path: str) -> str | None:
         return made.writes.get(path) or (files or {}).get(path) or _read(path)
 
-    composed = compose(folder, read_text)
-    assert (composed.problems, composed.outside) == ((), ())
+    found = compose(folder, read_text)
+    assert (found.problems, found.outside) == ((), ())
     names = {path.removeprefix(f"{folder}/"): text for path, text in made.writes.items() if folder in path}
-    return Run(composed.objects, names)
+    return Run(found.objects, names)
 
 
 def refused(pattern: str, *, files: dict[str, str] | None = None, **spec: Any) -> list[Problem]:

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicewright.core.build import jobset, pathways, unsupported_values
-from slicewright.core.build.pod import in_reading_order
+from slicewright.core.build.pod import files_name, in_reading_order
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
@@ -101,6 +101,14 @@ def build(plan: Plan, base: list[Object]) -> list[Object]:
             if item["kind"] == "PersistentVolumeClaim":
                 _keep(item)
     return objects
+
+
+def config_map(plan: Plan, contents: dict[str, str]) -> Object:
+    """Return the ConfigMap with the files of a run, contents by key; that of a frozen run is immutable."""
+    item: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
+    _fill_metadata(item, plan)
+    item["metadata"]["name"] = files_name(plan)
+    return {**item, "data": contents, **({"immutable": True} if plan.run else {})}
 
 
 def _keep(claim: Object) -> None:

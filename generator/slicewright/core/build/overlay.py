@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import FILE_NAME, Patch, Stopped, identity, matching, patched
 from slicewright.core.plan.plan import MARKER
-from slicewright.core.run.listing import KUSTOMIZATION
+from slicewright.core.run.listing import FILES, KUSTOMIZATION
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -20,12 +20,13 @@ _LONG = 100
 def overlay(plan: Plan, base: list[Object], objects: list[Object]) -> dict[str, Any]:
     """Return the documents of an overlay by file name: the kustomization, and a patch for each object.
 
-    `base` holds the objects after the components, `objects` what they shall become, in the same order.
+    `base` holds the objects after the components, `objects` what they shall become, in the same order; what
+    comes after them is new, and a resource of the overlay.
     """
     documents: dict[str, Any] = {}
     ours: list[dict[str, Any]] = []
     brought: list[dict[str, Any]] = []
-    for before, after in zip(base, objects, strict=True):
+    for before, after in zip(base, objects, strict=False):
         operations = patch.difference(before, after)
         if operations:
             name = _file_name(before, documents)
@@ -33,6 +34,9 @@ def overlay(plan: Plan, base: list[Object], objects: list[Object]) -> dict[str, 
             patches = ours if identity(before)[3] == MARKER else brought
             patches.append({"path": name, "target": _target(before, base)})
     kustomization: dict[str, Any] = {**KUSTOMIZATION, "resources": [_relative(plan, plan.base)]}
+    for item in objects[len(base) :]:
+        kustomization["resources"].append(FILES)
+        documents[FILES] = item
     if plan.components:
         kustomization["components"] = [_relative(plan, component) for component in plan.components]
     # What a component brings comes first: once our objects bear their names, a target may fit both.
@@ -45,7 +49,7 @@ def makes(documents: dict[str, Any], base: list[Object], objects: list[Object]) 
     entries = documents[FILE_NAME]["patches"]
     patches = tuple(Patch(entry["target"], documents[entry["path"]]) for entry in entries)
     try:
-        return patched(base, patches) == objects
+        return patched(base, patches) == objects[: len(base)]
     except Stopped:
         return False
 

@@ -77,7 +77,7 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
         pod.fill_program(main, plan)
     pod.merge_template(head, runtime.written.head.pod_template, runtime.head_topology_request)
     if not runtime.written.headless:
-        pod.mount(spec, main, plan.gcs_fuse)
+        pod.mount(spec, main, plan)
     pod.tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     if runtime.colocate_head:
@@ -214,7 +214,7 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
     main = spec["containers"][0]
     pod.fill_program(main, plan)
     pod.merge_template(controller["template"], runtime.written.head.pod_template, {})
-    pod.mount(spec, main, plan.gcs_fuse)
+    pod.mount(spec, main, plan)
     pod.tell_run(spec, plan)
     if runtime.head_node_pool:
         spec.setdefault("nodeSelector", {})[NODE_POOL] = runtime.head_node_pool

@@ -8,12 +8,11 @@ from slicewright.core.kubernetes.labels import FUSE_DRIVER, HOSTNAME, JOBSET_NAM
 from slicewright.core.kubernetes.merge import copied, merge
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER, Plan
-from slicewright.core.plan.validate_workload import FUSE_VOLUME
+from slicewright.core.plan.validate_workload import FILES_VOLUME, FUSE_VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.intent.workload import GcsFuse
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.ways import Apart
 
@@ -54,19 +53,29 @@ def tell_run(pod: dict[str, Any], plan: Plan) -> None:
             container["env"] = [*copied(ours), *theirs]
 
 
-def mount(pod: dict[str, Any], container: Object, buckets: tuple[GcsFuse, ...]) -> None:
-    """Mount Cloud Storage buckets into a container, through the CSI driver of GKE."""
-    for index, bucket in enumerate(buckets):
+def mount(pod: dict[str, Any], container: Object, plan: Plan) -> None:
+    """Mount the files of a run into a container, and its buckets, through the CSI driver of GKE."""
+    if plan.files:
+        merge(pod, {"volumes": [{"name": FILES_VOLUME, "configMap": {"name": files_name(plan)}}]})
+    for file in plan.files:
+        mounted = {"name": FILES_VOLUME, "mountPath": file.mount_path, "subPath": file.key, "readOnly": True}
+        merge(container, {"volumeMounts": [mounted]})
+    for index, bucket in enumerate(plan.gcs_fuse):
         name = f"{FUSE_VOLUME}{index}"
         attributes = {"bucketName": bucket.bucket}
         if bucket.options:
             attributes["mountOptions"] = bucket.options
         csi: dict[str, Any] = {"driver": FUSE_DRIVER, "volumeAttributes": attributes}
-        mounted: dict[str, Any] = {"name": name, "mountPath": bucket.mount_path}
+        mounted = {"name": name, "mountPath": bucket.mount_path}
         if bucket.read_only:
             csi["readOnly"] = mounted["readOnly"] = True
         merge(pod, {"volumes": [{"name": name, "csi": csi}]})
         merge(container, {"volumeMounts": [mounted]})
+
+
+def files_name(plan: Plan) -> str:
+    """Return the name of the ConfigMap with the files of a run."""
+    return f"{plan.name}-files"
 
 
 def every(pod: dict[str, Any]) -> Iterator[Object]:
@@ -98,7 +107,7 @@ def fill_pod(template: Object, plan: Plan) -> None:
     fill_program(main, plan)
     merge_template(template, plan.pod_template, plan.topology_request)
     tell_run(spec, plan)
-    mount(spec, main, plan.gcs_fuse)
+    mount(spec, main, plan)
     claim(spec, main, plan)
     if plan.containers_per_host > 1:
         copies = [{**copied(main), "name": name} for name in program_containers(plan)]

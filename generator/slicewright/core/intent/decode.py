@@ -37,6 +37,7 @@ from slicewright.core.intent.workload import (
     PathwaysHead,
     PathwaysWorker,
     Provisioning,
+    RunFile,
     Workload,
 )
 from slicewright.core.record import camel
@@ -71,6 +72,7 @@ def workload(source: Source) -> Workload:
         provisioning=provisioning(spec.get("provisioning", "OnDemand")),
         alternative_provisioning=tuple(map(provisioning, spec.get("alternativeProvisioning", ()))),
         gcs_fuse=tuple(_decoded(GcsFuse, item) for item in spec.get("gcsFuse", ())),
+        files=tuple(_decoded(RunFile, item) for item in spec.get("files", ())),
         failure_policy=_failure_policy(spec.get("failurePolicy", {})),
         auxiliary_jobs=tuple(_decoded(AuxiliaryJob, item) for item in spec.get("auxiliaryJobs", ())),
         pathways=_pathways(spec["pathways"]) if "pathways" in spec else None,

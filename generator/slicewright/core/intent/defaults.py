@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.excluded import NOT_IN_JOBS, NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS
+from slicewright.core.intent.excluded import NOT_IN_JOBS, NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS, NOT_ON_CPUS
 from slicewright.core.kubernetes.merge import copied, merge
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def _fitting(given: Object, own: Object) -> Object:
     spec = given["spec"]
     pathways, api = own.get("pathways"), own.get("api", "JobSet")
     excluded: list[str] = [*NOT_IN_JOBS] if api == "Job" else []
+    excluded += NOT_ON_CPUS if "cpu" in own else ()
     if api == "PathwaysJob":
         excluded += NOT_IN_PATHWAYSJOBS
     if isinstance(pathways, dict):

@@ -8,6 +8,17 @@ NOT_IN_JOBS = {
     "failurePolicy.restartStrategy": f"{AS_JOBSET}, or use spec.backoffLimit",
     "failurePolicy.rules": f"{AS_JOBSET}, or use spec.backoffLimit",
 }
+NOT_ON_CPUS = {
+    "tpu": "leave it out, or write it in place of cpu",
+    "slices": "use cpu.nodes",
+    "provisioning": "leave it out: the pool of CPUs decides",
+    "alternativeProvisioning": "leave it out: the pool of CPUs decides",
+    "maxRunDurationSeconds": "use maxExecutionTimeSeconds",
+    "containersPerHost": "add containers to podTemplate",
+    "hostNetwork": "leave it out",
+    "privileged": "leave it out",
+    "pathways": "write tpu in place of cpu",
+}
 NOT_IN_PATHWAYS = {
     "auxiliaryJobs": "use a workload of its own",
     "backoffLimit": "use pathways.maxSliceRestarts",

@@ -44,6 +44,19 @@ class GcsFuse:
 
 
 @dataclass(frozen=True, slots=True)
+class RunFile:
+    """A text file of the repository that the user's container sees at a path."""
+
+    path: str
+    mount_path: str
+
+    @property
+    def key(self) -> str:
+        """Its name in the ConfigMap of the run."""
+        return self.path.replace("/", ".")
+
+
+@dataclass(frozen=True, slots=True)
 class FailurePolicy:
     """What happens when a slice fails; the words are JobSet's."""
 
@@ -143,6 +156,7 @@ class Workload:
     host_network: bool = False
     privileged: bool = False
     gcs_fuse: tuple[GcsFuse, ...] = ()
+    files: tuple[RunFile, ...] = ()
     backoff_limit: int | None = None
     failure_policy: FailurePolicy = FailurePolicy()
     max_execution_time_seconds: int | None = None

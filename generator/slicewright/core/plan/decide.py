@@ -184,6 +184,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         container=workload.container,
         pod_template=workload.pod_template,
         gcs_fuse=workload.gcs_fuse,
+        files=workload.files,
         on_change=workload.on_change,
         priority_class=workload.workload_priority_class_name,
         auxiliaries=tuple(

@@ -9,7 +9,7 @@ from slicewright.core.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange, Pathways
+    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange, Pathways, RunFile
     from slicewright.core.plan.pattern import Pattern
     from slicewright.core.plan.ways import Apart
 
@@ -90,6 +90,7 @@ class Plan:
     pod_template: dict[str, Any]
     """Merged into the pods on TPU hosts."""
     gcs_fuse: tuple[GcsFuse, ...]
+    files: tuple[RunFile, ...]
     on_change: OnChange
     priority_class: str = ""
     auxiliaries: tuple[Auxiliary, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.excluded import AS_JOBSET, NOT_IN_JOBS
+from slicewright.core.intent.excluded import AS_JOBSET, NOT_IN_JOBS, NOT_ON_CPUS
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.plan.pattern import PATTERNS
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.workload import Workload
 
+FILES_VOLUME = "files"
+"""What the volume of `files` is called."""
 FUSE_VOLUME = "gcs-fuse-"
 """What the volumes of `gcsFuse` are called, with a number behind."""
 
@@ -111,18 +113,22 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
     spec = template.get("spec", {})
     containers = [workload.container, *(c for c in spec.get("containers", []) if c["name"] == main)]
     taken = {item["mountPath"] for container in containers for item in container.get("volumeMounts", [])}
-    for index, bucket in enumerate(workload.gcs_fuse):
-        if bucket.mount_path in taken:
-            place: Path = ("spec", "gcsFuse", index, "mountPath")
-            message = f"something else is mounted at '{bucket.mount_path}'"
-            yield workload.source.problem("FIELD001", place, message, "give each mount its own path")
-        taken.add(bucket.mount_path)
-    ours = {f"{FUSE_VOLUME}{index}" for index in range(len(workload.gcs_fuse))}
+    paths = {("spec", "files", index): file.mount_path for index, file in enumerate(workload.files)}
+    paths |= {("spec", "gcsFuse", index): bucket.mount_path for index, bucket in enumerate(workload.gcs_fuse)}
+    for place, path in paths.items():
+        if path in taken:
+            message = f"something else is mounted at '{path}'"
+            hint = "give each mount its own path"
+            yield workload.source.problem("FIELD001", (*place, "mountPath"), message, hint)
+        taken.add(path)
+    ours = {f"{FUSE_VOLUME}{index}": "gcsFuse" for index in range(len(workload.gcs_fuse))}
+    ours |= {FILES_VOLUME: "files"} if workload.files else {}
     for volume in spec.get("volumes", []):
         if volume["name"] in ours:
-            message = f"volume '{volume['name']}' is the name of a bucket's volume"
+            field = ours[volume["name"]]
+            message = f"volume '{volume['name']}' is the name of a volume of {field}"
             hint = "give your volume another name"
-            yield workload.source.problem("FIELD001", ("spec", "gcsFuse"), message, hint, key=True)
+            yield workload.source.problem("FIELD001", ("spec", field), message, hint, key=True)
 
 
 _PATHWAYS_JOB = "pathways-job"
@@ -138,7 +144,12 @@ MAX_INT32 = 2**31 - 1
 def fields(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning beside the others."""
     source = workload.source
-    if workload.api == "Job":
+    if workload.cpu is not None:
+        yield from excluded(workload, "run on CPU nodes", NOT_ON_CPUS)
+        if workload.api != "JobSet":
+            message = f"a run on CPU nodes is a JobSet, not a {workload.api}"
+            yield source.problem("FIELD001", ("spec", "api"), message, "leave api out")
+    elif workload.api == "Job":
         yield from _job(workload)
     if workload.pathways is not None:
         yield from validate_pathways.fields(workload, workload.pathways)

@@ -13,6 +13,7 @@ from slicewright.core.kubernetes.labels import SWEEP
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
 from slicewright.core.run.folder import RunFolder, run_folder
+from slicewright.core.run.listing import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -45,7 +46,7 @@ class Existing:
                 continue
             folder, name = posixpath.split(path)
             self.folders[folder].append(path)
-            if name != FILE_NAME and not name.endswith(PATCH) and run_folder(folder):
+            if name not in (FILE_NAME, FILES) and not name.endswith(PATCH) and run_folder(folder):
                 self.frozen[path] = header.read_frozen(text) or _BROKEN
 
     def run_folders(self) -> list[RunFolder]:
@@ -83,7 +84,8 @@ class Existing:
         listed = self._listed(folder)
         if listed is None:
             return sorted(path for path in self.folders.get(folder, ()) if path in self.frozen)
-        return sorted(f"{folder}/{entry}" for entry in listed if not entry.startswith("../"))
+        runs = (entry for entry in listed if not entry.startswith("../") and entry != FILES)
+        return sorted(f"{folder}/{entry}" for entry in runs)
 
     def _listed(self, folder: str) -> list[str] | None:
         text = self.texts.get(f"{folder}/{FILE_NAME}")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.build import unsupported_values
 from slicewright.core.build.base_contract import missing
-from slicewright.core.build.objects import build, patched
+from slicewright.core.build.objects import build, config_map, patched
 from slicewright.core.build.overlay import makes, overlay
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.kubernetes.kinds import is_namespaced
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Path, Problem
 from slicewright.core.run import header
 from slicewright.core.run.listing import listing
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
+
+
+_CONFIG_MAP = 1_048_576
+"""Bytes of data in a ConfigMap (kubernetes: pkg/apis/core/validation, MaxSecretSize)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,30 @@ class Bases:
         if key not in self._made:
             self._made[key] = self._make(plan)
         return self._made[key]
+
+    def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
+        """Return the files of a run by their keys in its ConfigMap, and why some cannot be had."""
+        found: dict[str, str] = {}
+        problems: list[Problem] = []
+        for index, file in enumerate(plan.files):
+            place: Path = ("spec", "files", index, "path")
+            try:
+                text = self._read_text(file.path)
+            except Stopped as stopped:
+                problems += [stopped.problem] if stopped.problem else []
+                continue
+            if text is None:
+                message = f"the repository has no text file '{file.path}'"
+                problems.append(source.problem("FILE033", place, message, "write a path from its root"))
+            elif file.key in found:
+                message = f"two files would be '{file.key}' in the ConfigMap"
+                problems.append(source.problem("FIELD001", place, message, "rename one, or name it once"))
+            found[file.key] = text or ""
+        if sum(len(text.encode()) for text in found.values()) > _CONFIG_MAP:
+            message = f"the files have more than {_CONFIG_MAP:,} bytes, the most that a ConfigMap can hold"
+            hint = "put large files into a bucket (gcsFuse) or the image"
+            problems.append(source.problem("FILE034", ("spec", "files"), message, hint, key=True))
+        return found, problems
 
     def _make(self, plan: Plan) -> Base | Problem:
         try:
@@ -113,8 +141,11 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     base = bases.get(plan)
     if isinstance(base, Problem):
         return None, (_at_component(planned, base),)
+    contents, unread = bases.contents(plan, source)
     objects, problems = patched(plan, build(plan, base.objects), source)
+    objects = [*objects, config_map(plan, contents)] if contents else objects
     problems = (
+        *unread,
         *problems,
         *unsupported_values.in_words(source, patched=not plan.run),
         *_twins(plan, objects, source),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 KUSTOMIZATION = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization"}
 
+FILES = "files.yaml"
+"""The ConfigMap with the files of a Fixed workload, in its overlay. A frozen run has its own in its file."""
 _LIST = re.compile(r"\nkind: Kustomization\nresources:\n(?:- .*\n)*\Z")
 """How a kustomization ends that holds a list and nothing else; the order of patches would matter."""
 
