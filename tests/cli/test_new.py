@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+from tests.conftest import CLUSTER
 from tests.words import places
 
+from slicewright.cli import asking
 from slicewright.documentation import DOCS
 from slicewright.initial.files import SCHEMAS
 
@@ -281,3 +284,96 @@ def test_matrix_writes_a_sweep(repo: Repo) -> None:
 def test_matrix_of_another_form_is_refused(repo: Repo, value: str, said: str) -> None:
     """A name, and values between commas."""
     assert said in repo.run(*NEW, "--matrix", value, code=2).err
+
+
+def test_everything_common_can_be_said(repo: Repo) -> None:
+    """Each option is a field of the file, in the order of the reference."""
+    repo.write("train.sh", "echo $A\n")
+    repo.write("configs/a.yaml", "a: 1\n")
+    options = ("--script", str(repo.root / "train.sh"), "--env", "A=1=2", "--request", "memory=1Gi")
+    mounts = ("--bucket", "my-data=/data", "--file", "configs/a.yaml=/etc/a.yaml")
+    done = repo.run(*NEW, *options, *mounts, "--priority", "high", "--service-account", "trainer")
+
+    assert (done.code, done.out.partition("\n")[0]) == (0, "workloads/b.yaml: 1 slice of 2x4, 8 chips in all")
+    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"] == {
+        "clusters": ["c1"],
+        "tpu": "v5litepod-8",
+        "slices": 1,
+        "queueName": "queue",
+        "workloadPriorityClassName": "high",
+        "container": {
+            "image": "python:3.12",
+            "script": "echo $A\n",
+            "env": [{"name": "A", "value": "1=2"}],
+            "resources": {"requests": {"memory": "1Gi"}},
+        },
+        "podTemplate": {"spec": {"serviceAccountName": "trainer"}},
+        "gcsFuse": [{"bucket": "my-data", "mountPath": "/data"}],
+        "files": [{"path": "configs/a.yaml", "mountPath": "/etc/a.yaml"}],
+    }
+
+
+def test_pathways_run_has_its_account_in_both_pods(repo: Repo) -> None:
+    """The program runs in the head, and the workers read and write the folder of Pathways."""
+    repo.run(*NEW, "--pathways", "gs://b/tmp", "--service-account", "trainer")
+    spec = yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]
+    template = {"spec": {"serviceAccountName": "trainer"}}
+
+    assert spec["podTemplate"] == template
+    assert spec["pathways"] == {"pathwaysDir": "gs://b/tmp", "head": {"podTemplate": template}}
+
+
+def test_run_without_tpus(repo: Repo) -> None:
+    """`--cpu` takes the place of `--tpu`."""
+    repo.cluster(spec=CLUSTER.replace("machineType: n2-standard-64", "machineType: n2-standard-8, nodes: 4"))
+    done = repo.run("new", "b", "--cpu", "cpu-np", "--nodes", "2", "--image", "i:1", "--request", "cpu=4")
+
+    assert done.out.partition("\n")[0] == "workloads/b.yaml: 2 nodes of cpu-np"
+    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["cpu"] == {"pool": "cpu-np", "nodes": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--image", "i"), "Missing option '--tpu', or '--cpu' for a run without TPUs."),
+        (("--tpu", "v5litepod-8"), "Missing option '--image'."),
+        (("--tpu", "v5litepod-8", "--image", "i", "--nodes", "2"), "--nodes needs --cpu POOL"),
+        (("--tpu", "v5litepod-8", "--image", "i", "--env", "A"), "write --env NAME=VALUE"),
+        (
+            ("--tpu", "v5litepod-8", "--image", "i", "--script", __file__, "--", "x"),
+            "write either --script, or a command after --",
+        ),
+    ],
+)
+def test_without_a_terminal_nothing_is_asked(repo: Repo, options: tuple[str, ...], said: str) -> None:
+    """What is missing, or makes no sense, is an error that names the option."""
+    done = repo.run("new", "b", *options, code=2)
+
+    assert done.err.rstrip().endswith(f": {said}")
+
+
+def test_on_a_terminal_it_asks_for_what_is_missing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cluster, TPU and queue are chosen from what there is."""
+    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    answers = iter(["c2", "v5litepod-8", "second", "python:3.12"])
+    asked: list[tuple[str, list[str]]] = []
+
+    def prompt(what: str, type: Any = None) -> str:  # noqa: A002
+        asked.append((what, list(getattr(type, "choices", []))))
+        return next(answers)
+
+    monkeypatch.setattr("click.prompt", prompt)
+    cluster = repo.read("clusters/c1.yaml").replace("name: c1", "name: c2")
+    repo.write("clusters/c2.yaml", cluster.replace("{name: queue", "{name: second}, {name: queue"))
+    done = repo.run("new", "b")
+
+    assert (done.code, asked) == (
+        0,
+        [
+            ("Cluster", ["c1", "c2"]),
+            ("TPU", ["v5litepod-8"]),
+            ("Queue", ["queue", "second"]),
+            ("Image of the container", []),
+        ],
+    )
+    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["queueName"] == "second"

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import asking, candidates, show
 from slicewright.cli.command import command as declare
 from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
-from slicewright.core.intent import decode
+from slicewright.core.intent import decode, draft
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
-from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import identities, read_repository
@@ -62,26 +61,79 @@ def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str
     return {**({"env": env} if env else {}), **matrix}
 
 
+def _pairs(
+    _context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Return what is before and behind the first `=` of each value. Raises BadParameter."""
+    pairs = [value.partition("=") for value in values]
+    if not all(first and equals for first, equals, _ in pairs):
+        raise click.BadParameter(f"write {option.opts[0]} {option.metavar}")
+    return [(first, second) for first, _, second in pairs]
+
+
 @declare(
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --image python:3.12.12 -- python train.py",
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --provisioning Spot "
     "--image python:3.12.12 -- python train.py",
     "slicewright new lr --tpu v5litepod-8 --cluster my-cluster --matrix LR=1e-4,3e-4 --image python:3.12.12 "
     "-- python train.py '--lr=$(LR)'",
+    "slicewright new tokenize --cpu cpu-np --nodes 4 --request cpu=12 --bucket my-data=/data "
+    "--cluster my-cluster --image python:3.12.12 --script tokenize.sh",
 )
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 @click.option(
     "--tpu",
     metavar="TPU",
-    required=True,
     shell_complete=candidates.tpus,
     help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.",
 )
+@click.option("--slices", metavar="N", type=click.IntRange(min=1), help="How many slices.  [default: 1]")
+@click.option("--cpu", metavar="POOL", help="A CPU pool of the cluster, for a run without TPUs.")
+@click.option("--nodes", metavar="N", type=click.IntRange(min=1), help="How many nodes of the CPU pool.")
+@click.option("--image", metavar="IMAGE", help="The container's image.")
 @click.option(
-    "--slices", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="How many slices."
+    "--script",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="A file with the bash script that the container runs, in place of a command.",
 )
-@click.option("--image", metavar="IMAGE", required=True, help="The container's image.")
+@click.option(
+    "--env",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_pairs,
+    help="A variable of the container. Repeatable.",
+)
+@click.option(
+    "--request",
+    "requests",
+    metavar="NAME=QUANTITY",
+    multiple=True,
+    callback=_pairs,
+    help="What the container requests, such as cpu=4 or memory=16Gi. Repeatable.",
+)
+@click.option(
+    "--bucket",
+    "buckets",
+    metavar="BUCKET=PATH",
+    multiple=True,
+    callback=_pairs,
+    help="A Cloud Storage bucket, and where the container sees it. Repeatable.",
+)
+@click.option(
+    "--file",
+    "files",
+    metavar="FILE=PATH",
+    multiple=True,
+    callback=_pairs,
+    help="A text file of the repository, and where the container sees it. Repeatable.",
+)
+@click.option("--priority", metavar="CLASS", help="A WorkloadPriorityClass of the cluster.")
+@click.option("--service-account", metavar="NAME", help="The Kubernetes service account of the pods.")
+@click.option(
+    "--pathways", metavar="gs://DIR", help="Run it under Pathways, with its temporary files in this folder."
+)
 @click.option(
     "--cluster",
     "clusters",
@@ -114,48 +166,55 @@ def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str
 def new(
     name: str,
     command: tuple[str, ...],
-    tpu: str,
-    slices: int,
-    image: str,
     clusters: tuple[str, ...],
     namespace: str,
     queue: str | None,
-    provisioning: str | dict[str, str] | None,
-    matrix: dict[str, Any],
     output: str,
+    **written: Any,
 ) -> None:
     """Write a TPUWorkload file from a few options.
 
-    The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs.
+    The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs. On a
+    terminal it asks for the cluster, the TPU, the queue and the image where no option says them.
     """
+    if command and written["script"]:
+        raise click.UsageError("write either --script, or a command after --")
+    if bool(written["cpu"]) < bool(written["nodes"]):
+        raise click.UsageError("--nodes needs --cpu POOL")
     root = repository_root()
+    checkout = open_checkout(root)
+    chosen = list(clusters) or _cluster(checkout)
+    if not (written["tpu"] or written["cpu"]):
+        written["tpu"] = asking.tpu(checkout, chosen)
+    queue = queue if queue is not None else _queue(checkout, chosen, namespace)
+    if not written["image"]:
+        written["image"] = asking.image()
     with write.locked(root):
         checkout = open_checkout(root)
-        chosen = list(clusters) or _only_cluster(checkout)
-        queue = queue if queue is not None else _only_queue(checkout, chosen, namespace)
-        asked = {"clusters": chosen, "tpu": tpu, "slices": slices}
-        asked |= {"provisioning": provisioning} if provisioning else {}
-        asked |= {"queueName": queue} if queue else {}
-        asked |= {"matrix": matrix} if matrix else {}
-        document = _document(name, namespace, asked, image, command)
+        spec = draft.spec({**written, "clusters": chosen, "queue": queue, "command": command})
+        document = draft.document(name, namespace, spec)
         path, text = f"workloads/{name}.yaml", schema_line(root, "tpuworkload") + write_document(document)
         planned, problems = _plan(checkout, SourceFile(path, text))
         if not errors(problems):
             problems += write.apply(root, {path: text}, ())
     if errors(problems):
         show.stop(problems)
-    shape = planned[0].plan.shape
     on_one = [entry.plan for entry in planned if entry.plan.cluster == planned[0].plan.cluster]
     chips = sum(plan.shape.chips * plan.slices for plan in on_one)
     record = {"file": path, "workload": f"{namespace}/{name}", "clusters": chosen, "chips": chips}
     if output == "json":
         show.finish(record, problems, output)
     show.messages(problems)
-    each = f"{counted(len(on_one), 'run')}" if matrix else f"{counted(slices, 'slice')} of {shape.topology}"
-    say(f"{path}: {each}, {counted(chips, 'chip')} in all")
+    plan = on_one[0]
+    size = f"{counted(plan.slices, 'slice')} of {plan.shape.topology}, {counted(chips, 'chip')} in all"
+    if written["matrix"]:
+        size = f"{counted(len(on_one), 'run')}, {counted(chips, 'chip')} in all"
+    elif not chips:
+        size = f"{counted(plan.hosts, 'node')} of {written['cpu']}"
+    say(f"{path}: {size}")
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
-    say(f"the next render starts {'them' if matrix else 'it'}: slicewright render")
+    say(f"the next render starts {'them' if written['matrix'] else 'it'}: slicewright render")
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
@@ -174,31 +233,20 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     return made, in_order(own if made or errors(own) else known.problems)
 
 
-def _document(
-    name: str, namespace: str, asked: dict[str, Any], image: str, command: tuple[str, ...]
-) -> dict[str, Any]:
-    metadata = {"name": name} if namespace == "default" else {"name": name, "namespace": namespace}
-    container: dict[str, Any] = {"image": image}
-    if command:
-        container["command"] = list(command)
-    spec = {**asked, "container": container}
-    return {"apiVersion": SLICEWRIGHT_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
-
-
-def _only_cluster(checkout: Checkout) -> list[str]:
+def _cluster(checkout: Checkout) -> list[str]:
     names = sorted(checkout.repository.sites)
-    if len(names) != 1:
-        if not names:
-            hint = "declare a TPUCluster in a file of clusters/"
-            raise show.Refused("USE004", "there is no cluster yet that it could run on", hint)
-        raise click.UsageError(f"name a cluster with --cluster: {', '.join(names)}")
-    return names
+    if not names:
+        hint = "declare a TPUCluster in a file of clusters/"
+        raise show.Refused("USE004", "there is no cluster yet that it could run on", hint)
+    return names if len(names) == 1 else [asking.choice("cluster", names)]
 
 
-def _only_queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
-    """Return the queue of a namespace where there is exactly one on every cluster."""
-    queues = {name for place, name in _queues(checkout, clusters) if place == namespace}
-    return queues.pop() if len(queues) == 1 else None
+def _queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
+    """Return the queue of a namespace where there is exactly one; else what a person says."""
+    queues = sorted({name for place, name in _queues(checkout, clusters) if place == namespace})
+    if len(queues) > 1 and asking.can_ask():
+        return asking.choice("queue", queues)
+    return queues[0] if len(queues) == 1 else None
 
 
 def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,46 @@
+"""Ask a person for what no option says; without a terminal it is an error that names the option."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.workspace.repository_reader import Checkout
+
+
+def can_ask() -> bool:
+    """Tell whether a person sits at a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def choice(what: str, names: Iterable[str]) -> str:
+    """Return one of some names. Raises UsageError without a terminal."""
+    known = list(names)
+    if not can_ask():
+        raise click.UsageError(f"name a {what} with --{what}: {', '.join(known)}")
+    answer: str = click.prompt(what.capitalize(), type=click.Choice(known))
+    return answer
+
+
+def image() -> str:
+    """Return the image of the container. Raises UsageError without a terminal."""
+    if not can_ask():
+        raise click.UsageError("Missing option '--image'.")
+    answer: str = click.prompt("Image of the container")
+    return answer
+
+
+def tpu(checkout: Checkout, clusters: Iterable[str]) -> str:
+    """Return the TPU of the run, from what all of the clusters have. Raises UsageError without a terminal."""
+    if not can_ask():
+        raise click.UsageError("Missing option '--tpu', or '--cpu' for a run without TPUs.")
+    sites = [checkout.repository.sites[name] for name in clusters if name in checkout.repository.sites]
+    names = [{shape.count_name for _, shape in site.pools} for site in sites]
+    known = sorted(set.intersection(*names)) if names else []
+    answer: str = click.prompt("TPU", type=click.Choice(known) if known else str)
+    return answer

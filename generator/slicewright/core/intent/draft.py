@@ -1,0 +1,53 @@
+"""The first draft of a TPUWorkload, from the options of `slicewright new`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.core.kubernetes.types import Object
+
+
+def document(name: str, namespace: str, spec: Object) -> Object:
+    """Return a TPUWorkload with a spec."""
+    metadata = {"name": name} if namespace == "default" else {"name": name, "namespace": namespace}
+    return {"apiVersion": SLICEWRIGHT_VERSION, "kind": "TPUWorkload", "metadata": metadata, "spec": spec}
+
+
+def spec(options: Mapping[str, Any]) -> Object:
+    """Return the spec that some options ask for, in the order of the reference; what is empty is left out."""
+    pathways, account = options["pathways"], options["service_account"]
+    template = {"spec": {"serviceAccountName": account}} if account else {}
+    head = {"head": {"podTemplate": template}} if template else {}
+    cpu = {"pool": options["cpu"], "nodes": options["nodes"]} if options["cpu"] else {}
+    fields = {
+        "clusters": options["clusters"],
+        "tpu": options["tpu"],
+        "cpu": {key: value for key, value in cpu.items() if value},
+        "slices": options["slices"] or (None if cpu else 1),
+        "provisioning": options["provisioning"],
+        "queueName": options["queue"],
+        "workloadPriorityClassName": options["priority"],
+        "matrix": options["matrix"],
+        "container": _container(options),
+        "podTemplate": template,
+        "gcsFuse": [{"bucket": bucket, "mountPath": path} for bucket, path in options["buckets"]],
+        "files": [{"path": file, "mountPath": path} for file, path in options["files"]],
+        "pathways": {"pathwaysDir": pathways, **head} if pathways else {},
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _container(options: Mapping[str, Any]) -> Object:
+    fields = {
+        "image": options["image"],
+        "command": list(options["command"]),
+        "script": options["script"].read() if options["script"] else "",
+        "env": [{"name": name, "value": value} for name, value in options["env"]],
+        "resources": {"requests": dict(options["requests"])} if options["requests"] else {},
+    }
+    return {key: value for key, value in fields.items() if value}
