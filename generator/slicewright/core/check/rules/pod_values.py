@@ -251,13 +251,15 @@ def _ports(container: dict[str, Any], path: Path) -> Findings:
 
 @rule("JS135", JOB_KINDS)
 def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
+    # As the API server returns it; it has added the selector itself.
+    is_stored = bool(resource.data.get("status") or resource.metadata.get("uid"))
     for pods in resource.pods:
         for key in _NOT_NEGATIVE:
             if (number(pods.job.get(key)) or 0) < 0:
                 yield Finding((*pods.job_path, key), f"{key} is negative: {pods.job[key]}", "write 0 or more")
         for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
             yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
-        if pods.job.get("selector") is not None and pods.job.get("manualSelector") is not True:
+        if pods.job.get("selector") is not None and not (is_stored or pods.job.get("manualSelector") is True):
             message = "the Job controller chooses the selector, and the API refuses another one"
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
