@@ -49,6 +49,13 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("compose.yaml", "services: {a: {image: b, ports: [01]}}\n", NO_OBJECT),
         ("kep.yaml", "title: a\nkep-number: 0123\n", NO_OBJECT),
         ("vocabulary.json", '{"kind": 3, "spec": 4}', NO_OBJECT),
+        ("vocab.json", '{"apiVersion": 1, "kind": 3, "metadata": 4}', NO_OBJECT),
+        ("a.yaml", "apiVersion: 1\nkind: 2\nmetadata: {name: a}\n", ""),
+        (
+            "config.yaml",
+            "kind: Configuration\napiversion: scorecard.operatorframework.io/v1alpha3\nmetadata: {name: a}\n",
+            SETTINGS,
+        ),
         ("krew.yaml", _OBJECT + 'data:\n- a: b\n  {{addURIAndSha "c/{{ .TagName }}" .TagName }}\n', TEMPLATE),
         ("package.json", '{"name": "a", "kind": "b"}', NO_OBJECT),
         ("broken.json", '{"name": ', NO_OBJECT),

@@ -92,6 +92,33 @@ def test_remote_bases_are_a_note(tmp_path: Path) -> None:
     assert 0 == done.code
 
 
+@pytest.mark.tools
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("helmCharts: [{name: a}]\n", "--enable-helm"),
+        ("generators: [policy.yaml]\n", "--enable-alpha-plugins"),
+    ],
+)
+def test_kustomization_that_needs_an_option_is_a_note(tmp_path: Path, text: str, option: str) -> None:
+    """Helm and plugins are programs that only an option runs: the note names it, and files are checked."""
+    generator = (
+        "apiVersion: policy.open-cluster-management.io/v1\nkind: PolicyGenerator\nmetadata: {name: a}\n"
+    )
+    write(
+        tmp_path,
+        {
+            "kustomization.yaml": f"{text}resources: [cm.yaml]\n",
+            "cm.yaml": CONFIG_MAP,
+            "policy.yaml": generator,
+        },
+    )
+    done = run(tmp_path, ".", "--exclude", "policy.yaml", "--schemas-only", "--strict", "-o", "json")
+    problem = next(one for one in done.json["problems"] if one["id"] == "KUS011")
+
+    assert (0, "note", True) == (done.code, problem["severity"], option in problem["hint"])
+
+
 FROM = "accumulation err='accumulating resources from 'b': '/k/b' must resolve to a file': "
 CHAINS = {
     "accumulation err='merging resources from 'c2.yaml': may not add resource with an already registered id: "

@@ -159,3 +159,22 @@ def test_annotations_have_256_kib_at_most() -> None:
     metadata["annotations"] = {"x": "y" * (256 * 1024)}
 
     assert ["annotations have 262,145 bytes, 262,144 at most"] == findings("JS142", data)
+
+
+_CHOSEN = "the Job controller chooses the selector, and the API refuses another one"
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [({}, [_CHOSEN]), ({"status": {"succeeded": 1}}, []), ({"metadata": {"name": "a", "uid": "1"}}, [])],
+)
+def test_selector_of_a_stored_job_is_that_of_the_api_server(
+    stored: dict[str, Any], expected: list[str]
+) -> None:
+    """`kubectl get job -o yaml` writes the selector that the API server added; a new Job has none."""
+    labels = {"batch.kubernetes.io/controller-uid": "1"}
+    pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": pods}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec, **stored}
+
+    assert expected == findings("JS135", job)

@@ -283,8 +283,18 @@ def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
     return objects, tuple(problems)
 
 
+_OPTION = re.compile(r"must specify (--enable-helm)|external plugins disabled")
+
+
 def _refused(name: str, message: str) -> Problem:
-    return Problem("KUS011", message, "run kustomize build on the folder", file=name)
+    option = _OPTION.search(message)
+    if not option:
+        return Problem("KUS011", message, "run kustomize build on the folder", file=name)
+    # It runs other programs, which Argo CD, Flux and scripts ask for.
+    hint = (
+        f"build it with kustomize build {option[1] or '--enable-alpha-plugins'}, and check what that writes"
+    )
+    return Problem("KUS011", message, hint, "note", file=name)
 
 
 def offline() -> dict[str, str]:

@@ -65,7 +65,7 @@ _SETTINGS = re.compile(
     r"(skaffold|builtin|krew\.googlecontainertools\.github\.com|kind\.x-k8s\.io|k3d\.io|eksctl\.io|ctlptl\.dev"
     r"|kustomize\.config\.k8s\.io|config\.kubernetes\.io|(kubeadm|kubelet\.config|kubeproxy\.config)\.k8s\.io"
     r"|(kubescheduler\.config|apiserver\.config|apiserver|audit)\.k8s\.io|kuttl\.dev|chainsaw\.kyverno\.io"
-    r"|cli\.kyverno\.io|backstage\.io|minikube\.sigs\.k8s\.io|score\.dev|garden\.io)/.*"
+    r"|cli\.kyverno\.io|scorecard\.operatorframework\.io|backstage\.io|minikube\.sigs\.k8s\.io|score\.dev|garden\.io)/.*"
 )
 """Versions of objects that a program reads from a file, and that no API server has."""
 
@@ -123,13 +123,13 @@ def looks_like_an_object(data: Any) -> bool:
     """Tell whether a document that nobody named is meant as an object.
 
     It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
-    apiVersion, and other tools have a kind.
+    apiVersion, and other tools have a kind. A list of words with numbers has none that is a text.
     """
     if not isinstance(data, dict):
         return False
-    known = ("apiVersion" in data) + ("kind" in data)
+    known = [data[key] for key in ("apiVersion", "kind") if key in data]
     has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
-    return known == 2 or (known == 1 and has_fields)  # noqa: PLR2004 - both
+    return (len(known) > 1 and any(isinstance(one, str) for one in known)) or bool(known and has_fields)
 
 
 def holds_object(data: Any) -> bool:
@@ -171,7 +171,7 @@ def _is_merged(data: Any) -> bool:
 
 
 def _is_setting(data: dict[str, Any]) -> bool:
-    version = str(data.get("apiVersion", ""))
+    version = str(data.get("apiVersion") or data.get("apiversion", ""))  # as the Operator SDK writes it
     return bool(_SETTINGS.fullmatch(version)) or (version, data.get("kind")) == ("v1", "Config")
 
 
