@@ -180,6 +180,7 @@ def job(name: str, *rest: str | int) -> Path:
         (job("board", *TEMPLATE, "spec", "containers", 0, "image"), "z}"),
         (job("board", *TEMPLATE, "spec", "nodeSelector"), "{name: board, pool"),
         (job("board", "replicas"), "{name: board, pool"),
+        (job("slice", "dependsOn"), "- {name: board"),
         (("spec", "failurePolicy", "maxRestarts"), "4"),
         (("spec", "failurePolicy", "rules", 0, "action"), "FailJobSet"),
         (("spec", "ttlSecondsAfterFinished"), "target: {kind: JobSet}"),

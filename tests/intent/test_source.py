@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slicewright.core.document.read import read_documents
@@ -80,3 +82,25 @@ def test_data_is_that_of_the_document() -> None:
     """The source of the second document of a file has its data, not that of the first."""
     assert _source(TEXT, 0).data == {"kind": "TPUCluster"}
     assert _source(TEXT, 1).data["metadata"]["name"] == "train"
+
+
+LAYER = """\
+kind: TPUDefaults
+metadata: {name: d}
+spec: {container: {env: [{name: A, value: x}]}, clusters: [c]}
+"""
+
+
+def test_values_of_a_layer_are_placed_in_it() -> None:
+    """What a merged document has from another file is placed there; elements are known by name or value."""
+    own, layer = _source(TEXT, 1), _source(LAYER)
+    merged = {"kind": "TPUWorkload", "spec": {"slcies": 2, **layer.data["spec"], "list": [{"value": 1}]}}
+    source = replace(own, document=replace(own.document, data=merged), layers=(own, layer))
+    path = ("spec", "container", "env", 0, "value")
+
+    assert own.origin(path) == (own, path)
+    assert source.place(path) == layer.place(path) == (3, 43)
+    assert source.place(("spec", "list", 0, "value")) == own.place(("spec",))
+    found = Problem("A", "b", path=path)
+    assert source.placed(found).text() == layer.placed(found).text()
+    assert source.placed(Problem("A", "b", path=("spec", "slcies"))).line == 7

@@ -117,3 +117,44 @@ def test_frozen_run_beyond_a_new_limit_goes_on(repo: Repo) -> None:
     assert before == repo.tree()
     repo.run("rerun", "a")
     assert "workloads/a.yaml:9:11: LIM003" in places(repo.run("render", code=1).err).splitlines()
+
+
+PATHWAYS = "api: PathwaysJob\npathways: {pathwaysDir: 'gs://b'}\n"
+COMPONENT = """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [map.yaml]
+"""
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {image: x.io/y}\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("imageRegistries: [docker.io/a]", ["LIM001"]),
+        ("maxSlices: 1", ["LIM003"]),
+        ("forbidden: [hostNetwork]", ["LIM006"]),
+        ("forbidden: [privileged]", []),
+    ],
+)
+def test_limits_hold_for_what_the_controller_of_a_pathwaysjob_makes(
+    repo: Repo, limits: str, said: list[str]
+) -> None:
+    """Its pods come from images and have rights that the object does not name."""
+    given(repo, f"limits: {{{limits}}}")
+    repo.workload("a", f"{SPEC}{IMAGE}{PATHWAYS}slices: 2")
+    found = places(repo.run("render", code=1 if said else 0).err).splitlines()
+
+    assert [line.split(": ")[1] for line in found if ": LIM" in line] == said
+
+
+def test_limit_is_told_once_and_not_of_text(repo: Repo) -> None:
+    """Two containers with one image are one problem; what a ConfigMap holds is text."""
+    given(repo, "limits: {imageRegistries: [docker.io/a]}")
+    repo.write("components/map/kustomization.yaml", COMPONENT)
+    repo.write("components/map/map.yaml", MAP)
+    twice = "podTemplate: {spec: {initContainers: [{name: i, image: x.io/y}, {name: j, image: x.io/y}]}}"
+    repo.workload("a", f"{SPEC}{IMAGE}{twice}\ncomponents: [components/map]")
+
+    said = places(repo.run("render", code=1).err).splitlines()
+    assert len([line for line in said if "LIM001" in line]) == 1

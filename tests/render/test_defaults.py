@@ -209,3 +209,34 @@ def test_explain_says_which_default_gave_a_value(repo: Repo) -> None:
         "spec.container.env[0]": "TPUDefaults all, defaults/all.yaml:7",
         "spec.queueName": "TPUDefaults all, defaults/all.yaml:6",
     } == told
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        ("tpu: v5litepod-8\nbackoffLimit: null", "JobSet"),
+        ("tpu: v5litepod-8\npathways: {pathwaysDir: 'gs://b'}", "JobSet"),
+        ("tpu: v5litepod-8\napi: PathwaysJob\npathways: {pathwaysDir: 'gs://b'}", "PathwaysJob"),
+        ("cpu: {pool: cpu-np}", "JobSet"),
+    ],
+    ids=["jobset", "pathways", "pathwaysjob", "cpu"],
+)
+def test_default_that_a_kind_of_run_lacks_is_left_out(repo: Repo, spec: str, kind: str) -> None:
+    """One document of defaults serves all kinds of runs."""
+    given(repo, "hostNetwork: true\nbackoffLimit: 3\nprovisioning: OnDemand")
+    repo.workload("a", f"clusters: [c1]\ncontainer: {{image: i}}\n{spec}")
+    repo.run("render")
+
+    assert f"\nkind: {kind}\n" in run_of(repo)
+
+
+def test_defaults_of_one_name_or_of_an_odd_cluster(repo: Repo) -> None:
+    """A name is given once; what a refused cluster means for its defaults is told at the cluster."""
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: i}")
+    given(repo, "annotations: {mine: x}")
+    text = repo.read("defaults/all.yaml").replace("spec:\n", "spec:\n  appliesTo: {cluster: c2}\n")
+    repo.write("defaults/other.yaml", text)
+    repo.cluster("c2", "pools: 3")
+
+    said = places(repo.run("render", code=1).err).splitlines()
+    assert [line for line in said if line.startswith("defaults")] == ["defaults/other.yaml:3:18: DEF001"]

@@ -165,3 +165,13 @@ def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
     assert places(done.err).startswith("workloads/a.yaml:6:8: warning: REF006\n")
     assert len(repo.runs()) == 1
     assert repo.run("render", "--check").code == 0
+
+
+def test_file_of_a_link_that_leads_out_is_not_read(repo: Repo) -> None:
+    """What the repository does not hold cannot get into a run."""
+    (repo.root / "configs").mkdir()
+    (repo.root / "configs/a").symlink_to("/etc/hosts")
+    files = "files: [{path: configs/a, mountPath: /a}]"
+    repo.workload("a", f"clusters: [c1]\ntpu: v5litepod-8\ncontainer: {{image: i}}\n{files}")
+
+    assert places(repo.run("render", code=1).err).splitlines()[0] == "configs/a: FILE004"

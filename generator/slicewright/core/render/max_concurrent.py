@@ -39,12 +39,13 @@ def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluste
         yield source.problem("SWEEP004", _PLACE, message, "write queueName", key=True)
         return
     queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
-    if queue is None:
-        if not site.cluster.has_queues:  # else the queue is unknown, which is told
-            message = f"TPUCluster '{name}' does not declare queue '{workload.queue_name}', "
-            message += f"so nothing tells whether it holds {most} runs of the sweep at most"
-            hint = f"declare its ClusterQueue with its quota in {site.cluster.source.file.path}"
-            yield source.problem("SWEEP004", _PLACE, message, hint, key=True, warning=True)
+    if queue is None or not _limits(queue, site):
+        message = f"TPUCluster '{name}' does not declare how many chips queue '{workload.queue_name}' has, "
+        message += f"so nothing tells whether it holds {most} runs of the sweep at most"
+        hint = f"declare its ClusterQueue with its quota in {site.cluster.source.file.path}"
+        if workload.cpu is not None:
+            hint = "only chips are counted: leave maxConcurrent out, or give the CPU pool fewer nodes"
+        yield source.problem("SWEEP004", _PLACE, message, hint, key=True, warning=True)
         return
     number = _at_once(plans, queue, site)
     if number > most:

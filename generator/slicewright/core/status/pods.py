@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
+from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.problem import counted
 from slicewright.core.status.cause import Cause
 from slicewright.core.status.inventory import labels_of, name_of
@@ -47,7 +48,7 @@ def causes(family: Family, inventory: Inventory) -> Iterator[Cause]:
 
 
 def _no_pods(family: Family, inventory: Inventory) -> Iterator[Cause]:
-    owners = [item for kind in ("JobSet", "Job", "PathwaysJob") for item in family.members[kind]]
+    owners = [item for kind in sorted(RUN_KINDS) for item in family.members[kind]]
     refused = [event for item in owners for event in inventory.warnings.get(item["metadata"]["uid"], ())]
     if refused:
         said = _said(refused[0].get("reason", ""), refused[0].get("message", ""))
