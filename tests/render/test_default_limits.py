@@ -158,3 +158,14 @@ def test_limit_is_told_once_and_not_of_text(repo: Repo) -> None:
 
     said = places(repo.run("render", code=1).err).splitlines()
     assert len([line for line in said if "LIM001" in line]) == 1
+
+
+def test_right_that_is_refused_by_the_pod_itself_is_no_problem(repo: Repo) -> None:
+    """`privileged: false` asks for nothing, and words of a command are no fields."""
+    given(repo, "limits: {forbidden: [privileged]}")
+    safe = (
+        "podTemplate: {spec: {initContainers: [{name: i, image: x, securityContext: {privileged: false}}]}}"
+    )
+    repo.workload("a", f"{SPEC}container: {{image: i, command: [python, a.py]}}\n{safe}")
+
+    assert len(repo.effects()) == 1

@@ -74,3 +74,14 @@ def test_queue_that_is_unknown_is_told_once() -> None:
     )
 
     assert ["REF002"] == [problem.id for problem in problems]
+
+
+def test_runs_without_chips_are_not_counted() -> None:
+    """Quota of cpu says nothing of runs, so a warning says that the limit is not checked."""
+    pools = "pools: [{name: cpu, machineType: n2-standard-8, nodes: 4}]"
+    queues = "clusterQueues: [{name: q, quota: [{pool: cpu}], localQueues: [{name: q}]}]"
+    spec = "cpu: {pool: cpu}\nqueueName: q\ncontainer: {image: i, resources: {requests: {cpu: 1}}}"
+    matrix = "matrix: {env: {A: [1, 2]}, maxConcurrent: 1}"
+    _, found = planned(workload(f"{spec}\n{matrix}"), clusters=cluster(f"{pools}\n{queues}"))
+
+    assert [(problem.id, problem.severity) for problem in found] == [("SWEEP004", "warning")]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.status.status import Run, Status
 
+_MINUTE = 60
 _SECONDS = 5.0
 """Between two readings of a watch."""
 _NONE = "-"
@@ -147,7 +148,8 @@ def _age(since: str) -> str:
     if not since:
         return _NONE
     gone = dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(since)
-    return shown(max(0.0, gone.total_seconds()))
+    seconds = max(0, int(gone.total_seconds()))  # the API server writes whole seconds
+    return shown(seconds) if seconds >= _MINUTE else f"{seconds}s"
 
 
 def _watch(

@@ -166,11 +166,9 @@ def _way(merged: Any, layer: Any, path: Path) -> Path:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        key = next((key for key in _KEYS if key in other), "")
-        if key:
-            return bool(one.get(key) == other[key])
-    return bool(one == other)
+    both = isinstance(one, dict) and isinstance(other, dict)
+    key = next((key for key in _KEYS if both and key in other), "")
+    return bool(one.get(key) == other[key] if key else one == other)
 
 
 _NAMED = frozenset({"clusterQueues", "managed", "mode", "pools", "priorityClasses", "teams"})
