@@ -35,7 +35,6 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
     "slicewright import cluster --context kind-test --name research --write",
     name="import",
 )
-@click.argument("what", type=click.Choice(["cluster"]), metavar="cluster")
 @click.option("--context", required=True, help="The context of the kubeconfig file.")
 @click.option(
     "--kubeconfig",
@@ -45,7 +44,6 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 @click.option("--name", help="The name of the cluster. Default: that of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
 def import_cluster(
-    what: str,  # noqa: ARG001 - there is one thing to import yet
     context: str,
     kubeconfig: Path | None,
     name: str | None,

@@ -26,7 +26,7 @@ GROUPS = {
     "Start": {
         "init": "Make a GitOps repository, or upgrade one.",
         "new": "Write a TPUWorkload file from a few options.",
-        "import": "Write a TPUCluster file from a living cluster, read only.",
+        "import": "Write TPUCluster and TPUWorkload files from what exists.",
     },
     "Render": {
         "render": "Write the overlays, and say which runs start and end.",
@@ -73,7 +73,7 @@ _INSTEAD = {
 }
 """Commands that other tools have, and what to do instead."""
 
-_MODULES = {"import": "import_cluster"}
+_MODULES = {"import": "importing"}
 """Modules of commands whose name is a word of Python."""
 
 

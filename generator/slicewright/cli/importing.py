@@ -1,0 +1,18 @@
+"""`slicewright import`: files of intent from what is there."""
+
+from __future__ import annotations
+
+import click
+
+from slicewright.cli.command import HELP, epilog, folder_option
+from slicewright.cli.import_cluster import import_cluster
+from slicewright.cli.import_workload import import_workload
+
+
+@click.group("import", context_settings=HELP, epilog=epilog("import"), params=[folder_option()])
+def importing() -> None:
+    """Write TPUCluster and TPUWorkload files from what exists."""
+
+
+importing.add_command(import_cluster, "cluster")
+importing.add_command(import_workload, "workload")

@@ -1,0 +1,205 @@
+"""What a run object means, in the fields of a TPUWorkload; what they cannot say is left to patches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.importing.node_pools import provisioning_of, tpu_field
+from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    FLEX_START,
+    KUEUE,
+    MAX_EXECUTION_TIME,
+    MAX_RUN_DURATION,
+    PRIORITY_CLASS,
+    QUEUE,
+    RESERVATION,
+    SPOT,
+    TOPOLOGY,
+    TPU,
+)
+from slicewright.core.kubernetes.merge import copied
+from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.kubernetes.types import Object
+
+_JOB_BACKOFF = 6
+"""What the Job API means where no backoffLimit is written."""
+_CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports"])
+"""Fields of a container that `container` has; `podTemplate` takes the others."""
+_RESERVED = (
+    "cloud.google.com/gke-tpu-",
+    ACCELERATOR_COUNT,
+    RESERVATION,
+    SPOT,
+    FLEX_START,
+    COMPUTE_CLASS,
+    MAX_RUN_DURATION,
+)
+"""Beginnings of the node labels that `tpu` and `provisioning` select."""
+
+
+def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...] | str:
+    """Return TPUWorkloads for a run object, the one that says most first, or why there is none.
+
+    A later one leaves to patches what the fields of an earlier one may refuse.
+    """
+    means = _pathwaysjob if item["kind"] == "PathwaysJob" else _run
+    meant = means(item, catalogue)
+    if isinstance(meant, str):
+        return meant
+    metadata = mapping(item.get("metadata"))
+    labels = texts(metadata.get("labels"))
+    queue: Object = {
+        "queueName": labels.get(QUEUE),
+        "workloadPriorityClassName": labels.get(PRIORITY_CLASS),
+        "maxExecutionTimeSeconds": _whole(labels.get(MAX_EXECUTION_TIME, "")),
+    }
+    spec: Object = {"clusters": [cluster], "api": item["kind"], "naming": "Fixed", **queue, **meant}
+    spec = {key: value for key, value in spec.items() if value not in (None, "", {})}
+    own: Object = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    kept = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
+    notes = texts(metadata.get("annotations"))
+    full: Object = {**own, "labels": kept, "annotations": notes}
+    full = {key: value for key, value in full.items() if value}
+    plain: Object = {key: value for key, value in spec.items() if key not in ("podTemplate", "failurePolicy")}
+    bare: Object = {**plain, "container": {key: plain["container"][key] for key in ("name", "image")}}
+    head = {"apiVersion": SLICEWRIGHT_VERSION, "kind": "TPUWorkload"}
+    return tuple(
+        {**head, "metadata": names, "spec": copied(body)}
+        for names, body in ((full, spec), (own, spec), (own, plain), (own, bare))
+    )
+
+
+def _whole(written: str) -> int | None:
+    return int(written) if written.isdecimal() else None
+
+
+def _run(item: Object, catalogue: Catalogue) -> Object | str:
+    """Return the spec for a JobSet or a Job, or why there is none."""
+    pods = next((pods for pods in pods_of(item, item["kind"]) if pods.chips), None)
+    if pods is None:
+        return "none of its pods requests google.com/tpu"
+    selector = pods.selector
+    accelerator, topology = selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, "")
+    shape = next(
+        (
+            row
+            for row in (*catalogue.rows("listed"), *catalogue.rows("rule"))
+            if (row.accelerator, row.topology, row.chips_per_host) == (accelerator, topology, pods.chips)
+        ),
+        None,
+    )
+    if shape is None:
+        what = f"accelerator '{accelerator}', topology '{topology}' and {pods.chips} chips a pod"
+        return f"the catalogue has no TPU slice with {what}"
+    policy = mapping(at(item, "spec", "failurePolicy"))
+    backoff = number(pods.job.get("backoffLimit"))
+    taints = {text(entry.get("key")) for _, entry in entries(pods.spec.get("tolerations"))}
+    way = provisioning_of(selector, taints)
+    return {
+        "tpu": tpu_field(shape),
+        "slices": pods.replicas if pods.replicas != 1 else None,
+        "provisioning": way if way != "OnDemand" else None,
+        "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
+        "failurePolicy": copied({key: value for key, value in policy.items() if value}),
+        **_pod(pods, shape),
+    }
+
+
+def _pod(pods: Pods, shape: Shape) -> Object:
+    """Return the fields of a TPUWorkload for the pods on TPU hosts."""
+    containers = [entry for _, entry in pods.containers]
+    with_chips = [entry for entry in containers if at(entry, "resources", "limits", TPU) is not None]
+    main = with_chips[0] if with_chips else containers[0]
+    copies = len(with_chips) if shape.chips_per_host % max(1, len(with_chips)) == 0 else 1
+    name = text(main.get("name"))
+    program, rest = _program(main)
+    privileged = rest.get("securityContext") == {"privileged": True}
+    if privileged:
+        del rest["securityContext"]
+    beside = [copied(entry) for entry in containers if entry not in with_chips]
+    if copies > 1 and name.endswith("-1"):
+        program["name"] = name = name.removesuffix("-1")
+    host = pods.spec.get("hostNetwork") is True
+    ours = {"containers", "nodeSelector", "hostNetwork", *(("dnsPolicy",) if host else ())}
+    spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
+    labels = texts(pods.spec.get("nodeSelector"))
+    theirs = {key: value for key, value in labels.items() if not key.startswith(_RESERVED)}
+    if theirs:
+        spec["nodeSelector"] = theirs
+    further = ([{"name": name, **rest}] if rest else []) + beside
+    if further:
+        spec["containers"] = further
+    metadata = {
+        key: dict(value)
+        for key in ("labels", "annotations")
+        if (value := texts(at(pods.template, "metadata", key)))
+    }
+    template = {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
+    return {
+        "containersPerHost": copies if copies > 1 else None,
+        "hostNetwork": host or None,
+        "privileged": privileged or None,
+        "container": program,
+        "podTemplate": template,
+    }
+
+
+def _program(container: Object) -> tuple[Object, Object]:
+    """Return a container as `container` says it, and the fields that it does not have."""
+    given = copied(container)
+    if given.get("env"):
+        given["env"] = [entry for entry in given["env"] if not entry["name"].startswith("SLICEWRIGHT_")]
+    resources = given.pop("resources", None) or {}
+    program: Object = {key: given.pop(key) for key in ("name", *_CONTAINER) if given.get(key) is not None}
+    match program.get("command"):
+        case ["bash", "-c", str(script)] if script and "args" not in program:
+            del program["command"]
+            program["script"] = script
+    asked = {
+        key: others
+        for key in ("requests", "limits")
+        if (others := {name: value for name, value in mapping(resources.get(key)).items() if name != TPU})
+    }
+    if asked:
+        program["resources"] = asked
+    return program, {key: value for key, value in given.items() if value is not None}
+
+
+def _pathwaysjob(item: Object, catalogue: Catalogue) -> Object | str:
+    """Return the spec for a PathwaysJob, or why there is none."""
+    spec, controller = mapping(item.get("spec")), mapping(at(item, "spec", "controller"))
+    worker = next((entry for _, entry in entries(spec.get("workers"))), {})
+    key = (text(worker.get("type")), text(worker.get("topology")))
+    shape = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
+    if shape is None:
+        return f"the catalogue has no TPU slice of machine type '{key[0]}' and topology '{key[1]}'"
+    program = next((entry for _, entry in entries(at(controller, "template", "spec", "containers"))), None)
+    restarts = number(spec.get("maxRestarts"))
+    pathways = {
+        "pathwaysDir": spec.get("pathwaysDir"),
+        "pathwaysVersion": spec.get("pathwaysVersion"),
+        "elasticSlices": controller.get("elasticSlices"),
+        "maxSliceRestarts": worker.get("maxSliceRestarts"),
+        "deploymentMode": controller.get("deploymentMode"),
+        "enableMetricsCollection": controller.get("enableMetricsCollection"),
+        "headless": True if program is None else None,
+        "customComponents": copied(spec.get("customComponents")) or None,
+    }
+    slices = number(worker.get("numSlices"), 1)
+    return {
+        "tpu": tpu_field(shape),
+        "slices": slices if slices != 1 else None,
+        "failurePolicy": {"maxRestarts": restarts} if restarts else None,
+        "pathways": {name: value for name, value in pathways.items() if value is not None},
+        "container": _program(program)[0] if program else None,
+    }

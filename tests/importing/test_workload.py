@@ -1,0 +1,287 @@
+"""`slicewright import workload`: what is imported renders the object that was given."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slicewright.core.importing.workload import ImportedRun, imported_run
+from slicewright.core.intent.source import SourceFile
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.render.plans import plan_all
+from slicewright.core.render.repository import Settings, read_repository
+from slicewright.core.render.tree import Bases, make
+from slicewright.workspace.package import package
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.render.repository import Repository
+
+PROJECT = Path(__file__).resolve().parents[2]
+TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v5p-16")
+HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}
+POOLS = [{"name": f"np{index}", "tpu": tpu, "slices": 9} for index, tpu in enumerate(TPUS)]
+CLUSTER = {
+    **HEAD,
+    "kind": "TPUCluster",
+    "metadata": {"name": "c1"},
+    "spec": {"mode": "Standard", "managed": False, "project": "p", "location": "us-west4", "pools": POOLS},
+}
+XPK = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: train
+  labels: {xpk.google.com/workload: train}
+  annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool}
+spec:
+  ttlSecondsAfterFinished: 43200
+  failurePolicy: {maxRestarts: 3}
+  replicatedJobs:
+  - name: slice-job
+    replicas: 1
+    template:
+      spec:
+        parallelism: 4
+        completions: 4
+        backoffLimit: 0
+        podFailurePolicy:
+          rules:
+          - action: FailJob
+            onExitCodes: {containerName: jax-tpu, operator: NotIn, values: [42]}
+        template:
+          spec:
+            restartPolicy: Never
+            hostNetwork: true
+            dnsPolicy: ClusterFirstWithHostNet
+            terminationGracePeriodSeconds: 60
+            affinity:
+            nodeSelector:
+              cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice
+              cloud.google.com/gke-tpu-topology: 4x4
+            containers:
+            - name: jax-tpu
+              image: python:3.12
+              ports: [{containerPort: 8471}, {containerPort: 8080}]
+              securityContext: {privileged: true}
+              command: [bash, -c, python train.py]
+              resources: {limits: {google.com/tpu: 4}}
+status: {restarts: 1}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+"""
+
+
+def read_text(path: str) -> str | None:
+    """Read a base of this repository."""
+    target = PROJECT / path
+    return target.read_text(encoding="utf-8") if target.is_file() else None
+
+
+def repository(*documents: Object) -> Repository:
+    """Return a repository of some documents and a cluster."""
+    files = [SourceFile("clusters/c1.yaml", json.dumps(CLUSTER))]
+    files += [SourceFile("workloads/a.yaml", json.dumps(document)) for document in documents]
+    return read_repository(files, Settings(), package(), read_text)
+
+
+def rendered(document: Object) -> Object:
+    """Return the run object of a TPUWorkload."""
+    known = repository(document)
+    planned, problems = plan_all(known)
+    assert () == tuple(problem for problem in problems if problem.severity == "error")
+    made, problems = make(planned[0], Bases(read_text, known.package.schemas))
+    assert made, problems
+    return next(item for item in made.objects if item["kind"] in RUN_KINDS)
+
+
+def workload(spec: Object) -> Object:
+    """Return a TPUWorkload with a spec."""
+    return {**HEAD, "kind": "TPUWorkload", "metadata": {"name": "w"}, "spec": {"clusters": ["c1"], **spec}}
+
+
+PROGRAMS = st.one_of(
+    st.fixed_dictionaries({"script": st.text("ab $'\"\n", min_size=1, max_size=9)}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "command": st.just(["/bin/bash", "-c", "true"]),
+            "args": st.lists(st.text("ab-=", max_size=5), max_size=2),
+        },
+    ),
+)
+ENV = st.lists(st.sampled_from("ABCD"), unique=True, max_size=3).map(
+    lambda names: [{"name": name, "value": name * 2} for name in names]
+)
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Object:
+    """Draw a TPUWorkload of a JobSet or a Job."""
+    api = draw(st.sampled_from(["JobSet", "Job"]))
+    spec: Object = {
+        "tpu": draw(st.sampled_from(TPUS)),
+        "api": api,
+        "naming": draw(st.sampled_from(["Fixed", "Hashed"])),
+        "hostNetwork": draw(st.booleans()),
+        "privileged": draw(st.booleans()),
+        "backoffLimit": draw(st.integers(0, 9)),
+        "container": {"name": "jax", "image": "python:3.12", "env": draw(ENV), **draw(PROGRAMS)},
+        "podTemplate": {
+            "metadata": {"labels": draw(st.dictionaries(st.sampled_from("ab"), st.just("c")))},
+            "spec": draw(
+                st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "serviceAccountName": st.just("trainer"),
+                        "terminationGracePeriodSeconds": st.integers(1, 60),
+                        "tolerations": st.just([{"key": "k", "operator": "Exists"}]),
+                        "volumes": st.just([{"name": "shm", "emptyDir": {"medium": "Memory"}}]),
+                        "nodeSelector": st.just({"team": "a"}),
+                    },
+                )
+            ),
+        },
+    }
+    if api == "JobSet":
+        spec["slices"] = draw(st.integers(1, 9))
+        spec["failurePolicy"] = {"maxRestarts": draw(st.integers(0, 9))}
+    return workload(spec)
+
+
+def settle_labels(item: Object) -> Object:
+    """Return an object without the labels by which slicewright finds runs."""
+    labels = item["metadata"]["labels"]
+    kept = {key: value for key, value in labels.items() if not key.startswith("slicewright.dev/")}
+    kept_item: Object = without_empty({**item, "metadata": {**item["metadata"], "labels": kept}})
+    return kept_item
+
+
+def without_empty(value: Any) -> Any:
+    """Return data without empty maps and lists, which the API server reads as if they were missing."""
+    if isinstance(value, dict):
+        below = {key: without_empty(entry) for key, entry in value.items()}
+        return {key: entry for key, entry in below.items() if entry not in ({}, [])}
+    return [without_empty(entry) for entry in value] if isinstance(value, list) else value
+
+
+def check_round_trip(document: Object) -> None:
+    """Hold what an imported run renders against the run."""
+    item = rendered(document)
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert settle_labels(item) == settle_labels(rendered(found.document))
+
+
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads())
+def test_rendered_runs_are_imported_back(document: Object) -> None:
+    """A TPUWorkload of a rendered run renders the same run."""
+    check_round_trip(document)
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads())
+def test_many_rendered_runs_are_imported_back(document: Object) -> None:
+    """A TPUWorkload of any rendered run renders the same run."""
+    check_round_trip(document)
+
+
+def test_pathways_job_is_imported_back() -> None:
+    """Fields of a PathwaysJob become `pathways`."""
+    pathways = {"pathwaysDir": "gs://b/d", "pathwaysVersion": "v1", "elasticSlices": 1}
+    program = {"image": "python:3.12", "command": ["python", "a.py"]}
+    check_round_trip(
+        workload(
+            {"tpu": "v6e-16", "slices": 2, "api": "PathwaysJob", "pathways": pathways, "container": program}
+        )
+    )
+
+
+def test_what_no_field_says_becomes_a_patch() -> None:
+    """A JobSet of xpk keeps its names and its rules; what is left out has a reason each."""
+    given_object: Any = next(iter(yaml.safe_load_all(XPK)))
+
+    found = imported_run(given_object, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    spec = found.document["spec"]
+    assert {"maxRestarts": 3} == spec["failurePolicy"]
+    assert "python train.py" == spec["container"]["script"]
+    assert (True, True) == (spec["hostNetwork"], spec["privileged"])
+    job = "/spec/replicatedJobs/0"
+    assert {f"{job}/name", f"{job}/template/spec/podFailurePolicy"} == set(found.patched)
+    assert {
+        "/metadata/labels/xpk.google.com~1workload",
+        "/metadata/annotations/alpha.jobset.sigs.k8s.io~1exclusive-topology",
+        "/spec/ttlSecondsAfterFinished",
+        "/metadata/labels/slicewright.dev~1workload",
+    } == {one.path for one in found.differences}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"cloud.google.com/gke-tpu-topology": "3x7"}, "the catalogue has no TPU slice"),
+        (None, "none of its pods requests google.com/tpu"),
+    ],
+)
+def test_objects_that_are_no_slice_are_refused(change: dict[str, str] | None, why: str) -> None:
+    """An object without chips, or with a topology that does not exist, is a problem."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    if change is None:
+        del pod["containers"][0]["resources"]
+    else:
+        pod["nodeSelector"] |= change
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, tuple)
+    assert ["IMP020"] == [problem.id for problem in found]
+    assert why in found[0].message
+
+
+def test_a_name_that_no_object_may_have_is_a_problem() -> None:
+    """What the render refuses in each guess is said."""
+    known = repository()
+
+    found = imported_run({**next(iter(yaml.safe_load_all(XPK)))}, "c2", replace(known))
+
+    assert isinstance(found, tuple)
+    assert "REF001" in {problem.id for problem in found}
+
+
+def test_command_writes_files_and_names_what_it_passes_by(repo: Repo) -> None:
+    """`--write` makes the file once; objects that are no runs are listed."""
+    repo.write("custom/xpk.yaml", XPK)
+    command = ("import", "workload", "custom/xpk.yaml", "--cluster", "c1")
+
+    shown = repo.run(*command)
+    done = repo.run(*command, "--write", "-o", "json")
+    again = repo.run(*command, "--write", code=1)
+
+    assert "kind: TPUWorkload" in shown.out
+    assert "IMP021" in shown.err
+    result = json.loads(done.out)
+    assert ["workloads/train.yaml"] == result["written"]
+    assert ["IMP021"] == [problem["id"] for problem in result["problems"]]
+    assert shown.out == repo.read("workloads/train.yaml")
+    assert "IMP006" in again.err
+    assert 0 == repo.run("render").code
