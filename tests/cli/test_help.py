@@ -20,7 +20,7 @@ from slicewright.workspace.meaning import Meaning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAMES = sorted(set(main._COMMANDS) - {"cluster", "completion", "tools"})
+NAMES = sorted(set(main._COMMANDS) - {"cluster", "completion", "import", "tools"})
 WIDTH = max(map(len, main._COMMANDS))
 
 

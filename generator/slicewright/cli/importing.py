@@ -9,7 +9,16 @@ from slicewright.cli.import_cluster import import_cluster
 from slicewright.cli.import_workload import import_workload
 
 
-@click.group("import", context_settings=HELP, epilog=epilog("import"), params=[folder_option()])
+@click.group(
+    "import",
+    context_settings=HELP,
+    epilog=epilog(
+        "import",
+        "slicewright import cluster --context gke_my-project_us-west4_research --write",
+        "slicewright import workload jobset.yaml --cluster my-cluster --write",
+    ),
+    params=[folder_option()],
+)
 def importing() -> None:
     """Write TPUCluster and TPUWorkload files from what exists."""
 
