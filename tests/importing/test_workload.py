@@ -145,7 +145,7 @@ def workloads(draw: st.DrawFn) -> Object:
                     {},
                     optional={
                         "serviceAccountName": st.just("trainer"),
-                        "terminationGracePeriodSeconds": st.integers(1, 60),
+                        "terminationGracePeriodSeconds": st.integers(31, 60),
                         "tolerations": st.just([{"key": "k", "operator": "Exists"}]),
                         "volumes": st.just([{"name": "shm", "emptyDir": {"medium": "Memory"}}]),
                         "nodeSelector": st.just({"team": "a"}),
@@ -285,3 +285,43 @@ def test_command_writes_files_and_names_what_it_passes_by(repo: Repo) -> None:
     assert shown.out == repo.read("workloads/train.yaml")
     assert "IMP006" in again.err
     assert 0 == repo.run("render").code
+
+
+MAIN = {"name": "jax", "image": "python:3.12"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {
+            "tpu": "v5litepod-16",
+            "queueName": "q",
+            "maxExecutionTimeSeconds": 60,
+            "container": {**MAIN, "args": ["a"], "resources": {"limits": {"cpu": "4"}}},
+            "podTemplate": {"spec": {"containers": [{"name": "log", "image": "busybox:1"}]}},
+        },
+        {"tpu": "v6e-16", "naming": "Hashed", "privileged": True, "container": {**MAIN, "script": "true"}},
+        {"tpu": "v6e-16", "containersPerHost": 2, "container": {**MAIN, "command": ["true"]}},
+        {"tpu": "v6e-16", "api": "PathwaysJob", "pathways": {"pathwaysDir": "gs://b/d", "headless": True}},
+    ],
+)
+def test_fields_of_each_kind_are_imported_back(spec: Object) -> None:
+    """Queues, sidecars, several containers a host and runs without a program are imported."""
+    check_round_trip(workload(spec))
+
+
+def test_a_living_job_is_imported_without_what_the_server_wrote() -> None:
+    """Status, the selector and labels of controllers are no part of a TPUWorkload."""
+    job = rendered(workload({"tpu": "v5litepod-8", "api": "Job", "container": MAIN}))
+    uid = {"batch.kubernetes.io/controller-uid": "u"}
+    living: Any = {**job, "status": {"active": 1}, "spec": {**job["spec"], "suspend": False, "selector": {}}}
+    template = living["spec"]["template"]
+    living["spec"]["template"] = {**template, "metadata": {"creationTimestamp": None, "labels": uid}}
+
+    found = imported_run(living, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert settle_labels(job) == settle_labels(rendered(found.document))
+    assert {"/spec/suspend", "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid"} <= {
+        one.path for one in found.differences
+    }

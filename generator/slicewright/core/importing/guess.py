@@ -71,7 +71,9 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
     full: Object = {**own, "labels": kept, "annotations": notes}
     full = {key: value for key, value in full.items() if value}
     plain: Object = {key: value for key, value in spec.items() if key not in ("podTemplate", "failurePolicy")}
-    bare: Object = {**plain, "container": {key: plain["container"][key] for key in ("name", "image")}}
+    bare = copied(plain)
+    for key in set(bare.get("container", {})) - {"name", "image"}:
+        del bare["container"][key]
     head = {"apiVersion": SLICEWRIGHT_VERSION, "kind": "TPUWorkload"}
     return tuple(
         {**head, "metadata": names, "spec": copied(body)}
@@ -130,7 +132,7 @@ def _pod(pods: Pods, shape: Shape) -> Object:
     if copies > 1 and name.endswith("-1"):
         program["name"] = name = name.removesuffix("-1")
     host = pods.spec.get("hostNetwork") is True
-    ours = {"containers", "nodeSelector", "hostNetwork", *(("dnsPolicy",) if host else ())}
+    ours = {"containers", "nodeSelector", "hostNetwork", "subdomain", *(("dnsPolicy",) if host else ())}
     spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
     labels = texts(pods.spec.get("nodeSelector"))
     theirs = {key: value for key, value in labels.items() if not key.startswith(_RESERVED)}
@@ -158,7 +160,9 @@ def _program(container: Object) -> tuple[Object, Object]:
     """Return a container as `container` says it, and the fields that it does not have."""
     given = copied(container)
     if given.get("env"):
-        given["env"] = [entry for entry in given["env"] if not entry["name"].startswith("SLICEWRIGHT_")]
+        given["env"] = [
+            entry for entry in given["env"] if not text(entry.get("name")).startswith("SLICEWRIGHT_")
+        ]
     resources = given.pop("resources", None) or {}
     program: Object = {key: given.pop(key) for key in ("name", *_CONTAINER) if given.get(key) is not None}
     match program.get("command"):

@@ -12,6 +12,7 @@ from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, JOB_UID, OURS
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import at, entries, mapping
 from slicewright.core.problem import Problem, errors, escape_key
 from slicewright.core.render.plans import plan_all
 from slicewright.core.render.repository import read_repository
@@ -142,7 +143,7 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     }
     given["metadata"].setdefault("namespace", "default")
     if given["kind"] == "Job":
-        given["spec"].pop("selector", None)
+        mapping(given.get("spec")).pop("selector", None)
     for path, holder in list(_mappings(given, "")):
         for key in list(holder):
             below = f"{path}/{escape_key(key)}"
@@ -160,8 +161,10 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
         for one in found
     ):
         value = item["metadata"]["annotations"][EXCLUSIVE_TOPOLOGY]
-        for job in given["spec"].get("replicatedJobs", []):
-            annotations = job["template"].setdefault("metadata", {}).setdefault("annotations", {})
+        for _, job in entries(at(given, "spec", "replicatedJobs")):
+            annotations = (
+                job.setdefault("template", {}).setdefault("metadata", {}).setdefault("annotations", {})
+            )
             annotations.setdefault(EXCLUSIVE_TOPOLOGY, value)
     return given, found
 
