@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.read import read_documents
-from slicewright.core.intent.matrix import expand
 from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import selectors as selectors_of
-from slicewright.core.render.repository import SCHEMA_OF, against_schema
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
@@ -78,6 +76,10 @@ def _workloads(word: str) -> Iterator[str]:
 
 def _sweep_entries(name: str) -> Iterator[str]:
     """Yield `name/entry` for the entries of a sweep."""
+    # Commands import this module for their options, and start without what only a shell's question needs.
+    from slicewright.core.intent.matrix import expand  # noqa: PLC0415
+    from slicewright.core.render.repository import SCHEMA_OF, against_schema  # noqa: PLC0415
+
     for source in _sources("workloads", "TPUWorkload"):
         is_meant = mapping(source.data.get("metadata")).get("name") == name
         if is_meant and not against_schema(source, SCHEMA_OF["TPUWorkload"], package().schemas):
