@@ -98,7 +98,7 @@ def _summary(entry: dict[str, Any]) -> None:
     for path in entry["patched"]:
         say(f"  {path}: written by a patch", err=True)
     for one in entry["differences"]:
-        change = "added" if one["given"] is None else "left out"
+        change = "added" if one["given"] is None else "left out" if one["rendered"] is None else "changed"
         say(f"  {one['path']}: {change}; {one['why']}", err=True)
 
 

@@ -113,11 +113,11 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         "provisioning": way if way != "OnDemand" else None,
         "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
         "failurePolicy": copied({key: value for key, value in policy.items() if value}),
-        **_pod(pods, shape),
+        **_pod(pods, shape, item["kind"]),
     }
 
 
-def _pod(pods: Pods, shape: Shape) -> Object:
+def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     """Return the fields of a TPUWorkload for the pods on TPU hosts."""
     containers = [entry for _, entry in pods.containers]
     with_chips = [entry for entry in containers if at(entry, "resources", "limits", TPU) is not None]
@@ -134,6 +134,8 @@ def _pod(pods: Pods, shape: Shape) -> Object:
     host = pods.spec.get("hostNetwork") is True
     ours = {"containers", "nodeSelector", "hostNetwork", "subdomain", *(("dnsPolicy",) if host else ())}
     spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
+    if kind == "JobSet":
+        spec.setdefault("restartPolicy", "OnFailure")  # as the webhook has it
     labels = texts(pods.spec.get("nodeSelector"))
     theirs = {key: value for key, value in labels.items() if not key.startswith(_RESERVED)}
     if theirs:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose import patch
+from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, JOB_UID, OURS
@@ -24,47 +25,20 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.render.repository import Repository
 
-_Path = tuple[str, ...]
-
 _SERVER = frozenset({JOB_NAME, JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"})
 _GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", "meta.helm.sh/")
 """Labels and annotations by which other tools find what they wrote."""
-_DEFAULTS: dict[_Path, Any] = {
-    ("network", "enableDNSHostnames"): True,
-    ("network", "publishNotReadyAddresses"): True,
-    ("startupPolicy", "startupPolicyOrder"): "AnyOrder",
-    ("successPolicy", "operator"): "All",
-    ("failurePolicy", "maxRestarts"): 0,
-    ("failurePolicy", "restartStrategy"): "Recreate",
-    ("replicatedJobs", "groupName"): "default",
-    ("replicatedJobs", "replicas"): 1,
-    ("spec", "completions"): 1,
-    ("spec", "parallelism"): 1,
-    ("spec", "backoffLimit"): 6,
-    ("spec", "podReplacementPolicy"): "TerminatingOrFailed",
-    ("spec", "dnsPolicy"): "ClusterFirst",
-    ("spec", "schedulerName"): "default-scheduler",
-    ("spec", "terminationGracePeriodSeconds"): 30,
-    ("spec", "securityContext"): {},
-    ("spec", "maxRestarts"): 0,
-    ("workers", "maxSliceRestarts"): 1,
-    ("controller", "mainContainerName"): "main",
-    ("containers", "terminationMessagePath"): "/dev/termination-log",
-    ("containers", "terminationMessagePolicy"): "File",
-    ("ports", "protocol"): "TCP",
-    ("metadata", "creationTimestamp"): None,
-}
-"""What the API server and webhooks fill in, by the last two fields of its path."""
-_OF_KIND = {
-    ("JobSet", "completionMode"): "Indexed",
-    ("JobSet", "restartPolicy"): "OnFailure",
-    ("Job", "completionMode"): "NonIndexed",
-}
-"""Defaults that depend on the kind of the run."""
 _DROPPED = {
     "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
     "suspend": "Kueue suspends and resumes a run",
 }
+_KEPT = ("name", "namespace", "labels", "annotations")
+_SERVERS = frozenset(
+    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "finalizers"]
+)
+"""Fields of metadata that the API server and controllers write."""
+_MAPS = ("labels", "annotations", "metadata")
+"""Mappings that mean nothing where they are empty; the inner ones first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +84,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         again, problems = _rendered(document, given["kind"], known)
         if again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
-            added = tuple(_ours(built))
-            return ImportedRun(document, (*dropped, *added), tuple(changed))
+            return ImportedRun(document, (*dropped, *_differences(given, again, "")), tuple(changed))
         refused = refused or problems
     return refused
 
@@ -135,38 +108,47 @@ def _rendered(document: Object, kind: str, known: Repository) -> tuple[Object | 
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     """Return an object without what servers and other tools wrote, and what is left out on purpose."""
-    found: list[Difference] = []
-    given = _without_nulls({key: value for key, value in item.items() if key != "status"})
-    metadata = given.get("metadata", {})
-    given["metadata"] = {
-        key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata
-    }
+    given: Object = _without_nulls({key: value for key, value in item.items() if key != "status"})
+    metadata = mapping(given.get("metadata"))
+    is_stored = "uid" in metadata
+    given["metadata"] = {key: metadata[key] for key in _KEPT if key in metadata}
     given["metadata"].setdefault("namespace", "default")
-    if given["kind"] == "Job":
-        mapping(given.get("spec")).pop("selector", None)
+    found = [
+        Difference(f"/metadata/{key}", value, None, "it belongs to one object in one cluster")
+        for key, value in metadata.items()
+        if key not in _KEPT and key not in _SERVERS
+    ]
+    if is_stored:
+        given = without_defaults(given, given["kind"])
+        if given["kind"] == "Job" and "manualSelector" not in given["spec"]:
+            given["spec"].pop("selector", None)
     for path, holder in list(_mappings(given, "")):
-        for key in list(holder):
-            below = f"{path}/{escape_key(key)}"
+        for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (key in _SERVER or key.startswith(_GENERATORS)):
                 why = "another tool or a controller wrote it to find the object"
             elif key in _DROPPED and path == "/spec":
                 why = _DROPPED[key]
-            elif key == EXCLUSIVE_TOPOLOGY and path == "/metadata/annotations":
-                why = "the annotation is on the replicatedJob, where the JobSet controller reads it as well"
             else:
                 continue
-            found.append(Difference(below, holder.pop(key), None, why))
-    if any(
-        one.path.startswith("/metadata/annotations/") and EXCLUSIVE_TOPOLOGY.partition("/")[0] in one.path
-        for one in found
-    ):
-        value = item["metadata"]["annotations"][EXCLUSIVE_TOPOLOGY]
-        for _, job in entries(at(given, "spec", "replicatedJobs")):
-            annotations = (
-                job.setdefault("template", {}).setdefault("metadata", {}).setdefault("annotations", {})
-            )
-            annotations.setdefault(EXCLUSIVE_TOPOLOGY, value)
+            found.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
+    found += _moved(given)
+    for _, holder in _mappings(given, ""):
+        for key in _MAPS:
+            if holder.get(key) == {}:
+                del holder[key]
     return given, found
+
+
+def _moved(given: Object) -> Iterator[Difference]:
+    """Move the annotation exclusive-topology of a JobSet to its replicatedJobs."""
+    value = mapping(given["metadata"].get("annotations")).pop(EXCLUSIVE_TOPOLOGY, None)
+    if value is None:
+        return
+    for _, job in entries(at(given, "spec", "replicatedJobs")):
+        metadata = job.setdefault("template", {}).setdefault("metadata", {})
+        metadata.setdefault("annotations", {}).setdefault(EXCLUSIVE_TOPOLOGY, value)
+    why = "the annotation is on each replicatedJob, where the JobSet controller reads it as well"
+    yield Difference(f"/metadata/annotations/{escape_key(EXCLUSIVE_TOPOLOGY)}", value, None, why)
 
 
 def _without_nulls(value: Any) -> Any:
@@ -184,10 +166,10 @@ def _mappings(value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from _mappings(item, f"{path}/{escape_key(str(key))}")
 
 
-def _settled(built: Any, given: Any, path: _Path, kind: str) -> Any:
-    """Return what is given, where it means what is built in the words of the latter.
+def _settled(built: Any, given: Any, path: tuple[str, ...], kind: str) -> Any:
+    """Return what is given, with what is built where that means the same.
 
-    Values that the API server would fill in, and quantities of the same amount, mean the same.
+    It does where the API server would fill in what only one of them has, and for quantities of one amount.
     """
     if isinstance(built, dict) and isinstance(given, dict):
         merged: dict[str, Any] = {}
@@ -195,10 +177,12 @@ def _settled(built: Any, given: Any, path: _Path, kind: str) -> Any:
             below = (*path, key)
             if key in given:
                 merged[key] = _settled(value, given[key], below, kind)
-            elif key.startswith(OURS) or _filled_in(value, below, built, kind):
+            elif key in _MAPS:
+                merged |= {key: kept} if (kept := _settled(value, {}, below, kind)) else {}
+            elif key.startswith(OURS) or is_default(value, below, built, kind):
                 merged[key] = copied(value)
         for key, value in given.items():
-            if key not in built and not _filled_in(value, (*path, key), given, kind):
+            if key not in built and not is_default(value, (*path, key), given, kind):
                 merged[key] = copied(value)
         return merged
     if isinstance(built, list) and isinstance(given, list):
@@ -209,25 +193,20 @@ def _settled(built: Any, given: Any, path: _Path, kind: str) -> Any:
     return built if same else copied(given)
 
 
-def _filled_in(value: Any, path: _Path, holder: dict[str, Any], kind: str) -> bool:
-    """Tell whether the API server or a webhook would write this value where it is missing."""
-    if path[-2:] in _DEFAULTS:
-        return bool(value == _DEFAULTS[path[-2:]])
-    if (kind, path[-1]) in _OF_KIND:
-        return bool(value == _OF_KIND[kind, path[-1]])
-    if path[-1] == "requests":
-        return bool(value == holder.get("limits"))
-    if path[-1] in ("metadata", "labels", "annotations") and isinstance(value, dict):
-        return not value or all(_filled_in(below, (*path, key), value, kind) for key, below in value.items())
-    groups = ("network", "startupPolicy", "successPolicy", "failurePolicy")
-    if path[-1] in groups and isinstance(value, dict):
-        return all(_filled_in(below, (*path, key), value, kind) for key, below in value.items())
-    return path[-1].startswith(OURS)
-
-
-def _ours(built: Object) -> Iterator[Difference]:
-    """Yield the labels that every run of slicewright has."""
-    for key, value in built["metadata"].get("labels", {}).items():
-        if key.startswith(OURS):
-            pointer = f"/metadata/labels/{escape_key(key)}"
-            yield Difference(pointer, None, value, "slicewright finds its runs by it")
+def _differences(given: Any, rendered: Any, path: str) -> Iterator[Difference]:
+    """Yield the values that only one of them has, or that are written in other words."""
+    if isinstance(rendered, dict):
+        for key in sorted(given.keys() | rendered.keys()):
+            below = f"{path}/{escape_key(key)}"
+            if key in rendered and (key in given or key in _MAPS):
+                yield from _differences(given.get(key, {}), rendered[key], below)
+            elif key.startswith(OURS):
+                yield Difference(below, None, rendered[key], "slicewright finds its runs by it")
+            else:
+                why = "the API server writes the same where it is missing"
+                yield Difference(below, given.get(key), rendered.get(key), why)
+    elif isinstance(rendered, list):
+        for index, (old, new) in enumerate(zip(given, rendered, strict=True)):
+            yield from _differences(old, new, f"{path}/{index}")
+    elif given != rendered:
+        yield Difference(path, given, rendered, "the quantity is the same")

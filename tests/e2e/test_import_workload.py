@@ -1,0 +1,94 @@
+"""`slicewright import workload` on what the real API server and webhooks stored."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.importing import defaults
+
+from . import kit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.bed import Bed
+
+CHIPS = {"google.com/tpu": "4"}
+PROBE = {"httpGet": {"path": "/", "port": 80}}
+MAIN = {
+    "name": "main",
+    "image": "no.example/train:1",
+    "ports": [{"containerPort": 8471}],
+    "env": [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+    "livenessProbe": PROBE,
+    "readinessProbe": PROBE,
+    "startupProbe": PROBE,
+    "resources": {"limits": CHIPS},
+}
+POD: Object = {
+    "serviceAccountName": "trainer",
+    "initContainers": [{"name": "first", "image": "no.example/first@sha256:" + "0" * 64}],
+    "containers": [
+        MAIN,
+        {"name": "log", "image": "no.example/log"},
+        {"name": "l", "image": "a.b:1/l:latest"},
+    ],
+    "volumes": [
+        {"name": "a", "configMap": {"name": "a"}},
+        {"name": "b", "secret": {"secretName": "b"}},
+        {"name": "c", "downwardAPI": {}},
+        {"name": "d", "projected": {"sources": [{"configMap": {"name": "d"}}]}},
+        {"name": "e", "hostPath": {"path": "/e"}},
+    ],
+}
+
+
+def run(kind: str) -> Object:
+    """Return a run with as little written as its API accepts."""
+    pods = {"spec": copy.deepcopy(POD)}
+    metadata = {"name": "train", "namespace": "default"}
+    if kind == "PathwaysJob":
+        controller = {"deploymentMode": "default", "template": pods}
+        worker = {"type": "ct6e-standard-4t", "topology": "4x4", "numSlices": 1}
+        spec: Object = {"pathwaysDir": "gs://b/d", "controller": controller, "workers": [worker]}
+        return {"apiVersion": kit.PATHWAYSJOB[0], "kind": kind, "metadata": metadata, "spec": spec}
+    if kind == "Job":
+        pods["spec"]["restartPolicy"] = "Never"
+        return {"apiVersion": kit.JOB[0], "kind": kind, "metadata": metadata, "spec": {"template": pods}}
+    job = {"name": "slice", "template": {"spec": {"template": pods}}}
+    spec = {"replicatedJobs": [job], "failurePolicy": {"rules": [{"action": "FailJobSet"}]}}
+    return {"apiVersion": kit.JOBSET[0], "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def filled_in(value: Any, kind: str, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the last two fields of the path of each value that counts as filled in."""
+    for entry in value if isinstance(value, list) else ():
+        yield from filled_in(entry, kind, path)
+    for key, entry in value.items() if isinstance(value, dict) else ():
+        if defaults.is_default(entry, (*path, key), value, kind):
+            yield (path[-1], key)
+        yield from filled_in(entry, kind, (*path, key))
+
+
+def taken_out(stored: Object) -> Object:
+    """Return a stored object without defaults, and without what the controller of Jobs writes."""
+    left: Object = defaults.without_defaults(stored, stored["kind"])
+    left["spec"].pop("selector", None)
+    if stored["kind"] == "Job":
+        del left["spec"]["template"]["metadata"]
+    return left
+
+
+def test_what_the_server_fills_in_is_taken_out(bed: Bed) -> None:
+    """A stored run without the defaults of import is what was sent; each default is one of some run."""
+    found = set()
+    for kind in ("JobSet", "Job", "PathwaysJob"):
+        sent = run(kind)
+
+        stored = bed.api.create(sent, dryRun="All")
+
+        assert sent["spec"] == taken_out(stored)["spec"]
+        found |= set(filled_in(stored, kind)) - set(filled_in(sent, kind))
+    assert set() == defaults.DEFAULTS.keys() - found
