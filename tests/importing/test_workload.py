@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.words import places
 
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.importing.workload import Difference, ImportedRun, imported_run
@@ -277,8 +278,8 @@ def test_objects_that_are_no_slice_are_refused(change: dict[str, str] | None, wh
 
     found = imported_run(item, "c1", repository())
 
+    assert ("IMP020",) == places(found)
     assert isinstance(found, tuple)
-    assert ["IMP020"] == [problem.id for problem in found]
     assert why in found[0].message
 
 
@@ -311,6 +312,69 @@ def test_command_writes_files_and_names_what_it_passes_by(repo: Repo) -> None:
     assert 0 == repo.run("render").code
 
 
+def test_placeholders_stay_in_free_text_and_are_filled_in_elsewhere(repo: Repo) -> None:
+    """A name must be given; an image may stay a placeholder; a value that no file has is reported."""
+    text = XPK.replace("name: train", "name: ${NAME}").replace("python:3.12", "${IMAGE}")
+    repo.write("custom/xpk.yaml", text)
+    command = ("import", "workload", "custom/xpk.yaml", "--cluster", "c1")
+
+    refused = repo.run(*command, code=1)
+    done = repo.run(*command, "--set", "NAME=train", "--set", "OTHER=1", "--write", "-o", "json")
+
+    assert "custom/xpk.yaml: IMP022" in places(refused.err)
+    result = json.loads(done.out)
+    assert ["FILE031", "IMP021"] == sorted(problem["id"] for problem in result["problems"])
+    (container,) = result["workloads"][0]["workload"]["spec"]["podTemplate"]["spec"]["containers"]
+    assert ("${IMAGE}", ["bash", "-c", "python train.py"]) == (container["image"], container["command"])
+    assert 0 == repo.run("render").code
+
+
+def test_a_value_that_nobody_can_fill_in_is_named() -> None:
+    """YOUR_NAME has no name for --set, so the hint is to write it into the file."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    item["metadata"] |= {"name": "YOUR_NAME"}
+
+    found = imported_run(item, "c1", repository())
+
+    assert ("IMP022",) == places(found)
+
+
+def test_folder_is_imported_with_a_report(repo: Repo) -> None:
+    """A folder gives each run that can be imported, counts the rest, and warns of what cannot be read."""
+    folder = repo.root / "custom/all"
+    repo.write("custom/all/a.yaml", XPK)
+    repo.write("custom/all/b.yaml", XPK.replace("google.com/tpu: 4", "cpu: 4").replace("train", "cpu"))
+    repo.write("custom/all/again.yaml", XPK)
+    repo.write("custom/all/bad.yaml", "kind: JobSet\nspec: [\n")
+    repo.write("custom/all/list.yaml", json.dumps({"apiVersion": "v1", "kind": "List", "items": [SECRET]}))
+
+    shown = repo.run("import", "workload", str(folder), "--cluster", "c1", "--write")
+    done = repo.run("import", "workload", str(folder), "--cluster", "c1", "-o", "json")
+
+    assert "1 of 3 runs imported" in shown.err
+    assert "not runs: 3 ConfigMap, 1 Secret" in shown.err
+    result = json.loads(done.out)
+    assert {"IMP006", "IMP020", "YAML001"} >= {problem["id"] for problem in result["problems"]} > {"IMP006"}
+    assert {"warning"} == {problem["severity"] for problem in result["problems"]}
+    assert (3, 0) == (result["report"]["runs"], result["report"]["imported"])
+
+
+def test_kustomization_is_imported_as_it_builds(repo: Repo) -> None:
+    """`--kustomize` imports what a folder builds; a folder without a kustomization is refused."""
+    repo.write("custom/base/xpk.yaml", XPK)
+    repo.write("custom/base/kustomization.yaml", "resources: [xpk.yaml]\nnamePrefix: my-\n")
+    command = ("import", "workload", "--cluster", "c1")
+
+    done = repo.run(*command, "--kustomize", "custom/base", "-o", "json")
+    refused = repo.run(*command, "--kustomize", "custom", code=2)
+    nothing = repo.run(*command, code=2)
+
+    assert ["workloads/my-train.yaml"] == [one["file"] for one in json.loads(done.out)["workloads"]]
+    assert "the folder has no kustomization.yaml" in refused.err
+    assert "name what to import" in nothing.err
+
+
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 MAIN = {"name": "jax", "image": "python:3.12"}
 
 

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import candidates, placeholder_values, show
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, repository_root, schema_line
+from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
 from slicewright.cli.streams import exact, say
-from slicewright.core.document.read import read_manifests
+from slicewright.core.check.filling import not_taken
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.workload import imported_run
+from slicewright.core.importing.workload import FILLED_IN, imported_run
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.record import record
 from slicewright.workspace import write as tree
+from slicewright.workspace.discovery import Discovery
+from slicewright.workspace.kustomize import FILE_NAMES
+from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slicewright.core.importing.workload import ImportedRun
     from slicewright.core.kubernetes.types import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An object to import."""
+
+    item: Object
+    file: str
+    named: bool
+    """Whether the user named the file: then it is a problem that the object is not imported."""
 
 
 @command(
     "slicewright import workload jobset.yaml --cluster my-cluster",
-    "slicewright import workload jobset.yaml --cluster my-cluster --write",
+    "slicewright import workload manifests --cluster my-cluster --set IMAGE=python:3.12 --write",
     name="import",
 )
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
 @click.option(
     "--cluster",
     metavar="CLUSTER",
@@ -42,53 +54,150 @@ if TYPE_CHECKING:
     shell_complete=candidates.clusters,
     help="The TPUCluster that the runs are for.",
 )
+@click.option(
+    "--kustomize",
+    "kustomizations",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Import what the kustomization of a folder builds. Repeatable.",
+)
+@placeholder_values.options
 @click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists.")
-def import_workload(files: tuple[Path, ...], cluster: str, write: bool, output: str) -> None:
+def import_workload(
+    paths: tuple[str, ...],
+    cluster: str,
+    kustomizations: tuple[Path, ...],
+    assignments: tuple[str, ...],
+    env_file: Path | None,
+    write: bool,
+    output: str,
+) -> None:
     """Write TPUWorkload files from JobSets, Jobs and PathwaysJobs.
 
-    Each workload is rendered and compared with its object. What no field says becomes a patch of the
-    TPUWorkload; what is rendered differently on purpose is listed with the reason.
+    PATH is a file, a folder or - for stdin. Each workload is rendered and compared with its object. What no
+    field says becomes a patch of the TPUWorkload; what is rendered differently is listed with the reason.
     """
+    if not (paths or kustomizations):
+        raise click.UsageError("name what to import: PATH or --kustomize DIR")
     checkout = open_checkout(repository_root())
     known = checkout.repository
-    if cluster not in known.sites:
-        raise show.unknown(f"there is no TPUCluster '{cluster}'", "declare it in clusters/")
-    problems: tuple[Problem, ...] = ()
+    cluster_named(cluster, known)
+    values = placeholder_values.values_of(assignments, env_file)
+    names = [one.partition("=")[0] for one in assignments]
+    given, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
     made: dict[str, str] = {}
     records: list[dict[str, Any]] = []
-    for name, item in _objects(files):
-        if isinstance(item, Problem):
-            problems += (item,)
+    beside: Counter[str] = Counter()
+    runs = 0
+    for one in given:
+        kind = one.item.get("kind")
+        if kind not in RUN_KINDS:
+            beside[str(kind)] += 1
+            problems += [_not_a_run(one)] if one.named else []
             continue
-        if item.get("kind") not in RUN_KINDS:
-            message = f"{item.get('kind')} {(item.get('metadata') or {}).get('name', '')} is not imported"
-            hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects into custom/"
-            problems += (Problem("IMP021", message, hint, severity="warning", file=name),)
-            continue
-        run = imported_run(item, cluster, known)
-        if isinstance(run, tuple):
-            problems += run
-            continue
-        path = f"workloads/{run.document['metadata']['name']}.yaml"
-        if path in made or (checkout.root / path).exists():
-            message, hint = "the file exists and is left alone", "rename the object, or the file"
-            problems += (Problem("IMP006", message, hint, file=path),)
-            continue
-        made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
-        listed = [record(one) for one in run.differences]
-        records.append(
-            {"file": path, "workload": run.document, "differences": listed, "patched": run.patched}
-        )
+        runs += 1
+        run = imported_run(one.item, cluster, known)
+        found = run if isinstance(run, tuple) else ()
+        if not isinstance(run, tuple):
+            path = f"workloads/{run.document['metadata']['name']}.yaml"
+            if path in made or (checkout.root / path).exists():
+                message, hint = "the file exists and is left alone", "rename the object, or the file"
+                found = (Problem("IMP006", message, hint, file=path),)
+            else:
+                made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
+                records.append(_record(path, one.item, run))
+        problems += (_placed(problem, one) for problem in found)
     written = write and not errors(problems)
     if written:
         with tree.locked(checkout.root):
             problems += tree.apply(checkout.root, made, ())
+    report = _report(records, runs, beside)
     if output == "text":
         if not write:
             exact("---\n".join(made.values()))
         for entry in records:
             _summary(entry)
-    show.finish({"workloads": records, "written": sorted(made) if written else []}, problems, output)
+        _totals(report)
+    show.finish(
+        {"workloads": records, "report": report, "written": sorted(made) if written else []}, problems, output
+    )
+
+
+def _kustomization(folder: Path) -> str:
+    """Return the file that makes a folder a kustomization."""
+    file = next((folder / name for name in sorted(FILE_NAMES) if (folder / name).is_file()), None)
+    if file is None:
+        raise click.UsageError(f"--kustomize {folder}: the folder has no kustomization.yaml")
+    return str(file)
+
+
+def _objects(
+    paths: Iterable[str], values: Mapping[str, str], names: Iterable[str]
+) -> tuple[list[Given], list[Problem]]:
+    """Return the objects of files and folders, and what cannot be read; that warns where nobody named it."""
+    found = Discovery().find(paths)
+    given: list[Given] = []
+    problems: list[Problem] = list(found.problems)
+    used: set[str] = set()
+    for unit in found.units:
+        loaded = load(unit, values)
+        used |= loaded.used
+        problems += (
+            one if unit.named else replace(one, severity="warning") for one in errors(loaded.problems)
+        )
+        for document in loaded.documents:
+            given += (Given(item, unit.name, unit.named) for item in _unpacked(document.data))
+    return given, [*problems, *not_taken(names, used)]
+
+
+def _unpacked(data: Any) -> Iterator[Object]:
+    """Yield an object, or those of a List."""
+    items = data.get("items") if isinstance(data, dict) and data.get("kind") == "List" else [data]
+    yield from (item for item in items or () if isinstance(item, dict))
+
+
+def _not_a_run(one: Given) -> Problem:
+    name = (one.item.get("metadata") or {}).get("name", "")
+    message = f"{one.item.get('kind')} {name} is not imported"
+    hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects into custom/"
+    return Problem("IMP021", message, hint, severity="warning", file=one.file)
+
+
+def _placed(problem: Problem, one: Given) -> Problem:
+    """Return a problem with the file of its object; it warns where the user named a folder."""
+    placed = problem if problem.id == "IMP006" else replace(problem, file=one.file)
+    return placed if one.named else replace(placed, severity="warning")
+
+
+def _record(path: str, item: Object, run: ImportedRun) -> dict[str, Any]:
+    """Return what is said of a workload."""
+    return {
+        "file": path,
+        "workload": run.document,
+        "differences": [record(one) for one in run.differences],
+        "patched": run.patched,
+        "podTemplateFields": _leaves(run.document["spec"].get("podTemplate", {})),
+        "lines": _lines(run.document),
+        "manifestLines": _lines(item),
+    }
+
+
+def _lines(data: Object) -> int:
+    return write_document(data).count("\n")
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, dict | list):
+        return sum(map(_leaves, value.values() if isinstance(value, dict) else value))
+    return 1
+
+
+def _report(records: list[dict[str, Any]], runs: int, beside: Counter[str]) -> dict[str, Any]:
+    """Return the numbers of an import."""
+    added = {key: sum(one[key] for one in records) for key in ("lines", "manifestLines", "podTemplateFields")}
+    patched = sum(len(one["patched"]) for one in records)
+    return {"runs": runs, "imported": len(records), **added, "patched": patched, "notRuns": dict(beside)}
 
 
 def _summary(entry: dict[str, Any]) -> None:
@@ -97,20 +206,27 @@ def _summary(entry: dict[str, Any]) -> None:
     say(f"{entry['file']}: renders the object; {fields} in patches", err=True)
     for path in entry["patched"]:
         say(f"  {path}: written by a patch", err=True)
+    filled_in = [one for one in entry["differences"] if one["why"] == FILLED_IN]
     for one in entry["differences"]:
+        if one in filled_in:
+            continue
         change = "added" if one["given"] is None else "left out" if one["rendered"] is None else "changed"
         say(f"  {one['path']}: {change}; {one['why']}", err=True)
+    if filled_in:
+        say(
+            f"  {counted(len(filled_in), 'value')} of the API server's defaults: -o json lists them", err=True
+        )
 
 
-def _objects(files: tuple[Path, ...]) -> list[tuple[str, Object | Problem]]:
-    """Return the objects of files, those of Lists too, with the name of each file."""
-    found: list[tuple[str, Object | Problem]] = []
-    for file in files:
-        documents, problems = read_manifests(file.read_text(encoding="utf-8"), str(file))
-        found += [(str(file), problem) for problem in errors(problems)]
-        for document in documents:
-            data = document.data
-            if isinstance(data, dict):
-                items = data.get("items") if data.get("kind") == "List" else None
-                found += [(str(file), item) for item in (items or [data]) if isinstance(item, dict)]
-    return found
+def _totals(report: dict[str, Any]) -> None:
+    """Print the numbers of an import of several objects."""
+    beside = ", ".join(f"{count} {kind}" for kind, count in sorted(report["notRuns"].items()))
+    if report["runs"] > 1 or beside:
+        say(f"{report['imported']} of {counted(report['runs'], 'run')} imported", err=True)
+        lines = f"{report['lines']} lines of TPUWorkload for {report['manifestLines']} lines of manifest"
+        fields = (
+            f"{counted(report['podTemplateFields'], 'field')} in podTemplate, {report['patched']} in patches"
+        )
+        say(f"  {lines}; {fields}", err=True)
+    if beside:
+        say(f"  not runs: {beside}", err=True)

@@ -1,8 +1,9 @@
-"""`validate --set` and `--env-file`: values for placeholders."""
+"""`--set` and `--env-file`: values for placeholders."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,11 +12,33 @@ from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import LARGEST, decoded, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
+
+_OPTIONS = (
+    click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Fill in placeholders: ${NAME}, $NAME, {{ NAME }}, <NAME>. Repeatable.",
+    ),
+    click.option(
+        "--env-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Fill in placeholders from lines NAME=VALUE.",
+    ),
+)
 
 
-def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool) -> dict[str, str]:
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--set` and `--env-file`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool = False) -> dict[str, str]:
     """Return the values by their names; those of the command line win. Raises UsageError."""
     if mends and (assignments or env_file):
         raise click.UsageError("--set and --env-file change no file: leave out --fix and --diff")

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, earlier, show
+from slicewright.cli import candidates, earlier, placeholder_values, show
 from slicewright.cli.command import BROKEN, command, output_option
-from slicewright.cli.placeholder_values import values_of
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, versions_refused
 from slicewright.cli.streams import exact, say
@@ -136,19 +135,7 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     is_flag=True,
     help="Print what --fix would change; exit 1 if there is something, or a file cannot be read.",
 )
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Fill in placeholders: ${NAME}, $NAME, {{ NAME }}, <NAME>. Repeatable.",
-)
-@click.option(
-    "--env-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Fill in placeholders from lines NAME=VALUE.",
-)
+@placeholder_values.options
 @click.option("--helm", is_flag=True, help="Render Helm charts with the helm on PATH, and check the result.")
 @click.option("--one-cluster", is_flag=True, help="All objects below the paths are for one cluster.")
 def validate(
@@ -188,7 +175,7 @@ def validate(
     _refuse_together(click.get_current_context().params)
     selection = Selection(disable, only, min_severity, gitops or not paths)
     had = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
-    values = values_of(assignments, env_file, mends=mends)
+    values = placeholder_values.values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None

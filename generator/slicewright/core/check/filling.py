@@ -28,6 +28,15 @@ def is_filled(token: str) -> bool:
     return _REFERENCE.fullmatch(token) is not None
 
 
+def names_in(text: str) -> list[str]:
+    """Return the names of the placeholders of a text for which values can be given."""
+    return [_name(match) for match in _REFERENCE.finditer(text)]
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["braced"] or match["bare"] or match["curly"] or match["angle"]
+
+
 def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     """Return a text with values in the place of its placeholders, and the names that it has.
 
@@ -37,7 +46,7 @@ def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     used = set()
 
     def value(match: re.Match[str]) -> str:
-        name = match["braced"] or match["bare"] or match["curly"] or match["angle"]
+        name = _name(match)
         default = match["default"]
         if name not in values:
             return match[0] if default is None else default

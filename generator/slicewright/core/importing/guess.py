@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.labels import (
@@ -140,6 +141,11 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     theirs = {key: value for key, value in labels.items() if not key.startswith(_RESERVED)}
     if theirs:
         spec["nodeSelector"] = theirs
+    if is_unfinished(main.get("image")) and not beside:  # podTemplate may have such an image
+        rest = {**program, **rest}
+        if script := rest.pop("script", None):
+            rest["command"] = ["bash", "-c", script]
+        program = {}
     further = ([{"name": name, **rest}] if rest else []) + beside
     if further:
         spec["containers"] = further
@@ -153,7 +159,7 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
         "containersPerHost": copies if copies > 1 else None,
         "hostNetwork": host or None,
         "privileged": privileged or None,
-        "container": program,
+        "container": program or None,
         "podTemplate": template,
     }
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.check.filling import names_in
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.compose import patch
 from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
@@ -32,11 +35,19 @@ _DROPPED = {
     "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
     "suspend": "Kueue suspends and resumes a run",
 }
+FILLED_IN = "the API server writes the same where it is missing"
 _KEPT = ("name", "namespace", "labels", "annotations")
 _SERVERS = frozenset(
     ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "finalizers"]
 )
 """Fields of metadata that the API server and controllers write."""
+_NEEDED = re.compile(
+    r"/metadata/(name|namespace)|/metadata/labels/kueue\.x-k8s\.io~1.*|/spec/workers/0/\w+"
+    r"|/spec/(.*/)?(replicas|completions|parallelism|backoffLimit|maxRestarts)"
+    r"|/spec/.*/(cloud\.google\.com~1gke-tpu-(accelerator|topology)|google\.com~1tpu)"
+    r"|/spec/replicatedJobs/\d+/name"
+)
+"""Fields from which those of a TPUWorkload are read that cannot hold a placeholder."""
 _MAPS = ("labels", "annotations", "metadata")
 """Mappings that mean nothing where they are empty; the inner ones first."""
 
@@ -67,6 +78,8 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
     The object is given as people wrote it, or as the API server keeps it.
     """
     given, dropped = _stripped(item)
+    if unfinished := tuple(_unfinished(given)):
+        return unfinished
     guesses = guess(given, cluster, known.package.catalogue)
     if isinstance(guesses, str):
         hint = "import runs on TPU slices that slicewright catalog lists"
@@ -87,6 +100,23 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
             return ImportedRun(document, (*dropped, *_differences(given, again, "")), tuple(changed))
         refused = refused or problems
     return refused
+
+
+def _unfinished(given: Object) -> Iterator[Problem]:
+    """Yield the problem of an object that has placeholders where a TPUWorkload needs a name or a number."""
+    fields: list[str] = []
+    names: dict[str, None] = {}
+    for path, holder in _mappings(given, ""):
+        for key, value in holder.items():
+            pointer = f"{path}/{escape_key(key)}"
+            if isinstance(value, str) and _NEEDED.fullmatch(pointer) and is_unfinished(value):
+                fields.append(f"{pointer} is '{value}'")
+                names |= dict.fromkeys(names_in(value))
+    if fields:
+        hint = "write the values into the file"
+        if names:
+            hint = f"give the values: {' '.join(f'--set {name}=VALUE' for name in names)}"
+        yield Problem("IMP022", f"{_name(given)} cannot be imported: {', '.join(fields)}", hint)
 
 
 def _name(item: Object) -> str:
@@ -120,8 +150,8 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     ]
     if is_stored:
         given = without_defaults(given, given["kind"])
-        if given["kind"] == "Job" and "manualSelector" not in given["spec"]:
-            given["spec"].pop("selector", None)
+        if given["kind"] == "Job" and at(given, "spec", "manualSelector") is None:
+            mapping(given.get("spec")).pop("selector", None)
     for path, holder in list(_mappings(given, "")):
         for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (key in _SERVER or key.startswith(_GENERATORS)):
@@ -203,8 +233,7 @@ def _differences(given: Any, rendered: Any, path: str) -> Iterator[Difference]:
             elif key.startswith(OURS):
                 yield Difference(below, None, rendered[key], "slicewright finds its runs by it")
             else:
-                why = "the API server writes the same where it is missing"
-                yield Difference(below, given.get(key), rendered.get(key), why)
+                yield Difference(below, given.get(key), rendered.get(key), FILLED_IN)
     elif isinstance(rendered, list):
         for index, (old, new) in enumerate(zip(given, rendered, strict=True)):
             yield from _differences(old, new, f"{path}/{index}")
