@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any
 
+import yaml
+from click.testing import CliRunner
+
+from slicewright.cli.main import cli
 from slicewright.core.importing import defaults
 
 from . import kit
+from .test_queueing import V5E, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
@@ -92,3 +99,44 @@ def test_what_the_server_fills_in_is_taken_out(bed: Bed) -> None:
         assert sent["spec"] == taken_out(stored)["spec"]
         found |= set(filled_in(stored, kind)) - set(filled_in(sent, kind))
     assert set() == defaults.DEFAULTS.keys() - found
+
+
+def imported(*options: str) -> dict[str, Any]:
+    """Run the import in this repository and return its result."""
+    done = CliRunner().invoke(
+        cli, ["import", "-C", str(kit.ROOT), "workload", *options, "-o", "json"], prog_name="slicewright"
+    )
+    assert done.exit_code == 0, done.output
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def test_living_run_is_imported_as_its_file(bed: Bed, tmp_path: Path) -> None:
+    """A JobSet that the API server stored and Kueue started gives the TPUWorkload that its file gives."""
+    prepare(bed)
+    sent = run("JobSet")
+    sent["metadata"]["labels"] = {kit.QUEUE: "multislice-queue", "team": "a"}
+    (job,) = sent["spec"]["replicatedJobs"]
+    job["template"]["spec"] |= {"parallelism": 2, "completions": 2, "backoffLimit": 0}
+    pod = job["template"]["spec"]["template"]["spec"]
+    # No account, no volumes and no probes: simulated pods have to start.
+    for key in ("serviceAccountName", "initContainers", "volumes"):
+        del pod[key]
+    pod["containers"] = [{"name": "main", "image": "no.example/train:1", "resources": {"limits": CHIPS}}]
+    pod["nodeSelector"] = dict(V5E)
+    file = tmp_path / "train.yaml"
+    file.write_text(json.dumps(sent), encoding="utf-8")
+    (rendered,) = kit.composed("overlays/multislice-cluster/default/multislice-1slice")
+
+    bed.api.create(sent)
+    bed.api.create(rendered)
+    bed.until("the run to be admitted", lambda: "train" in kit.admitted(bed))
+    bed.until("its pods to be made", lambda: len(kit.pods_of(bed, "train")) == 2)
+    context = yaml.safe_load(bed.kubeconfig.read_text(encoding="utf-8"))["current-context"]
+    reach = ("--kubeconfig", str(bed.kubeconfig), "--context", context)
+    living = imported("--from-cluster", "multislice-cluster", *reach)
+
+    of_file = imported(str(file), "--cluster", "multislice-cluster")
+    assert [of_file["workloads"][0]["workload"]] == [one["workload"] for one in living["workloads"]]
+    expected = {"JobSet of a TPUWorkload": 1, "Job of a JobSet": 2}
+    assert expected == living["report"]["notRuns"]

@@ -12,7 +12,7 @@ from slicewright.core.kubernetes.labels import JOB_NAME
 from slicewright.core.status.inventory import QUOTA_KINDS, Inventory, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from urllib3 import BaseHTTPResponse
 
@@ -41,9 +41,24 @@ def read_inventory(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
     cluster does not let us in at all.
     """
     version = _kueue(api)
-    kinds = {run.kind: run.version for run in RUNS} | dict.fromkeys(("Pod", "Event", "Node"), "v1")
+    kinds = dict.fromkeys(("Pod", "Event", "Node"), "v1")
     if version:
         kinds |= dict.fromkeys(("Workload", *QUOTA_KINDS), version)
+    runs = read_runs(api, namespaces)
+    objects, unread = _read(api, kinds, namespaces)
+    positions = _positions(api, objects.get("ClusterQueue", ()))
+    return Inventory({**runs.objects, **objects}, {**runs.unread, **unread}, positions)
+
+
+def read_runs(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
+    """Return the runs of a cluster alone. Raises ApiError, OSError, as `read_inventory`."""
+    return Inventory(*_read(api, {run.kind: run.version for run in RUNS}, namespaces), {})
+
+
+def _read(
+    api: ReadOnly, kinds: Mapping[str, str], namespaces: Collection[str]
+) -> tuple[dict[str, tuple[Object, ...]], dict[str, str]]:
+    """Return the objects of kinds, and what was refused to us; a kind that the cluster lacks is left out."""
     objects: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
     for kind, api_version in kinds.items():
@@ -55,7 +70,7 @@ def read_inventory(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
             continue  # the cluster does not have this kind
         if refusal:
             unread[kind] = refusal
-    return Inventory(objects, unread, _positions(api, objects.get("ClusterQueue", ())))
+    return objects, unread
 
 
 def _kueue(api: ReadOnly) -> str:

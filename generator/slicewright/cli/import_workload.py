@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slicewright.cli import candidates, placeholder_values, show
+from slicewright.cli import candidates, placeholder_values, reach, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
 from slicewright.cli.streams import exact, say
@@ -17,6 +17,7 @@ from slicewright.core.check.filling import not_taken
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.workload import FILLED_IN, imported_run
 from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.labels import WORKLOAD
 from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.record import record
 from slicewright.workspace import write as tree
@@ -39,6 +40,8 @@ class Given:
     file: str
     named: bool
     """Whether the user named the file: then it is a problem that the object is not imported."""
+    made_by: str = ""
+    """The kind of what made a living run and is to be imported in its place, if anything did."""
 
 
 @command(
@@ -50,10 +53,16 @@ class Given:
 @click.option(
     "--cluster",
     metavar="CLUSTER",
-    required=True,
     shell_complete=candidates.clusters,
-    help="The TPUCluster that the runs are for.",
+    help="The TPUCluster that the runs are for. Default: that of --from-cluster.",
 )
+@click.option(
+    "--from-cluster",
+    metavar="CLUSTER",
+    shell_complete=candidates.clusters,
+    help="Import the runs that a living cluster holds, read only.",
+)
+@reach.options
 @click.option(
     "--kustomize",
     "kustomizations",
@@ -66,7 +75,10 @@ class Given:
 @click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists.")
 def import_workload(
     paths: tuple[str, ...],
-    cluster: str,
+    cluster: str | None,
+    from_cluster: str | None,
+    context: str | None,
+    kubeconfig: Path | None,
     kustomizations: tuple[Path, ...],
     assignments: tuple[str, ...],
     env_file: Path | None,
@@ -78,22 +90,30 @@ def import_workload(
     PATH is a file, a folder or - for stdin. Each workload is rendered and compared with its object. What no
     field says becomes a patch of the TPUWorkload; what is rendered differently is listed with the reason.
     """
-    if not (paths or kustomizations):
-        raise click.UsageError("name what to import: PATH or --kustomize DIR")
+    if not (paths or kustomizations or from_cluster):
+        raise click.UsageError("name what to import: PATH, --kustomize DIR or --from-cluster CLUSTER")
+    cluster = cluster or from_cluster
+    if cluster is None:
+        raise click.UsageError("name the TPUCluster that the runs are for: --cluster CLUSTER")
     checkout = open_checkout(repository_root())
     known = checkout.repository
-    cluster_named(cluster, known)
+    for name in {cluster, from_cluster or cluster}:
+        cluster_named(name, known)
     values = placeholder_values.values_of(assignments, env_file)
     names = [one.partition("=")[0] for one in assignments]
     given, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
+    if from_cluster:
+        living, unread = reach.living_runs(from_cluster, checkout, context, kubeconfig)
+        problems += unread
+        given += (Given(item, "", named=False, made_by=_made_by(item)) for item in living)
+    beside: Counter[str] = Counter()
     made: dict[str, str] = {}
     records: list[dict[str, Any]] = []
-    beside: Counter[str] = Counter()
     runs = 0
     for one in given:
         kind = one.item.get("kind")
-        if kind not in RUN_KINDS:
-            beside[str(kind)] += 1
+        if kind not in RUN_KINDS or one.made_by:
+            beside[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
             problems += [_not_a_run(one)] if one.named else []
             continue
         runs += 1
@@ -149,6 +169,15 @@ def _objects(
         for document in loaded.documents:
             given += (Given(item, unit.name, unit.named) for item in _unpacked(document.data))
     return given, [*problems, *not_taken(names, used)]
+
+
+def _made_by(item: Object) -> str:
+    """Return the kind of what made a living run and is to be imported in its place, if anything did."""
+    metadata = item["metadata"]
+    if WORKLOAD in metadata.get("labels", {}):
+        return "TPUWorkload"
+    owners = (owner["kind"] for owner in metadata.get("ownerReferences", ()))
+    return next((kind for kind in owners if kind in RUN_KINDS), "")
 
 
 def _unpacked(data: Any) -> Iterator[Object]:

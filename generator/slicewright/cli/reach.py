@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from slicewright import gitrepo
 from slicewright.apiserver import kubeconfig as kubeconfigs
 from slicewright.apiserver.errors import AccessError, ApiError
-from slicewright.apiserver.read_only import ReadOnly, read_inventory
+from slicewright.apiserver.read_only import ReadOnly, read_inventory, read_runs
 from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN
 from slicewright.cli.repository import cluster_named, workloads_named
@@ -23,9 +24,10 @@ from slicewright.core.status.status import Status, status
 from slicewright.home import home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slicewright.core.difference.tree_version import Objects
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.repository_reader import Checkout
 
@@ -81,23 +83,43 @@ class Reader:
 
     def first(self) -> list[Status]:
         """Return what runs in each cluster; where one cannot be read, the command ends."""
-        try:
+        with _unreadable_shown(self.places):
             return self.read()
-        except (OSError, ApiError) as error:
-            names = ", ".join(place.context for place in self.places)
-            hint = "try kubectl get jobsets with the same context, and log in again"
-            message = f"the cluster of context {names} cannot be read: {error}"
-            show.stop((Problem("STA001", message, hint),), BROKEN)
+
+
+@contextmanager
+def _unreadable_shown(places: Iterable[Place]) -> Iterator[None]:
+    """End the command where a cluster cannot be read."""
+    try:
+        yield
+    except (OSError, ApiError) as error:
+        names = ", ".join(place.context for place in places)
+        hint = "try kubectl get jobsets with the same context, and log in again"
+        message = f"the cluster of context {names} cannot be read: {error}"
+        show.stop((Problem("STA001", message, hint),), BROKEN)
 
 
 def warnings(found: Iterable[Status]) -> list[Problem]:
     """Return what could not be read of some clusters."""
+    return [problem for one in found for problem in _not_listed(one.cluster, one.unread)]
+
+
+def _not_listed(cluster: str, unread: Mapping[str, str]) -> Iterator[Problem]:
     hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/"
-    return [
-        Problem("STA002", f"may not list {kind} on {one.cluster}: {said}", hint, severity="warning")
-        for one in found
-        for kind, said in one.unread.items()
-    ]
+    for kind, said in unread.items():
+        yield Problem("STA002", f"may not list {kind} on {cluster}: {said}", hint, severity="warning")
+
+
+def living_runs(
+    cluster: str, checkout: Checkout, context: str | None, file: Path | None
+) -> tuple[list[Object], list[Problem]]:
+    """Return the runs of a cluster, and what may not be listed; where it cannot be read, the command ends."""
+    (place,) = reach([cluster], checkout, context, file)
+    with _unreadable_shown([place]):
+        namespaces = {one.namespace for one in checkout.repository.workloads}
+        inventory = read_runs(place.api, sorted(namespaces | {"default"}))
+    runs = [item for items in inventory.objects.values() for item in items]
+    return runs, list(_not_listed(cluster, inventory.unread))
 
 
 def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tuple[list[str], frozenset[str]]:

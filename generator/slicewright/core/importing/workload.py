@@ -13,7 +13,7 @@ from slicewright.core.compose import patch
 from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, JOB_UID, OURS
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, JOB_UID, KUEUE, OURS
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.render.repository import Repository
 
-_SERVER = frozenset({JOB_NAME, JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"})
+_OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")
+_SERVER = frozenset(
+    [JOB_NAME, JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"]
+    + [KUEUE + name for name in _OF_KUEUE]
+)
 _GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", "meta.helm.sh/")
 """Labels and annotations by which other tools find what they wrote."""
 _DROPPED = {
