@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v5p-16")
 HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}
-POOLS = [{"name": f"np{index}", "tpu": tpu, "slices": 9} for index, tpu in enumerate(TPUS)]
+POOLS: list[Object] = [{"name": f"np{index}", "tpu": tpu, "slices": 9} for index, tpu in enumerate(TPUS)]
+POOLS += [{"name": "cpus", "machineType": "n2-standard-8"}]
 CLUSTER = {
     **HEAD,
     "kind": "TPUCluster",
@@ -128,6 +129,29 @@ ENV = st.lists(st.sampled_from("ABCD"), unique=True, max_size=3).map(
 )
 
 
+CONTAINER: Any = {
+    "workingDir": st.just("/src"),
+    "imagePullPolicy": st.sampled_from(["Always", "IfNotPresent"]),
+    "resources": st.just({"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}),
+    "ports": st.sampled_from([[{"containerPort": 8471}], [{"containerPort": 9, "name": "web"}]]),
+}
+NAMES = st.dictionaries(st.sampled_from(["team", "example.com/x"]), st.sampled_from(["", "a"]), max_size=2)
+BUCKET = {"bucket": "data", "mountPath": "/data"}
+BESIDE: Object = {
+    "name": "eval",
+    "pool": "cpus",
+    "podTemplate": {"spec": {"containers": [{"name": "e", "image": "python:3.12"}]}},
+}
+QUEUED: Any = {"workloadPriorityClassName": st.just("high"), "maxExecutionTimeSeconds": st.integers(1, 9)}
+FURTHER: Any = {
+    "gcsFuse": st.sampled_from([[BUCKET], [{**BUCKET, "readOnly": True, "options": "implicit-dirs"}]]),
+}
+RESTARTS: Any = {
+    "restartOnExitCodes": st.sampled_from([[42], ["1-3", 9]]),
+    "restartStrategy": st.sampled_from(["Recreate", "BlockingRecreate"]),
+}
+
+
 @st.composite
 def workloads(draw: st.DrawFn) -> Object:
     """Draw a TPUWorkload of a JobSet or a Job."""
@@ -139,7 +163,13 @@ def workloads(draw: st.DrawFn) -> Object:
         "hostNetwork": draw(st.booleans()),
         "privileged": draw(st.booleans()),
         "backoffLimit": draw(st.integers(0, 9)),
-        "container": {"name": "jax", "image": "python:3.12", "env": draw(ENV), **draw(PROGRAMS)},
+        "container": {
+            "name": "jax",
+            "image": "python:3.12",
+            "env": draw(ENV),
+            **draw(PROGRAMS),
+            **draw(st.fixed_dictionaries({}, optional=CONTAINER)),
+        },
         "podTemplate": {
             "metadata": {"labels": draw(st.dictionaries(st.sampled_from("ab"), st.just("c")))},
             "spec": draw(
@@ -160,11 +190,19 @@ def workloads(draw: st.DrawFn) -> Object:
             ),
         },
     }
+    spec |= draw(st.fixed_dictionaries({}, optional=FURTHER))
+    if draw(st.booleans()):
+        spec |= draw(st.fixed_dictionaries({"queueName": st.just("q")}, optional=QUEUED))
     if api == "JobSet":
-        strategies = st.sampled_from(["Recreate", "BlockingRecreate"])
-        spec["slices"] = draw(st.integers(1, 9))
-        spec["failurePolicy"] = {"maxRestarts": draw(st.integers(0, 9)), "restartStrategy": draw(strategies)}
-    return workload(spec)
+        restarts = st.fixed_dictionaries({"maxRestarts": st.integers(1, 9)}, optional=RESTARTS)
+        spec |= {"slices": draw(st.integers(1, 9)), "failurePolicy": draw(restarts)}
+        if spec["podTemplate"]["spec"].get("restartPolicy") == "OnFailure":
+            spec["failurePolicy"].pop("restartOnExitCodes", None)
+        spec |= draw(st.fixed_dictionaries({}, optional={"auxiliaryJobs": st.just([BESIDE])}))
+    document = workload(spec)
+    kept = dict.fromkeys(("labels", "annotations"), NAMES)
+    document["metadata"] |= draw(st.fixed_dictionaries({}, optional=kept))
+    return document
 
 
 def without_empty(value: Any) -> Any:

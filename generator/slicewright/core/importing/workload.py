@@ -13,19 +13,27 @@ from slicewright.core.compose import patch
 from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, JOB_NAME, JOB_UID, KUEUE, OURS
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR_COUNT,
+    EXCLUSIVE_TOPOLOGY,
+    JOB_NAME,
+    JOB_UID,
+    KUEUE,
+    OURS,
+)
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping
-from slicewright.core.problem import Problem, errors, escape_key
+from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.plans import plan_all
 from slicewright.core.render.repository import read_repository
 from slicewright.core.render.tree import Bases, make
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Path
     from slicewright.core.render.repository import Repository
 
 _OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")
@@ -52,6 +60,9 @@ _NEEDED = re.compile(
     r"|/spec/replicatedJobs/\d+/name"
 )
 """Fields from which those of a TPUWorkload are read that cannot hold a placeholder."""
+_APART = "the render keeps the run on nodes of its provisioning"
+_ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "the render names the ports of the TPU runtime"}
+"""Why the render adds something to fields of these names; the order of their entries means nothing."""
 _MAPS = ("labels", "annotations", "metadata")
 """Mappings that mean nothing where they are empty; the inner ones first."""
 
@@ -101,7 +112,9 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         again, problems = _rendered(document, given["kind"], known)
         if again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
-            return ImportedRun(document, (*dropped, *_differences(given, again, "")), tuple(changed))
+            return ImportedRun(
+                document, (*dropped, *_differences(given, again, (), given["kind"])), tuple(changed)
+            )
         refused = refused or problems
     return refused
 
@@ -213,33 +226,67 @@ def _settled(built: Any, given: Any, path: tuple[str, ...], kind: str) -> Any:
                 merged[key] = _settled(value, given[key], below, kind)
             elif key in _MAPS:
                 merged |= {key: kept} if (kept := _settled(value, {}, below, kind)) else {}
-            elif key.startswith(OURS) or is_default(value, below, built, kind):
+            elif key == ACCELERATOR_COUNT or _why_added(below) or is_default(value, below, built, kind):
                 merged[key] = copied(value)
         for key, value in given.items():
-            if key not in built and not is_default(value, (*path, key), given, kind):
+            is_left_out = key == ACCELERATOR_COUNT or is_default(value, (*path, key), given, kind)
+            if key not in built and not is_left_out:
                 merged[key] = copied(value)
         return merged
+    if isinstance(built, list) and isinstance(given, list) and _why_added(path):
+        pairs = _paired(built, given, path, kind)
+        kept = [new for _, new in pairs if new is not None]
+        return [*copied(built), *copied([entry for entry in given if entry not in kept])]
     if isinstance(built, list) and isinstance(given, list):
-        pairs = zip(built, given, strict=False)
-        head = [_settled(old, new, path, kind) for old, new in pairs]
+        head = [_settled(old, new, path, kind) for old, new in zip(built, given, strict=False)]
         return [*head, *copied(given[len(built) :])]
     same = path[-2:-1] in (("limits",), ("requests",)) and amount(built) == amount(given) is not None
     return built if same else copied(given)
 
 
-def _differences(given: Any, rendered: Any, path: str) -> Iterator[Difference]:
+def _paired(built: list[Any], given: list[Any], path: tuple[str, ...], kind: str) -> list[tuple[Any, Any]]:
+    """Return each entry that is built with the given one that means the same, or None, in any order."""
+    left = list(given)
+    pairs = []
+    for entry in built:
+        meant = next((other for other in left if _settled(entry, other, path, kind) == entry), None)
+        if meant is not None:
+            left.remove(meant)
+        pairs.append((entry, meant))
+    return pairs
+
+
+def _why_added(path: Sequence[str]) -> str:
+    """Return why the render may write something at a path that was not given, nothing where it may not."""
+    if path[-1].startswith(OURS):
+        return "slicewright finds its runs by it"
+    return next((why for name, why in _ADDED.items() if name in path), "")
+
+
+def _differences(given: Any, rendered: Any, path: Path, kind: str) -> Iterator[Difference]:
     """Yield the values that only one of them has, or that are written in other words."""
+    names = tuple(part for part in path if isinstance(part, str))
     if isinstance(rendered, dict):
         for key in sorted(given.keys() | rendered.keys()):
-            below = f"{path}/{escape_key(key)}"
-            if key in rendered and (key in given or key in _MAPS):
-                yield from _differences(given.get(key, {}), rendered[key], below)
-            elif key.startswith(OURS):
-                yield Difference(below, None, rendered[key], "slicewright finds its runs by it")
+            below = (*path, key)
+            old, new = given.get(key), rendered.get(key)
+            if new is not None and (old is not None or key in _MAPS):
+                yield from _differences({} if old is None else old, new, below, kind)
+            elif key == ACCELERATOR_COUNT:
+                yield Difference(pointer(below), old, new, "the field tpu selects the same nodes")
+            elif is_default(
+                new if old is None else old, (*names, key), given if new is None else rendered, kind
+            ):
+                yield Difference(pointer(below), old, new, FILLED_IN)
             else:
-                yield Difference(below, given.get(key), rendered.get(key), FILLED_IN)
+                yield Difference(pointer(below), old, new, _why_added((*names, key)))
     elif isinstance(rendered, list):
-        for index, (old, new) in enumerate(zip(given, rendered, strict=True)):
-            yield from _differences(old, new, f"{path}/{index}")
+        is_set = names and _why_added(names)
+        pairs = _paired(rendered, given, names, kind) if is_set else zip(rendered, given, strict=True)
+        for index, (new, old) in enumerate(pairs):
+            if old is None:
+                yield Difference(pointer((*path, index)), None, new, _why_added(names))
+            else:
+                yield from _differences(old, new, (*path, index), kind)
     elif given != rendered:
-        yield Difference(path, given, rendered, "the quantity is the same")
+        yield Difference(pointer(path), given, rendered, "the quantity is the same")
