@@ -69,6 +69,8 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("go.yaml", _OBJECT + "  labels:\n    {{ .Values.labels }}\n", TEMPLATE),
         ("go.yaml", _OBJECT + "data:\n  {{ .key }}: a\n", TEMPLATE),
         ("go.yaml", _OBJECT + "data:\n- {{ if a }}b{{ end }}\n", TEMPLATE),
+        ("mustache.yaml", _OBJECT + "data:\n  {{{ p }}}/key: a\n", TEMPLATE),
+        ("shell.yaml", _OBJECT + "data:\n  a: b\n${MORE}\n", TEMPLATE),
         ("jinja.yaml", _OBJECT + "{% for a in b %}\n  c: {{ a }}\n{% endfor %}\n", TEMPLATE),
         ("terraform.yaml", _OBJECT + "%{ if a }\n  b: c\n%{ endif }\n", TEMPLATE),
         ("chat.yaml", _OBJECT + "data:\n  a: |\n    {% for b in c %}\n", ""),

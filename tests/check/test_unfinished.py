@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         (("metadata", "name"), "@X@", ["@X@"]),
         (("metadata", "name"), "__X__", ["__X__"]),
         (("metadata", "name"), "YOUR_NAME", ["YOUR_NAME"]),
+        (("metadata", "namespace"), "<< Namespace >>", ["<< Namespace >>"]),
         (("metadata", "name"), "REPLACE_ME", ["REPLACE_ME"]),
         (("metadata", "name"), "CHANGEME", ["CHANGEME"]),
         (("metadata", "name"), "PROJECT_ID", ["PROJECT_ID"]),
@@ -74,6 +75,13 @@ def test_texts_of_others_hold_no_placeholders(kind: str) -> None:
     data = {"kind": kind, "data": {"a": "${X}"}, "metadata": {"name": "a"}}
 
     assert {} == placeholders_in(data)
+
+
+def test_key_of_a_configmap_is_filled_in() -> None:
+    """The API server refuses a key with these characters, so a person replaces it."""
+    data = {"kind": "ConfigMap", "data": {"<GPU MODEL>": "${X}"}}
+
+    assert {("data", "<GPU MODEL>"): ("<GPU MODEL>",)} == placeholders_in(data)
 
 
 _JOBSET = """\

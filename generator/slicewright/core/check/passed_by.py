@@ -50,7 +50,7 @@ _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|
 _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
 _ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
 _DIRECTIVE = re.compile(
-    r"^[ \t]*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}[ \t]*(:.*)?$"
+    r"^[ \t]*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}[^\s:]*[ \t]*(:.*)?$|\$\{\w+\}[ \t]*$"
     r"|(- )?\{\{[ \t]*(if|else|end|range|with|define|include|template)\b)",
     re.MULTILINE,
 )

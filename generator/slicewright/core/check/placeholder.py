@@ -1,4 +1,4 @@
-"""What somebody still fills in: `${TOPOLOGY}`, `$NAME`, `<name>`, `{{ .name }}`, `YOUR_NAME`."""
+"""What somebody still fills in: `${NAME}`, `$NAME`, `<name>`, `<< name >>`, `{{ .name }}`, `YOUR_NAME`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slicewright.core.document.mask import INLINE
 
 EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
 """Kubernetes' own, in a command and the environment."""
-IN_KEY = re.compile(rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<[A-Za-z][^<>]*>")
+IN_KEY = re.compile(rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<(?:[a-zA-Z]|< ?\w)[^<>]*>+")
 TOKEN = re.compile(
     rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}|__[A-Z][A-Z0-9_]*__"
     r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"

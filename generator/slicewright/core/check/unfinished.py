@@ -64,9 +64,8 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
     suspects: list[tuple[Path, Any]] = []
     _gather(data, (), suspects, in_keys=in_keys)
     for path, value in suspects:
-        if kind in _FILES and path[:1] != ("metadata",):
-            continue
-        if tokens := (*_in_key(path), *_in_value(path, value, kind)):
+        is_text = kind in _FILES and path[:1] != ("metadata",)
+        if tokens := (*_in_key(path), *(() if is_text else _in_value(path, value, kind))):
             found[path] = tokens
     return found
 
