@@ -32,7 +32,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v5p-16")
 HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}
 POOLS: list[Object] = [{"name": f"np{index}", "tpu": tpu, "slices": 9} for index, tpu in enumerate(TPUS)]
-POOLS += [{"name": "cpus", "machineType": "n2-standard-8"}]
+POOLS += [{"name": "cpu-np", "machineType": "n2-standard-64", "nodes": 4}]
 CLUSTER = {
     **HEAD,
     "kind": "TPUCluster",
@@ -139,7 +139,7 @@ NAMES = st.dictionaries(st.sampled_from(["team", "example.com/x"]), st.sampled_f
 BUCKET = {"bucket": "data", "mountPath": "/data"}
 BESIDE: Object = {
     "name": "eval",
-    "pool": "cpus",
+    "pool": "cpu-np",
     "podTemplate": {"spec": {"containers": [{"name": "e", "image": "python:3.12"}]}},
 }
 QUEUED: Any = {"workloadPriorityClassName": st.just("high"), "maxExecutionTimeSeconds": st.integers(1, 9)}
@@ -263,6 +263,80 @@ def test_pathways_job_is_imported_back() -> None:
             {"tpu": "v6e-16", "slices": 2, "api": "PathwaysJob", "pathways": pathways, "container": program}
         )
     )
+
+
+PATHWAYS: Object = {"pathwaysDir": "gs://b/d"}
+PROXY = {"componentType": "proxy_server", "image": "a.b/proxy:1", "customFlags": ["--a=1", "--b"]}
+WORKERS = {
+    "terminationGracePeriodSeconds": 60,
+    "nodeSelector": {"team": "a"},
+    "initContainers": [{"name": "first", "image": "busybox:1"}],
+}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"container": {"name": "main", "image": "python:3.12", "script": "true"}, "hostNetwork": True},
+        {"pathways": {**PATHWAYS, "headless": True, "pathwaysVersion": "jax-0.8.1"}},
+        {
+            "slices": 2,
+            "container": {"name": "main", "image": "python:3.12", "env": [{"name": "A", "value": "1"}]},
+            "pathways": {
+                **PATHWAYS,
+                "elasticSlices": 1,
+                "maxSliceRestarts": 3,
+                "enableMetricsCollection": True,
+                "colocatedPython": {"image": "python:3.12"},
+                "customComponents": [PROXY],
+                "head": {
+                    "podTemplate": {
+                        "metadata": {"labels": {"a": "b"}},
+                        "spec": {
+                            "nodeSelector": {"disk": "ssd"},
+                            "initContainers": [{"name": "first", "image": "busybox:1"}],
+                            "containers": [{"name": "main", "tty": True}, {"name": "log", "image": "log:1"}],
+                        },
+                    }
+                },
+            },
+        },
+    ],
+)
+def test_jobset_of_pathways_is_imported_by_its_fields(spec: Object) -> None:
+    """A JobSet that runs Pathways becomes `pathways`; of what is rendered only names need patches."""
+    item = rendered(workload({"tpu": "v6e-16", "naming": "Fixed", "pathways": PATHWAYS, **spec}))
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert {**spec.get("pathways", PATHWAYS), "head": 0} == {**found.document["spec"]["pathways"], "head": 0}
+    assert () == found.patched
+    check_round_trip(found.document)
+
+
+def test_jobset_of_xpk_under_pathways_is_imported_by_its_fields() -> None:
+    """Its sidecars are in another order, and its manager, program and workers become `pathways`."""
+    text = (PROJECT / "tests/docs/xpk/manifests/pathways.yaml").read_text(encoding="utf-8")
+    item: Any = next(iter(yaml.safe_load_all(text)))
+    del item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    pathways = found.document["spec"]["pathways"]
+    assert ("gs://my-bucket/pathways", "cpu-np") == (pathways["pathwaysDir"], pathways["head"]["pool"])
+    assert "(python3 train.py) &\nwait $!\n" == found.document["spec"]["container"]["script"]
+    order = "/spec/replicatedJobs/0/template/spec/template/spec/initContainers"
+    assert order in {one.path for one in found.differences}
+    pod = "/spec/replicatedJobs/1/template/spec/template/spec"
+    assert {
+        "/spec/network/subdomain",
+        f"{order}/0/env",
+        f"{pod}/containers/0/env",
+        f"{pod}/volumes/0/emptyDir",
+        f"{pod}/volumes/0/hostPath",
+    } == set(found.patched)
 
 
 def test_what_no_field_says_becomes_a_patch() -> None:

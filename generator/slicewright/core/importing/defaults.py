@@ -50,7 +50,12 @@ for _holder in ("containers", "initContainers"):
     DEFAULTS |= {(_holder, key): value for key, value in _OF_CONTAINERS.items()}
 for _holder in ("livenessProbe", "readinessProbe", "startupProbe"):
     DEFAULTS |= {(_holder, key): value for key, value in _OF_PROBES.items()}
-_MEANT = {("failurePolicy", "maxRestarts"): 0, ("spec", "maxRestarts"): 0}
+_MEANT = {
+    ("coordinator", "jobIndex"): 0,
+    ("coordinator", "podIndex"): 0,
+    ("failurePolicy", "maxRestarts"): 0,
+    ("spec", "maxRestarts"): 0,
+}
 """Counts of the JobSet and PathwaysJob APIs that are 0 where they are missing."""
 _OF_KIND = {
     ("JobSet", "completionMode"): "Indexed",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
+from slicewright.core.importing.pathways import of_jobset, of_pathwaysjob
+from slicewright.core.importing.program import program_of, template_of
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
 
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""
-_CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports"])
-"""Fields of a container that `container` has; `podTemplate` takes the others."""
 _RESERVED = (
     "cloud.google.com/gke-tpu-",
     ACCELERATOR_COUNT,
@@ -53,10 +53,20 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
 
     A later one leaves to patches what the fields of an earlier one may refuse.
     """
-    means = _pathwaysjob if item["kind"] == "PathwaysJob" else _run
+    means = of_pathwaysjob if item["kind"] == "PathwaysJob" else _run
     meant = means(item, catalogue)
     if isinstance(meant, str):
         return meant
+    under_pathways = of_jobset(item, meant) if item["kind"] == "JobSet" else None
+    return tuple(
+        document
+        for each in ((under_pathways, meant) if under_pathways else (meant,))
+        for document in _documents(item, cluster, each)
+    )
+
+
+def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
+    """Return TPUWorkloads for what a run means, the one that says most first."""
     metadata = mapping(item.get("metadata"))
     labels = texts(metadata.get("labels"))
     queue: Object = {
@@ -125,7 +135,7 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     main = with_chips[0] if with_chips else containers[0]
     copies = len(with_chips) if shape.chips_per_host % max(1, len(with_chips)) == 0 else 1
     name = text(main.get("name"))
-    program, rest = _program(main)
+    program, rest = program_of(main)
     privileged = rest.get("securityContext") == {"privileged": True}
     if privileged:
         del rest["securityContext"]
@@ -149,69 +159,10 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     further = ([{"name": name, **rest}] if rest else []) + beside
     if further:
         spec["containers"] = further
-    metadata = {
-        key: dict(value)
-        for key in ("labels", "annotations")
-        if (value := texts(at(pods.template, "metadata", key)))
-    }
-    template = {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
     return {
         "containersPerHost": copies if copies > 1 else None,
         "hostNetwork": host or None,
         "privileged": privileged or None,
         "container": program or None,
-        "podTemplate": template,
-    }
-
-
-def _program(container: Object) -> tuple[Object, Object]:
-    """Return a container as `container` says it, and the fields that it does not have."""
-    given = copied(container)
-    if given.get("env"):
-        given["env"] = [
-            entry for entry in given["env"] if not text(entry.get("name")).startswith("SLICEWRIGHT_")
-        ]
-    resources = given.pop("resources", None) or {}
-    program: Object = {key: given.pop(key) for key in ("name", *_CONTAINER) if given.get(key) is not None}
-    match program.get("command"):
-        case ["bash", "-c", str(script)] if script and "args" not in program:
-            del program["command"]
-            program["script"] = script
-    asked = {
-        key: others
-        for key in ("requests", "limits")
-        if (others := {name: value for name, value in mapping(resources.get(key)).items() if name != TPU})
-    }
-    if asked:
-        program["resources"] = asked
-    return program, {key: value for key, value in given.items() if value is not None}
-
-
-def _pathwaysjob(item: Object, catalogue: Catalogue) -> Object | str:
-    """Return the spec for a PathwaysJob, or why there is none."""
-    spec, controller = mapping(item.get("spec")), mapping(at(item, "spec", "controller"))
-    worker = next((entry for _, entry in entries(spec.get("workers"))), {})
-    key = (text(worker.get("type")), text(worker.get("topology")))
-    shape = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
-    if shape is None:
-        return f"the catalogue has no TPU slice of machine type '{key[0]}' and topology '{key[1]}'"
-    program = next((entry for _, entry in entries(at(controller, "template", "spec", "containers"))), None)
-    restarts = number(spec.get("maxRestarts"))
-    pathways = {
-        "pathwaysDir": spec.get("pathwaysDir"),
-        "pathwaysVersion": spec.get("pathwaysVersion"),
-        "elasticSlices": controller.get("elasticSlices"),
-        "maxSliceRestarts": worker.get("maxSliceRestarts"),
-        "deploymentMode": controller.get("deploymentMode"),
-        "enableMetricsCollection": controller.get("enableMetricsCollection"),
-        "headless": True if program is None else None,
-        "customComponents": copied(spec.get("customComponents")) or None,
-    }
-    slices = number(worker.get("numSlices"), 1)
-    return {
-        "tpu": tpu_field(shape),
-        "slices": slices if slices != 1 else None,
-        "failurePolicy": {"maxRestarts": restarts} if restarts else None,
-        "pathways": {name: value for name, value in pathways.items() if value is not None},
-        "container": _program(program)[0] if program else None,
+        "podTemplate": template_of(pods, spec),
     }

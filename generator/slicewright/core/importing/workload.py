@@ -12,6 +12,7 @@ from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.compose import patch
 from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
+from slicewright.core.importing.pathways import sort_sidecars
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR_COUNT,
@@ -125,9 +126,9 @@ def _unfinished(given: Object) -> Iterator[Problem]:
     names: dict[str, None] = {}
     for path, holder in _mappings(given, ""):
         for key, value in holder.items():
-            pointer = f"{path}/{escape_key(key)}"
-            if isinstance(value, str) and _NEEDED.fullmatch(pointer) and is_unfinished(value):
-                fields.append(f"{pointer} is '{value}'")
+            place = f"{path}/{escape_key(key)}"
+            if isinstance(value, str) and _NEEDED.fullmatch(place) and is_unfinished(value):
+                fields.append(f"{place} is '{value}'")
                 names |= dict.fromkeys(names_in(value))
     if fields:
         hint = "write the values into the file"
@@ -179,6 +180,9 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
                 continue
             found.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
     found += _moved(given)
+    why = "both are sidecars, and the program starts after them"
+    for place in sort_sidecars(given):
+        found.append(Difference(place, "proxy, manager", "manager, proxy", why))
     for _, holder in _mappings(given, ""):
         for key in _MAPS:
             if holder.get(key) == {}:
