@@ -510,6 +510,77 @@ def test_fields_of_each_kind_are_imported_back(spec: Object) -> None:
     check_round_trip(workload(spec))
 
 
+def test_a_living_jobset_is_imported_without_defaults() -> None:
+    """What the API server writes beside an image and an account is left out; owners are listed."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    del pod["affinity"]
+    pod["nodeSelector"]["team"] = "a"
+    pod["serviceAccountName"] = "trainer"
+    item["spec"]["failurePolicy"]["rules"] = [{"action": "FailJobSet"}]
+    of_file = imported_run(item, "c1", repository())
+    item["metadata"] |= {"uid": "u", "resourceVersion": "1", "ownerReferences": [{"kind": "CronJob"}]}
+    pod["serviceAccount"] = "trainer"
+    item["spec"]["failurePolicy"]["rules"][0]["name"] = "failurePolicyRule0"
+    pod["containers"][0]["imagePullPolicy"] = "IfNotPresent"
+
+    living = imported_run(item, "c1", repository())
+
+    assert isinstance(of_file, ImportedRun), of_file
+    assert isinstance(living, ImportedRun), living
+    assert of_file.document == living.document
+    assert "/metadata/ownerReferences" in {one.path for one in living.differences}
+
+
+def test_ports_of_the_runtime_are_added_and_listed() -> None:
+    """A container keeps its own ports; those that the render adds are listed."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["ports"] = [{"containerPort": 9}]
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert [8471, 8080] == [
+        one.rendered["containerPort"] for one in found.differences if "TPU runtime" in one.why
+    ]
+
+
+def test_a_value_that_no_file_may_hold_is_a_problem() -> None:
+    """What kustomize would lose is refused, not lost."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    item["spec"]["coordinator"] = {"<<": {"replicatedJob": "slice-job"}}
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, tuple)
+    assert found
+    assert {"error"} == {problem.severity for problem in found}
+
+
+def test_placeholder_image_without_a_script_is_kept() -> None:
+    """An image that somebody fills in later goes to podTemplate, with the command as it is."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0] |= {"image": "<IMAGE>", "command": ["python", "train.py"]}
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    (container,) = found.document["spec"]["podTemplate"]["spec"]["containers"]
+    assert ("<IMAGE>", ["python", "train.py"]) == (container["image"], container["command"])
+
+
+def test_a_pathways_job_on_unknown_machines_is_refused() -> None:
+    """A PathwaysJob names its machine type, which the catalogue must have."""
+    spec = {"workers": [{"type": "ct9-standard-4t", "topology": "4x4"}], "controller": {}}
+    item = {"kind": "PathwaysJob", "metadata": {"name": "train"}, "spec": spec}
+
+    found = imported_run(item, "c1", repository())
+
+    assert ("IMP020",) == places(found)
+
+
 def test_a_living_job_is_imported_without_what_the_server_wrote() -> None:
     """Status, the selector and labels of controllers are no part of a TPUWorkload."""
     job = rendered(workload({"tpu": "v5litepod-8", "api": "Job", "naming": "Fixed", "container": MAIN}))
