@@ -10,6 +10,7 @@ from slicewright.core.check.rules.references_pods import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
+from slicewright.core.render import shared
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
+    from slicewright.core.render.repository import Repository
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.workspace.repository_reader import Checkout
 
@@ -54,7 +56,7 @@ class Scenario:
     notes: tuple[Problem, ...] = ()
     """Warnings about what is rehearsed: overlays that are older than their workloads."""
     beside: tuple[Object, ...] = ()
-    """What pods may need and custom/ holds, for all clusters."""
+    """What pods may need and custom/ holds, for all clusters, and shared/ for this one."""
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
@@ -80,7 +82,8 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             refusals += errors(against)
             notes = tuple(problem for problem in against if problem.severity != "error")
             catalogue = repository.package.catalogue
-            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, custom))
+            beside = (*custom, *_shared(repository, name))
+            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, beside))
     if not refusals:
         for scenario in made:
             refusals += _block_problems(scenario)
@@ -94,6 +97,13 @@ def _custom(root: Path) -> tuple[Object, ...]:
     """Return what pods may need of the hand-written objects of a repository."""
     objects = [document.data for unit in of_custom(root).units for document in load(unit).documents]
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
+
+
+def _shared(repository: Repository, cluster: str) -> Iterator[Object]:
+    """Yield what pods may need of the objects that runs of a cluster share."""
+    for folder, sources in repository.shared.items():
+        if folder.cluster == cluster:
+            yield from (item for item in shared.objects(folder, sources) if item["kind"] in KINDS)
 
 
 def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:

@@ -92,6 +92,12 @@ def read_input(root: Path) -> Repository:
         return _read_in_tree(root, path)
 
     repository = read_repository(files, settings, replace(package(), catalogue=known), read_text)
+    files = list(source_files(root, ("shared",), problems))
+    if files:
+        from slicewright.core.render import shared  # noqa: PLC0415 - few repositories have any
+
+        held, wrong = shared.read(files, repository.sites, repository.refused_clusters)
+        repository = replace(repository, shared=held, problems=(*repository.problems, *wrong))
     return replace(repository, problems=causes((*problems, *repository.problems)))
 
 

@@ -99,7 +99,7 @@ def build(plan: Plan, base: list[Object]) -> list[Object]:
         elif is_namespaced(*identity(item)[:2]):
             item["metadata"].setdefault("namespace", plan.namespace)
             if item["kind"] == "PersistentVolumeClaim":
-                _keep(item)
+                keep(item)
     return objects
 
 
@@ -111,7 +111,7 @@ def config_map(plan: Plan, contents: dict[str, str]) -> Object:
     return {**item, "data": contents, **({"immutable": True} if plan.run else {})}
 
 
-def _keep(claim: Object) -> None:
+def keep(claim: Object) -> None:
     """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
     annotations = claim["metadata"].setdefault("annotations", {})
     for key, value in KEPT.items():

@@ -6,18 +6,25 @@ import posixpath
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.compose.kustomization import FILE_NAME, identity
 from slicewright.core.compose.spec import OTHER_NAMES, second
 from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
-from slicewright.core.render import gitops, limits, platform, tree
+from slicewright.core.render import gitops, limits, platform, shared, tree
 from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.rendering import Effect, Rendering, RunChange
 from slicewright.core.run import header
-from slicewright.core.run.folder import NamespaceFolder, RunFolder, namespace_folder, run_folder
+from slicewright.core.run.folder import (
+    NamespaceFolder,
+    RunFolder,
+    namespace_folder,
+    run_folder,
+    shared_folder,
+    shared_path,
+)
 from slicewright.core.run.listing import is_same_list
 
 if TYPE_CHECKING:
@@ -99,14 +106,19 @@ def render(
         _end_workload(draft, folder, reason, remaining)
 
     lasting = gitops.lasting(repository.sites, draft.existing)
-    listed = {folder.parent for folder in named} | (lasting if selected is None else set())
+    listed = {folder.parent for folder in named}
+    listed |= _beside_workloads(draft, lasting) if selected is None else set()
     _write_lists(draft, listed, remaining, lasting)
     synced = _synced_clusters(draft, listed, everything=selected is None)
     if selected is not None:
         _keep_unnamed(draft, named, listed, synced)
     staying = tuple(sorted(draft.kept & draft.existing.frozen.keys()))
     in_lists = [entry for folder, entry in wanted.items() if folder.parent in listed]
-    draft.problems += conflicts(in_lists, staying, anchor.held(draft.files), bases, draft.existing)
+    common = {
+        folder: {identity(item) for item in shared.objects(folder, sources)}
+        for folder, sources in repository.shared.items()
+    }
+    draft.problems += conflicts(in_lists, staying, anchor.held(draft.files), bases, draft.existing, common)
 
     sites = repository.sites
     untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}
@@ -252,6 +264,12 @@ def _run_of(path: str) -> str:
     return posixpath.basename(path).removesuffix(".yaml")
 
 
+def _beside_workloads(draft: _Draft, lasting: set[NamespaceFolder]) -> set[NamespaceFolder]:
+    """Return the namespaces whose lists name more than workloads, or did so before."""
+    shared_before = filter(None, map(shared_folder, draft.existing.folders))
+    return {*lasting, *draft.repository.shared, *shared_before}
+
+
 def _write_lists(
     draft: _Draft, listed: set[NamespaceFolder], remaining: Iterable[RunFolder], lasting: set[NamespaceFolder]
 ) -> None:
@@ -261,9 +279,14 @@ def _write_lists(
         namespaces.get(folder.parent, set()).add(folder.workload)
     for namespace, workloads in namespaces.items():
         first: list[str] = []
-        if namespace in lasting or (workloads and draft.is_synced(namespace.cluster)):
+        common = shared.files(namespace, draft.repository.shared.get(namespace, ()))
+        draft.problems += shared.leaving(namespace, draft.existing, common)
+        if namespace in lasting or ((workloads or common) and draft.is_synced(namespace.cluster)):
             draft.files |= anchor.files(namespace)
             first = [anchor.FILE_NAME]
+        if common:
+            draft.files |= common
+            first.append(posixpath.basename(shared_path(namespace)))
         if first or workloads:
             draft.files |= tree.workload_list(namespace.path, workloads, first)
 
@@ -283,6 +306,7 @@ def _keep_unnamed(
 ) -> None:
     """Keep what belongs to workloads that were not named."""
     changing = {folder.path for folder in named} | {namespace.path for namespace in listed}
+    changing |= {shared_path(namespace) for namespace in listed}
     for folder, paths in draft.existing.folders.items():
         is_rendered = place.is_below(folder) and folder.split("/")[1] in synced
         if folder not in changing and not is_rendered:
@@ -311,7 +335,10 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     deletes = [
         path
         for folder, paths in existing.folders.items()
-        if run_folder(folder) or namespace_folder(folder) or platform.cluster_of(folder)
+        if run_folder(folder)
+        or namespace_folder(folder)
+        or shared_folder(folder)
+        or platform.cluster_of(folder)
         for path in paths
         if path not in stay
     ]
@@ -343,7 +370,7 @@ def _rank(file: tuple[str, str]) -> int:
     folder, name = posixpath.split(file[0])
     if name != FILE_NAME:
         return 0
-    return 1 if run_folder(folder) else 2
+    return 2 if namespace_folder(folder) else 1
 
 
 def _foreign(path: str) -> Problem:

@@ -11,7 +11,7 @@ from slicewright.core.gitops import anchor
 from slicewright.core.render import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Path, Problem
     from slicewright.core.render.existing import Existing
@@ -36,12 +36,13 @@ def conflicts(
     anchored: Iterable[NamespaceFolder],
     bases: tree.Bases,
     existing: Existing,
+    shared: Mapping[NamespaceFolder, Collection[tree.Identity]],
 ) -> Iterator[Problem]:
     """Yield a problem for each object that two runs would make that one list of a namespace names.
 
     `planned` are the plans whose lists are written; `staying` are the frozen runs that stay; `anchored` are
-    the lists that begin with an anchor. The objects of a frozen run are those in its file, those of the
-    others follow from their base and components.
+    the lists that begin with an anchor; `shared` is what the runs of a namespace share. The objects of a
+    frozen run are those in its file, those of the others follow from their base and components.
     """
     anchors = {folder: identity(anchor.made(folder.namespace)) for folder in anchored}
     frozen: dict[str, list[str]] = {}
@@ -54,6 +55,8 @@ def conflicts(
             claim = _Claim(run, entry)
             if anchors.get(folder) == brought:
                 yield _meets_anchor(brought, claim)
+            if brought in shared.get(folder, ()):
+                yield _meets_shared(brought, claim)
             first = taken.setdefault((folder, brought), claim)
             if first is not claim:
                 yield _conflict(brought, first, claim)
@@ -91,6 +94,13 @@ def _meets_anchor(identified: tree.Identity, claim: _Claim) -> Problem:
         "to keep the namespace from running empty"
     )
     hint = "give it another name in its component"
+    source = claim.planned.workload.source
+    return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
+
+
+def _meets_shared(identified: tree.Identity, claim: _Claim) -> Problem:
+    message = f"run '{claim.run}' contains the object {tree.shown(identified)}, which shared/ holds as well"
+    hint = "leave it out of the component, or give it another name"
     source = claim.planned.workload.source
     return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
 

@@ -28,6 +28,7 @@ from slicewright.core.run.folder import (
     namespace_folder,
     platform_folder,
     run_folder,
+    shared_folder,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import ReadText, Repository
 
 
+_SHARED = "shared.objects"
+"""What syncs what runs share is called like this. No workload is: its name has no dot."""
+
+
 class Brought(NamedTuple):
     """Something that a run holds."""
 
@@ -49,7 +54,7 @@ class Brought(NamedTuple):
     """As written; '' is that of the run."""
 
 
-_WIDER = frozenset(
+WIDER = frozenset(
     {
         *(("", "Secret"), ("", "ServiceAccount"), (RBAC_GROUP, "Role"), (RBAC_GROUP, "RoleBinding")),
         *(("", "ResourceQuota"), ("", "LimitRange"), (KUEUE_GROUP, "LocalQueue")),
@@ -57,26 +62,28 @@ _WIDER = frozenset(
     }
 )
 """Kinds that give rights, that others may not read, or that say what a namespace may use or reach."""
-_APART = "declare them in custom/, and apply them as the platform is"
+APART = "declare them in custom/, and apply them as the platform is"
+OTHER_NAMESPACE = 1
+"""The reason for objects of other namespaces, as an index of the following."""
 _BEYOND = (
-    ("without a namespace", _APART),
-    ("of other namespaces", f"leave their namespace out, so that it is that of the run; or {_APART}"),
+    ("without a namespace", APART),
+    ("of other namespaces", f"leave their namespace out, so that it is that of the run; or {APART}"),
     ("that say what is synced", "leave them out: who syncs a cluster is written in clusters/"),
 )
 
 
 def is_granted(brought: Brought, namespace: str) -> bool:
     """Tell whether the rights of a namespace may hold what a run there brings."""
-    return _reason(brought, namespace) is None
+    return why_refused(brought, namespace) is None
 
 
-def _reason(brought: Brought, namespace: str) -> int | None:
+def why_refused(brought: Brought, namespace: str) -> int | None:
     """Return why the rights of a namespace do not hold something, as an index of the reasons."""
     if brought.group == ARGOCD_GROUP or brought.group.endswith(".fluxcd.io"):
         return 2
     if not is_namespaced(brought.group, brought.kind):
         return 0
-    return 1 if brought.namespace not in ("", namespace) else None
+    return OTHER_NAMESPACE if brought.namespace not in ("", namespace) else None
 
 
 def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> Iterator[Problem]:
@@ -84,18 +91,20 @@ def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> 
     place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
     items = sorted(made)
     for index, (what, hint) in enumerate(_BEYOND):
-        found = [_kind_in(brought, namespace) for brought in items if _reason(brought, namespace) == index]
+        found = [
+            _kind_in(brought, namespace) for brought in items if why_refused(brought, namespace) == index
+        ]
         if found:
             message = (
                 f"the run brings objects {what} ({', '.join(found)}): "
                 f"with them nothing of namespace '{namespace}' is synced"
             )
             yield source.problem("GITOPS002", place, message, hint, key=True)
-    wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in _WIDER]
+    wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in WIDER]
     if wider:
         kinds = ", ".join(dict.fromkeys(wider))
         message = f"the run brings {kinds}: any commit to namespace '{namespace}' may bring such objects then"
-        hint = f"if a commit there should not give rights or quota: {_APART}"
+        hint = f"if a commit there should not give rights or quota: {APART}"
         yield source.problem("GITOPS004", place, message, hint, key=True, warning=True)
 
 
@@ -112,17 +121,18 @@ def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source
     """
     cluster = site.cluster
     for team in cluster.teams:
-        yield from _owned(site, team.namespace, cluster.source, ("spec", "teams", team.index, "namespace"))
+        yield from owned(site, team.namespace, cluster.source, ("spec", "teams", team.index, "namespace"))
     for at, queue in enumerate(cluster.spec.get("clusterQueues", ())):
         for index, local in enumerate(queue.get("localQueues", ())):
             place = ("spec", "clusterQueues", at, "localQueues", index, "namespace")
-            yield from _owned(site, local.get("namespace", "default"), cluster.source, place)
+            yield from owned(site, local.get("namespace", "default"), cluster.source, place)
     for folder, source in sources.items():
         if folder.cluster == cluster.name:
-            yield from _owned(site, folder.namespace, source, ("metadata", "namespace"))
+            yield from owned(site, folder.namespace, source, ("metadata", "namespace"))
 
 
-def _owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
+def owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
+    """Yield a problem where a namespace is that of whoever syncs the cluster, or of Kubernetes."""
     whose = owner(site, namespace)
     if whose:
         message = f"namespace '{namespace}' is {whose}'s own: whoever has runs synced there rules the cluster"
@@ -228,7 +238,8 @@ def _namespaces(
     workloads: dict[NamespaceFolder, list[SyncedWorkload]] = defaultdict(list)
     kinds: dict[NamespaceFolder, set[Kind]] = defaultdict(set)
     for path in sorted(folders):
-        folder = run_folder(path)
+        shares = shared_folder(path)
+        folder = RunFolder(*shares, _SHARED) if shares else run_folder(path)
         if folder is None:
             continue
         made, outside = contents.read(path, {file: texts[file] for file in folders[path]})

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.check import Schemas
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.run.folder import NamespaceFolder
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
@@ -80,13 +81,16 @@ class Repository:
     """Documents of which only a part is right: what follows from the rest is not said."""
     levels: Levels = field(default_factory=Levels)
     """The TPUDefaults; `workloads` have those that apply on the first of their clusters."""
+    shared: Mapping[NamespaceFolder, Sequence[Source]] = field(default_factory=dict)
+    """The objects that the runs of a namespace share."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The documents of the workloads, of the clusters and of the defaults."""
+        """The documents of the workloads, of the clusters, of the defaults and of what is shared."""
         clusters = (site.cluster.source for site in self.sites.values())
         documents = (one.source for one in self.levels.documents)
-        return (*(workload.source for workload in self.workloads), *clusters, *documents)
+        shared = (source for sources in self.shared.values() for source in sources)
+        return (*(workload.source for workload in self.workloads), *clusters, *documents, *shared)
 
     def on(self, workload: Workload, cluster: str) -> Workload:
         """Return a workload with the defaults that apply to it on one of its clusters."""

@@ -8,6 +8,7 @@ ROOT = "overlays"
 PROVISION = "provision"
 """The folder of what is not a Kubernetes object: scripts and Terraform."""
 _CONTROLLERS = "_controllers"
+_SHARED = "_shared"
 
 
 class NamespaceFolder(NamedTuple):
@@ -48,7 +49,7 @@ class RunFolder(NamedTuple):
 def run_folder(path: str) -> RunFolder | None:
     """Return the workload's folder at a path; None for any other folder."""
     parts = path.split("/")
-    is_run = len(parts) == 4 and parts[0] == ROOT and not parts[2].startswith("_")  # noqa: PLR2004 - with the root
+    is_run = len(parts) == 4 and parts[0] == ROOT and not parts[2].startswith("_") and parts[3] != _SHARED  # noqa: PLR2004 - with the root
     return RunFolder(*parts[1:]) if is_run else None
 
 
@@ -57,6 +58,17 @@ def namespace_folder(path: str) -> NamespaceFolder | None:
     parts = path.split("/")
     is_namespace = len(parts) == 3 and parts[0] == ROOT and not parts[2].startswith("_")  # noqa: PLR2004 - with the root
     return NamespaceFolder(*parts[1:]) if is_namespace else None
+
+
+def shared_path(folder: NamespaceFolder) -> str:
+    """Return the folder of what the runs of a namespace share."""
+    return f"{folder.path}/{_SHARED}"
+
+
+def shared_folder(path: str) -> NamespaceFolder | None:
+    """Return the namespace whose runs share what a folder holds; None for any other folder."""
+    parent, _, name = path.rpartition("/")
+    return namespace_folder(parent) if name == _SHARED else None
 
 
 def platform_folder(cluster: str) -> str:
