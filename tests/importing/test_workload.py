@@ -376,6 +376,7 @@ def test_what_no_field_says_becomes_a_patch() -> None:
     ("change", "why"),
     [
         ({"cloud.google.com/gke-tpu-topology": "3x7"}, "the catalogue has no TPU slice"),
+        ({"cloud.google.com/gke-tpu-topology": ""}, "do not select cloud.google.com/gke-tpu-topology"),
         (None, "none of its pods requests google.com/tpu"),
     ],
 )

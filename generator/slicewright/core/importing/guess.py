@@ -102,7 +102,10 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
     if pods is None:
         return "none of its pods requests google.com/tpu"
     selector = pods.selector
-    accelerator, topology = selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, "")
+    for label in (ACCELERATOR, TOPOLOGY):
+        if not selector.get(label):
+            return f"its pods do not select {label}"
+    accelerator, topology = selector[ACCELERATOR], selector[TOPOLOGY]
     shape = next(
         (
             row
