@@ -89,7 +89,7 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 
 .PHONY: coverage
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
 snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages and how-to pages.

@@ -179,6 +179,7 @@ class Repo:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that writes snapshots of messages."""
     parser.addoption("--snapshots", action="store_true", help="write tests/messages instead of comparing")
+    parser.addoption("--all-words", action="store_true", help="fail for words that no test compared")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -191,10 +192,22 @@ def pytest_configure(config: pytest.Config) -> None:
         words.record()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Gather the words that a process of xdist compared."""
+    words.compared().update(map(tuple, node.workeroutput["words"]))
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the words of the tests that ran, in this process only."""
+    """Write the words of the tests that ran, or look for words that none of them compared."""
     if session.config.getoption("--snapshots"):
         words.write()
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["words"] = sorted(words.compared())
+    elif session.config.getoption("--all-words") and (lines := words.unused()):
+        print("no test compared these words: make snapshots", *lines, sep="\n")  # noqa: T201
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -10,7 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class _Session:
     test: str = ""
     count: int = 0
     recorded: dict[Use, str] | None = None
+    compared: set[Use] = field(default_factory=set)
 
 
 _session = _Session()
@@ -80,6 +81,7 @@ def _compare(text: str) -> None:
     _session.test = test
     use = (test, _session.count)
     if _session.recorded is None:
+        _session.compared.add(use)
         expected = _read(_group(text)).get(use, "nothing")
         if expected != text:
             pytest.fail(
@@ -113,6 +115,17 @@ def _read(group: str) -> dict[Use, str]:
         else:
             text = f"{text}\n{line}" if line.startswith(HINT) else line
     return texts
+
+
+def compared() -> set[Use]:
+    """Return the words that were compared so far; those of other processes can be added."""
+    return _session.compared
+
+
+def unused() -> list[str]:
+    """Return the lines of the snapshots that no test compared."""
+    uses = {use: path.name for path in sorted(FOLDER.glob("*.txt")) for use in _read(path.stem)}
+    return [f"{name}:{_line(use)}" for use, name in uses.items() if use not in _session.compared]
 
 
 def record() -> None:
