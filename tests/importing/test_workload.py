@@ -603,3 +603,28 @@ def test_a_living_job_is_imported_without_what_the_server_wrote() -> None:
     assert {"/spec/suspend", "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid"} <= {
         one.path for one in found.differences
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[]", ("custom/a.yaml: SCHEMA002",)),
+        ("kind: JobSet", ("custom/a.yaml: SCHEMA002",)),
+        (
+            XPK.partition("---")[0].replace(
+                "ports: [{containerPort: 8471}, {containerPort: 8080}]", "env: {A: b}"
+            ),
+            (),
+        ),
+    ],
+)
+def test_what_is_no_object_is_a_problem(repo: Repo, text: str, expected: tuple[str, ...]) -> None:
+    """What the API server would not read is refused as `validate` refuses it; a wrong field stays."""
+    repo.write("custom/a.yaml", text)
+
+    done = repo.run(
+        *("import", "workload", "custom/a.yaml", "--cluster", "c1", "-o", "json"), code=bool(expected)
+    )
+
+    problems = json.loads(done.out)["problems"]
+    assert expected == tuple(f"{one['file']}: {one['id']}" for one in problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.filling import not_taken
+from slicewright.core.check.passed_by import holds_object
+from slicewright.core.check.unpack import unpack
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.workload import FILLED_IN, imported_run
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -26,7 +29,7 @@ from slicewright.workspace.kustomize import FILE_NAMES
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.importing.workload import ImportedRun
     from slicewright.core.kubernetes.types import Object
@@ -166,8 +169,12 @@ def _objects(
         problems += (
             one if unit.named else replace(one, severity="warning") for one in errors(loaded.problems)
         )
-        for document in loaded.documents:
-            given += (Given(item, unit.name, unit.named) for item in _unpacked(document.data))
+        read = (document.data for document in loaded.documents if unit.named or holds_object(document.data))
+        for one in chain.from_iterable(unpack(data, unit.name) for data in read):
+            if isinstance(one, Problem):
+                problems.append(one if unit.named else replace(one, severity="warning"))
+            else:
+                given.append(Given(one.data, unit.name, unit.named))
     return given, [*problems, *not_taken(names, used)]
 
 
@@ -178,12 +185,6 @@ def _made_by(item: Object) -> str:
         return "TPUWorkload"
     owners = (owner["kind"] for owner in metadata.get("ownerReferences", ()))
     return next((kind for kind in owners if kind in RUN_KINDS), "")
-
-
-def _unpacked(data: Any) -> Iterator[Object]:
-    """Yield an object, or those of a List."""
-    items = data.get("items") if isinstance(data, dict) and data.get("kind") == "List" else [data]
-    yield from (item for item in items or () if isinstance(item, dict))
 
 
 def _not_a_run(one: Given) -> Problem:

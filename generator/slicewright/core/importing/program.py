@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.kubernetes.read import at, mapping, text, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
@@ -20,9 +20,8 @@ def program_of(container: Object) -> tuple[Object, Object]:
     """Return a container as `container` says it, and the fields that it does not have."""
     given = copied(container)
     if given.get("env"):
-        given["env"] = [
-            entry for entry in given["env"] if not text(entry.get("name")).startswith("SLICEWRIGHT_")
-        ]
+        own = (entry for _, entry in entries(given["env"]))
+        given["env"] = [entry for entry in own if not text(entry.get("name")).startswith("SLICEWRIGHT_")]
     resources = given.pop("resources", None) or {}
     program: Object = {key: given.pop(key) for key in ("name", *_CONTAINER) if given.get(key) is not None}
     match program.get("command"):
