@@ -32,6 +32,17 @@ PROJECT = {
     "spec": {"sourceRepos": ["*"], "destinations": [{"namespace": "*", "server": "*"}]},
 }
 """A team's own rights."""
+CLAIM = ("v1", "PersistentVolumeClaim")
+SHARED = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: team}
+data: {lr: "0.1"}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: dataset}
+spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
+"""
 ELSEWHERE = {**naive.jobset("greedy"), "metadata": {"name": "greedy", "namespace": "kube-public"}}
 """A run in somebody else's namespace."""
 
@@ -102,3 +113,27 @@ def test_an_application_of_each_workload_ends_with_it(bed: Bed, tree: Tree) -> N
     ours.until_gone(bed, old)
     bed.until("its Application to go", lambda: bed.api.find(*kit.APPLICATION, others, "argocd") is None)
     assert ours.until_running(bed, "hello") == first
+
+
+@pytest.mark.parametrize("per", ["Namespace", "Workload"])
+def test_shared_objects_are_synced_and_all_but_claims_are_pruned(bed: Bed, tree: Tree, per: str) -> None:
+    """A change updates them; when they leave the tree the claim stays, and so does the run."""
+    tree.cluster("  gitops: {argocd: {", f"  gitops: {{argocd: {{applicationPer: {per}, ")
+    tree.write("shared/sample/default/data.yaml", SHARED)
+    ours.begin(bed, tree)
+    run = ours.until_running(bed, "hello")
+    claim = bed.api.get(*CLAIM, "dataset", "default")["metadata"]["uid"]
+
+    tree.write("shared/sample/default/data.yaml", SHARED.replace("0.1", "0.2"))
+    ours.push(bed, tree, "another value")
+    assert {"lr": "0.2"} == bed.api.get(*kit.CONFIGMAP, "team", "default")["data"]
+
+    (tree.root / "shared/sample/default/data.yaml").unlink()
+    ours.push(bed, tree, "nothing is shared")
+
+    def names() -> list[str]:
+        return [item["metadata"]["name"] for item in bed.api.list(*kit.CONFIGMAP, "default")]
+
+    bed.until("the ConfigMap to go", lambda: "team" not in names())
+    assert claim == bed.api.get(*CLAIM, "dataset", "default")["metadata"]["uid"]
+    assert run == ours.until_running(bed, "hello")
