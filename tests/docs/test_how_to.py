@@ -1,4 +1,4 @@
-"""The how-to pages are played in a repository as init makes it: each command prints what its page shows."""
+"""Pages that need no cluster are played in a new repository: each command prints what its page shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md")
 PLAYED = [
     name
     for name in PAGES
-    if name.startswith("how-to/") and CLUSTER not in (DOCS / name).read_text(encoding="utf-8")
+    if name.startswith(("how-to/", "tutorial/")) and CLUSTER not in (DOCS / name).read_text(encoding="utf-8")
 ]
 
 
