@@ -462,13 +462,13 @@ def test_folder_is_imported_with_a_report(repo: Repo) -> None:
     repo.write("custom/all/list.yaml", json.dumps({"apiVersion": "v1", "kind": "List", "items": [SECRET]}))
 
     shown = repo.run("import", "workload", str(folder), "--cluster", "c1", "--write")
-    done = repo.run("import", "workload", str(folder), "--cluster", "c1", "-o", "json")
+    done = repo.run("import", "workload", str(folder), "--cluster", "c1", "-o", "json", code=1)
 
     assert "1 of 3 runs imported" in shown.err
     assert "not runs: 3 ConfigMap, 1 Secret" in shown.err
     result = json.loads(done.out)
     assert {"IMP006", "IMP020", "YAML001"} >= {problem["id"] for problem in result["problems"]} > {"IMP006"}
-    assert {"warning"} == {problem["severity"] for problem in result["problems"]}
+    assert {"error"} == {one["severity"] for one in result["problems"] if one["id"] == "IMP006"}
     assert (3, 0) == (result["report"]["runs"], result["report"]["imported"])
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.importing.workload import ImportedRun
     from slicewright.core.kubernetes.types import Object
+    from slicewright.workspace.repository_reader import Checkout
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,8 @@ def import_workload(
     if cluster is None:
         raise click.UsageError("name the TPUCluster that the runs are for: --cluster CLUSTER")
     checkout = open_checkout(repository_root())
-    known = checkout.repository
     for name in {cluster, from_cluster or cluster}:
-        cluster_named(name, known)
+        cluster_named(name, checkout.repository)
     values = placeholder_values.values_of(assignments, env_file)
     names = [one.partition("=")[0] for one in assignments]
     given, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
@@ -109,33 +109,12 @@ def import_workload(
         living, unread = reach.living_runs(from_cluster, checkout, context, kubeconfig)
         problems += unread
         given += (Given(item, "", named=False, made_by=_made_by(item)) for item in living)
-    beside: Counter[str] = Counter()
-    made: dict[str, str] = {}
-    records: list[dict[str, Any]] = []
-    runs = 0
-    for one in given:
-        kind = one.item.get("kind")
-        if kind not in RUN_KINDS or one.made_by:
-            beside[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
-            problems += [_not_a_run(one)] if one.named else []
-            continue
-        runs += 1
-        run = imported_run(one.item, cluster, known)
-        found = run if isinstance(run, tuple) else ()
-        if not isinstance(run, tuple):
-            path = f"workloads/{run.document['metadata']['name']}.yaml"
-            if path in made or (checkout.root / path).exists():
-                message, hint = "the file exists and is left alone", "rename the object, or the file"
-                found = (Problem("IMP006", message, hint, file=path),)
-            else:
-                made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
-                records.append(_record(path, one.item, run))
-        problems += (_placed(problem, one) for problem in found)
+    made, records, report, refused = _imported(given, cluster, checkout)
+    problems += refused
     written = write and not errors(problems)
     if written:
         with tree.locked(checkout.root):
             problems += tree.apply(checkout.root, made, ())
-    report = _report(records, runs, beside)
     if output == "text":
         if not write:
             exact("---\n".join(made.values()))
@@ -145,6 +124,47 @@ def import_workload(
     show.finish(
         {"workloads": records, "report": report, "written": sorted(made) if written else []}, problems, output
     )
+
+
+def _imported(
+    given: Iterable[Given], cluster: str, checkout: Checkout
+) -> tuple[dict[str, str], list[dict[str, Any]], dict[str, Any], list[Problem]]:
+    """Return files, what is said of each, the numbers, and why other objects are not imported.
+
+    An object of a folder that cannot be imported is a warning where another one can.
+    """
+    beside: Counter[str] = Counter()
+    made: dict[str, str] = {}
+    records: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    of_folders: list[Problem] = []
+    runs = 0
+    for one in given:
+        kind = one.item.get("kind")
+        if kind not in RUN_KINDS or one.made_by:
+            beside[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
+            problems += [_not_a_run(one)] if one.named else []
+            continue
+        runs += 1
+        run = imported_run(one.item, cluster, checkout.repository)
+        if isinstance(run, tuple):
+            refused = [replace(problem, file=one.file) for problem in run]
+        elif (path := _path(run)) in made or (checkout.root / path).exists():
+            message, hint = "the file exists and is left alone", "rename the object, or the file"
+            refused = [Problem("IMP006", message, hint, file=path)]
+        else:
+            made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
+            records.append(_record(path, one.item, run))
+            continue
+        problems += refused
+        of_folders += [] if one.named else refused
+    if records:
+        problems = [replace(one, severity="warning") if one in of_folders else one for one in problems]
+    return made, records, _report(records, runs, beside), problems
+
+
+def _path(run: ImportedRun) -> str:
+    return f"workloads/{run.document['metadata']['name']}.yaml"
 
 
 def _kustomization(folder: Path) -> str:
@@ -192,12 +212,6 @@ def _not_a_run(one: Given) -> Problem:
     message = f"{one.item.get('kind')} {name} is not imported"
     hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects into custom/"
     return Problem("IMP021", message, hint, severity="warning", file=one.file)
-
-
-def _placed(problem: Problem, one: Given) -> Problem:
-    """Return a problem with the file of its object; it warns where the user named a folder."""
-    placed = problem if problem.id == "IMP006" else replace(problem, file=one.file)
-    return placed if one.named else replace(placed, severity="warning")
 
 
 def _record(path: str, item: Object, run: ImportedRun) -> dict[str, Any]:
