@@ -332,6 +332,21 @@ def test_run_without_tpus(repo: Repo) -> None:
     assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["cpu"] == {"pool": "cpu-np", "nodes": 2}
 
 
+def test_image_of_the_defaults(repo: Repo) -> None:
+    """Without `--image` the run has the image of the TPUDefaults, and the file names none."""
+    repo.cluster(spec=CLUSTER)
+    repo.write(
+        "defaults/all.yaml",
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUDefaults\nmetadata: {name: all}\n"
+        "spec: {container: {image: 'python:3.12.11'}}\n",
+    )
+    repo.run("new", "b", "--tpu", "v5litepod-8", "--", "python", "x.py")
+
+    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["container"] == {
+        "command": ["python", "x.py"]
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

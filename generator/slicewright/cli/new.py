@@ -12,7 +12,7 @@ from slicewright.cli.command import command as declare
 from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
 from slicewright.core.document.write import write_document
-from slicewright.core.intent import decode, draft
+from slicewright.core.intent import draft
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
@@ -91,7 +91,7 @@ def _pairs(
 @click.option("--slices", metavar="N", type=click.IntRange(min=1), help="How many slices.  [default: 1]")
 @click.option("--cpu", metavar="POOL", help="A CPU pool of the cluster, for a run without TPUs.")
 @click.option("--nodes", metavar="N", type=click.IntRange(min=1), help="How many nodes of the CPU pool.")
-@click.option("--image", metavar="IMAGE", help="The container's image.")
+@click.option("--image", metavar="IMAGE", help="The container's image, unless TPUDefaults name one.")
 @click.option(
     "--script",
     type=click.File(encoding="utf-8"),
@@ -187,7 +187,7 @@ def new(
     if not (written["tpu"] or written["cpu"]):
         written["tpu"] = asking.tpu(checkout, chosen)
     queue = queue if queue is not None else _queue(checkout, chosen, namespace)
-    if not written["image"]:
+    if not (written["image"] or _has_default_image(checkout, chosen, namespace)):
         written["image"] = asking.image()
     with write.locked(root):
         checkout = open_checkout(root)
@@ -220,17 +220,29 @@ def new(
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
     """Plan the new workload beside those that are there; its problems have no line, for it is not written."""
     known = checkout.repository
-    alone = read_repository([file], known.settings, known.package, known.read_text)
-    if alone.workloads and (checkout.root / file.path).exists():
+    sources = (
+        *(one.source for one in known.levels.documents),
+        *(site.cluster.source for site in known.sites.values()),
+    )
+    there = {source.file.path: source.file for source in sources}
+    read = read_repository([*there.values(), file], known.settings, known.package, known.read_text)
+    workloads = [one for one in read.workloads if one.source.file is file]
+    if workloads and (checkout.root / file.path).exists():
         return [], (Problem("FILE007", "the file exists already", "choose another name", file=file.path),)
-    applied = (known.levels.applied(one.source, one.clusters[0]) for one in alone.workloads)
-    everyone = (*known.workloads, *map(decode.workload, applied))
-    beside = replace(known, workloads=everyone, problems=(*alone.problems, *identities(everyone)))
+    everyone = (*known.workloads, *workloads)
+    beside = replace(known, workloads=everyone, problems=(*read.problems, *identities(everyone)))
     planned, problems = plan_all(beside)
     own = [replace(problem, line=0, column=0) for problem in problems if problem.file == file.path]
     made = [entry for entry in planned if entry.workload.source.file is file]
     # Neither a plan nor an error: then its cluster's file is wrong.
     return made, in_order(own if made or errors(own) else known.problems)
+
+
+def _has_default_image(checkout: Checkout, clusters: list[str], namespace: str) -> bool:
+    """Tell whether TPUDefaults name an image on each of some clusters."""
+    levels = checkout.repository.levels
+    specs = ((one.source.data["spec"] for one in levels.of(name, namespace)) for name in clusters)
+    return all(any(spec.get("container", {}).get("image") for spec in chain) for chain in specs)
 
 
 def _cluster(checkout: Checkout) -> list[str]:
