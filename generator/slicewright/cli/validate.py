@@ -185,7 +185,7 @@ def validate(
         kind_schemas(schemas),
         [SkipKind(text) for text in skip_kind],
         package.removed,
-        requires_schemas=require_schemas or not paths,
+        requires_schemas=require_schemas,
     )
     mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if mends else None
     units = mending.units if mending else found.units
