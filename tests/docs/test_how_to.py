@@ -61,7 +61,7 @@ def test_options_of_other_commands_exist(name: str) -> None:
     """What a page tells people to type elsewhere is a command with options that it has."""
     for _, *words in commands(DOCS / name):
         command: click.Command | None = cli
-        context = click.Context(cli)
+        context = click.Context(cli, **cli.context_settings)  # a command keeps its first help option
         while isinstance(command, click.Group):
             command = command.get_command(context, words.pop(0))
         assert command is not None, words
