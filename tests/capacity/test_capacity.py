@@ -202,6 +202,21 @@ def test_workload_without_a_queue_or_of_an_unknown_one(repo: Repo) -> None:
     assert " JobSet - 8 - -" in shown
 
 
+def test_equal_runs_of_a_sweep_share_a_row(repo: Repo) -> None:
+    """A run that asks for other chips has a row of its own; JSON has each run."""
+    repo.cluster("c1", ONE_QUEUE)
+    sweep = "matrix: {env: {LR: [1, 2, 3]}, include: [{name: wide, env: {LR: 4}, slices: 2}]}"
+    repo.workload("a", JOB.format(slices=1, queue="queue") + f"    {sweep}\n")
+
+    rows = [line.split("  ")[1] for line in repo.run("capacity").out.splitlines() if "default/a" in line]
+    runs = repo.run("capacity", "-o", "json").json["clusters"][0]["workloads"]
+
+    assert ["default/a (3 runs)", "default/a-wide"] == [
+        row.rsplit("-", 1)[0] if "wide" in row else row for row in rows
+    ]
+    assert ["a"] * 4 == [run["sweep"] for run in runs]
+
+
 def test_earlier_run_that_is_kept_is_shown(repo: Repo) -> None:
     """It holds its quota as long as it is live; one that the next render ends is not shown."""
 

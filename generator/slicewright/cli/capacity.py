@@ -74,7 +74,7 @@ def _print(one: Capacity) -> None:
             _shares(queue, one.about("clusterQueues", queue.name), is_queue=True) for queue in one.queues
         ),
     )
-    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), map(_run, one.workloads))
+    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), _runs(one.workloads))
     say("")
 
 
@@ -116,11 +116,21 @@ def _shares(holder: Holder, problems: Iterable[Problem], *, is_queue: bool) -> I
         yield (holder.name, holder.cohort or _NONE, *[_NONE] * (6 if is_queue else 4), marks)
 
 
+def _runs(workloads: Iterable[Workload]) -> Iterator[tuple[str, ...]]:
+    """Yield a row of each run; equal runs of a sweep share one."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for workload in workloads:
+        rows.setdefault((workload.sweep or workload.run, *_run(workload)), []).append(workload.run)
+    for (name, namespace, *cells), names in rows.items():
+        shown_name = f"{name} ({len(names)} runs)" if names[1:] else names[0]
+        yield (f"{namespace}/{shown_name}", *cells)
+
+
 def _run(workload: Workload) -> tuple[str, ...]:
-    namespace = workload.workload.partition("/")[0]
+    """Return the namespace of a run and the cells after its name."""
     fits = {True: "yes", False: "NO", None: _UNKNOWN if workload.queue else _NONE}[workload.fits]
     return (
-        f"{namespace}/{workload.run}",
+        workload.workload.partition("/")[0],
         workload.kind,
         workload.queue or _NONE,
         str(workload.chips),

@@ -44,6 +44,8 @@ class Workload:
     workload: str
     """`namespace/name` of the TPUWorkload."""
     run: str
+    sweep: str
+    """The TPUWorkload whose `matrix` has this run; empty for others."""
     kind: str
     queue: str
     cluster_queue: str
@@ -95,6 +97,7 @@ def _workload(
     return Workload(
         workload=entry.workload.key,
         run=item.name,
+        sweep=entry.workload.sweep.name if entry.workload.sweep else "",
         kind=item.kind,
         queue=item.labels.get(QUEUE, ""),
         cluster_queue=queue.name if queue else "",
