@@ -116,7 +116,7 @@ def _row(run: Run) -> tuple[str, ...]:
         run.run,
         run.state,
         _age(run.since),
-        str(run.chips),
+        str(run.chips or _NONE),
         f"{run.ready}/{run.pods}" if run.in_cluster else _NONE,
         run.queue or _NONE,
         str(run.position) if run.position else _NONE,
@@ -132,8 +132,9 @@ def _told(one: Status) -> Iterator[str]:
         yield f"{one.cluster}, context {one.context}: neither the tree nor the cluster has a run of it"
     for run in one.runs:
         place = f", place {run.position} in ClusterQueue {run.cluster_queue}" if run.position else ""
+        chips = f", {run.chips} chips" if run.chips else ""
         age = f" for {_age(run.since)}" if run.since else ""
-        facts = f"{run.state}{age}{place}, {run.chips} chips, {run.ready}/{run.pods} pods ready"
+        facts = f"{run.state}{age}{place}{chips}, {run.ready}/{run.pods} pods ready"
         facts += f", {counted(run.restarts, 'restart')}{'' if run.in_tree else ', not in the tree'}"
         yield f"{run.kind} {run.namespace}/{run.run} on {one.cluster} (context {one.context}): {facts}"
         for cause in run.causes:
