@@ -175,7 +175,7 @@ def test_steps_of_ci_run(made: Path) -> None:
 
     assert set(called) == {"review", "comment"} < targets
     assert hook["entry"] == "make tracked check"
-    assert re.match(hook["files"], "workloads/hello.yaml")
+    assert "files" not in hook, "any file can be one that a run takes"
     environ = {**os.environ, "SLICEWRIGHT": f"{BIN}/slicewright", "SINCE": "HEAD", "LINK": "https://h/1"}
     subprocess.run(["make", "review"], cwd=made, env=environ, check=True, capture_output=True)
     comment = (made / "slicewright-review/comment.md").read_text(encoding="utf-8")
@@ -295,8 +295,7 @@ def test_hooks_of_ours_call_commands_that_are_there() -> None:
     for hook in hooks:
         words = hook["entry"].split()
         assert (0, "slicewright") == (CliRunner().invoke(cli, [words[1], "--help"]).exit_code, words[0])
-        assert re.match(hook["files"], "slicewright.yaml")
-        assert not hook["pass_filenames"]
+        assert (False, False) == (hook["pass_filenames"], "files" in hook)
 
 
 def test_page_names_what_is_written(tmp_path: Path) -> None:
