@@ -34,6 +34,8 @@ _OBJECT_FORMS = {
 }
 """Words that choose a way only together with a name, and what to write."""
 _TRIED = {
+    "name": ("queueName", "write metadata: {name: VALUE}"),
+    "namespace": ("queueName", "write metadata: {namespace: VALUE}"),
     "accelerator": ("tpu", "write tpu: {accelerator: VALUE, topology: ...}"),
     "topology": ("tpu", "write tpu: {accelerator: ..., topology: VALUE}"),
     "machineType": ("tpu", "write tpu: {accelerator: ..., topology: ..., machineType: VALUE}"),
