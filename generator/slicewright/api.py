@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.compose.kustomization import Composed
 from slicewright.core.compose.kustomization import compose as _compose
@@ -44,8 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Plans:
+class Plans(Struct, frozen=True):
     """The plans of a repository: one for each workload on each of its clusters."""
 
     plans: tuple[Plan, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import pwd
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from slicewright.binaries import find as finder
 from slicewright.binaries.find import (
@@ -81,7 +81,7 @@ def test_other_programs_of_wheels_are_named(
     """Another version in a wheel, and a program that lost its executable bit, are skipped with the reason."""
     monkeypatch.syspath_prepend(tmp_path / "site")
     machine = platform_name()
-    old = script(f"site/{WHEELS}/{kept_path(dataclasses.replace(tool, version='v1.1.0'), machine)}", OLD)
+    old = script(f"site/{WHEELS}/{kept_path(replace(tool, version='v1.1.0'), machine)}", OLD)
     plain = script(f"site/{WHEELS}/{kept_path(tool, machine)}", NEW)
     plain.chmod(0o644)
     found = locate(tool, environ(tmp_path))
@@ -118,7 +118,7 @@ def test_nothing_there(tool: Tool, tmp_path: Path) -> None:
 
 def test_what_is_built_only_where_it_is_named(tool: Tool, tmp_path: Path) -> None:
     """`tools build` leaves it out, so the command that names it is said instead."""
-    found = locate(dataclasses.replace(tool, asked=True), environ(tmp_path))
+    found = locate(replace(tool, asked=True), environ(tmp_path))
     expected = Problem(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
@@ -229,7 +229,7 @@ def go_program(path: Path, info: str) -> Path:
 )
 def test_build_information_is_read(tool: Tool, tmp_path: Path, info: str, version: str) -> None:
     """A program without arguments for its version is read, not run: its main module says the version."""
-    silent = dataclasses.replace(tool, ask=())
+    silent = replace(tool, ask=())
     binary = go_program(tmp_path / "tiny", info + "\ndep\tx\tv1.0.0\th1:sum=" * 8)
     assert version == version_of(silent, binary)
 

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from dataclasses import replace
 from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import parse_wheel_filename

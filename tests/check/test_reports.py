@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
 
 from slicewright.cli.report import FORMS, writer

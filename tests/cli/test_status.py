@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import io
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from tests.conftest import JOB
 from tests.status.kit import jobset, queue, read, workload
 

@@ -6,12 +6,12 @@ import html
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 from markdown import markdown
+from msgspec.structs import replace
 from website import commands, fields, inputs, rules
 from website.markdown import escaped
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 
 from slicewright.cli.report.rehearsal_junit import junit
 from slicewright.core.problem import Problem

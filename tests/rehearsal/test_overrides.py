@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from slicewright.core.intent.source import Sweep
 from slicewright.rehearsal.model.clock import Override, overridden, read_override, unclear

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.event import Event

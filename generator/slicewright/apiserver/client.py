@@ -12,11 +12,11 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
 import urllib3
+from msgspec import Struct
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from slicewright.apiserver.errors import AccessError, ApiError
@@ -71,8 +71,7 @@ _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """Where the objects of a kind live."""
 
     api_version: str

@@ -12,9 +12,10 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import Struct
 
 from slicewright.binaries import golang
 from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
@@ -38,8 +39,7 @@ _PART = ".building-"
 _LOG_LINES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
+class Workshop(Struct, frozen=True):
     """What a build needs besides its program: Go, wrapper modules, environment, and the target machine."""
 
     go: Path

@@ -9,9 +9,10 @@ import platform
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
@@ -27,8 +28,7 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 _ANSWER_SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A program of the pinned version, and what led to it."""
 
     path: Path

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import yaml
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 VERSIONS = Path(__file__).resolve().parent.parent / "versions.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """One program: what it is called, where it comes from and how it says its version.
 
     `folder` is its wrapper module below tools/; several programs may share one. `stamps` are the Go variables

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.cli import candidates, placeholder_values, reach, show
 from slicewright.cli.command import command
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from slicewright.workspace.repository_reader import Checkout
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """An object to import."""
 
     item: Object

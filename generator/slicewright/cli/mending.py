@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.streams import exact, say
@@ -34,8 +36,7 @@ def read_once(units: Iterable[Unit]) -> list[Unit]:
     return [replace(unit, text=read_stdin()) if unit.form == "stdin" else unit for unit in units]
 
 
-@dataclass(slots=True)
-class Mending:
+class Mending(Struct):
     """Files that change, from a report to the next one."""
 
     units: Sequence[Unit]

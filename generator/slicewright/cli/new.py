@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from msgspec.structs import replace
 
 from slicewright.cli import asking, candidates, show
 from slicewright.cli.command import command as declare

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from slicewright import gitrepo
 from slicewright.apiserver import kubeconfig as kubeconfigs
@@ -53,8 +53,7 @@ cluster_option = click.option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A cluster of the repository, and how it is reached."""
 
     cluster: str

@@ -6,11 +6,11 @@ import math
 import shutil
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command, output_option

@@ -8,12 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import BROKEN, command, output_option

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.cli import candidates, reach, show

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from msgspec.structs import replace
 
 from slicewright.binaries.find import find
 from slicewright.cli import candidates, earlier, placeholder_values, show

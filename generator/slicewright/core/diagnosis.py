@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 
 from slicewright.core.kubernetes.read import entries, mapping, text
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 State = Literal["ok", "missing", "wrong"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing that was looked at.
 
     `missing` is what only some commands need, and they say so. `wrong` is what is there and cannot work.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from slicewright.core.visible import visible
 
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import Iterable, Sequence
 
 Severity = Literal["error", "warning", "note"]
@@ -22,8 +25,7 @@ Path = tuple[str | int, ...]
 """The way from the root of a document to a value: mapping keys and list indexes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One operation of a JSON 6902 patch. A `move` goes from `source` to another key of the same mapping."""
 
     op: Literal["add", "replace", "remove", "move"]
@@ -38,8 +40,7 @@ class Edit:
         return {"op": self.op, **way, "path": pointer(self.path), **value}
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What to change in a document so that a finding goes away, as data.
 
     A rule gives paths from the root of its object; `within` makes them paths of the document that holds it.
@@ -73,8 +74,7 @@ class Fix:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True, eq=False):
     """One finding, in the form that every command reports.
 
     `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
@@ -91,10 +91,17 @@ class Problem:
     line: int = 0
     column: int = 0
     object: str = ""
-    path: Path = field(default=())
+    path: Path = ()
     folder: str = ""
-    input_path: Path = field(default=())
-    fix: Fix | None = field(default=None, compare=False)
+    input_path: Path = ()
+    fix: Fix | None = None
+
+    def __eq__(self, other: builtins.object) -> bool:
+        """Return whether they say the same of the same place, whatever mends it."""
+        return isinstance(other, Problem) and astuple(self)[:-1] == astuple(other)[:-1]
+
+    def __hash__(self) -> int:
+        return hash(astuple(self)[:-1])
 
     def at(self, file: str, line: int, column: int) -> Problem:
         """Return the same problem with a place in a file."""

@@ -1,14 +1,15 @@
-"""The JSON form of a dataclass: its fields under the names that JSON has, in their order."""
+"""The JSON form of a Struct: its fields under the names that JSON has, in their order."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import Any
 
+from msgspec import Struct
 
-def record(item: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass in camelCase; what they hold is turned by `plain`."""
-    return {camel(field.name): plain(getattr(item, field.name)) for field in fields(item)}
+
+def record(item: Struct) -> dict[str, Any]:
+    """Return the fields of a Struct in camelCase; what they hold is turned by `plain`."""
+    return {camel(name): plain(getattr(item, name)) for name in item.__struct_fields__}
 
 
 def camel(name: str) -> str:
@@ -18,9 +19,9 @@ def camel(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; a dataclass with a `record` of its own decides itself."""
+    """Return a value as JSON has it; a Struct with a `record` of its own decides itself."""
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if not is_dataclass(value):
+    if not isinstance(value, Struct):
         return value
     return value.record() if hasattr(value, "record") else record(value)

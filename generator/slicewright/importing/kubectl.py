@@ -8,9 +8,10 @@ import re
 import subprocess
 import tempfile
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.binaries.find import find, which
 from slicewright.core.importing.inventory import Inventory, flaw
@@ -61,8 +62,7 @@ def program(environ: Mapping[str, str] = os.environ) -> Path | Problem:
     return Problem("IMP001", "kubectl is missing, through which the cluster is read", hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Kubectl:
+class Kubectl(Struct, frozen=True):
     """kubectl for one context; it only ever gets and lists."""
 
     program: Path

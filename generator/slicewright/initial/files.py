@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.kubernetes.read import mapping, text
@@ -84,8 +85,7 @@ SCHEMAS = (
 """The schemas of what people write, and what they refer to; the site of the documentation has them too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """What brings the copies of a repository to the version that is shipped."""
 
     writes: dict[str, str]

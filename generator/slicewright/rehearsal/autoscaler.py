@@ -7,8 +7,9 @@ slice is atomic: all of its nodes come and go together.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
+
+from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.check.scheduler import node_selector, tolerates

@@ -6,9 +6,10 @@ removed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.scaling import size_range, slice_names
@@ -23,8 +25,7 @@ _CPU_NODES = 100
 """The most nodes of a CPU pool that are simulated only because it can have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodePool:
+class NodePool(Struct, frozen=True):
     """The nodes of one slice, or of one CPU node pool."""
 
     name: str
@@ -39,8 +40,7 @@ class NodePool:
         return chips_of(self.nodes)
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """All node pools that a cluster has or can have."""
 
     fixed: tuple[NodePool, ...]

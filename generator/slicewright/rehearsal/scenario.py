@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check.rules.references_pods import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
@@ -43,8 +45,7 @@ _KUEUE = "kueue-manager-config.yaml"
 """The file of a platform that no API server gets in a rehearsal: Kueue is started with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """What one rehearsal is about."""
 
     site: ResolvedCluster

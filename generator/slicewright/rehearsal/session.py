@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.apiserver.errors import AccessError
 from slicewright.apiserver.kubeconfig import read
@@ -72,8 +74,7 @@ class Interruption:
             raise KeyboardInterrupt
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """A cluster that runs already."""
 
     kubeconfig: Path
@@ -81,8 +82,7 @@ class Elsewhere:
     mark: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The report of a rehearsal, and how it ended."""
 
     report: Report

@@ -6,9 +6,10 @@ import os
 import re
 import secrets
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec import Struct
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
@@ -37,8 +38,7 @@ Answer = TypeVar("Answer")
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True)
-class BootContext:
+class BootContext(Struct, frozen=True):
     """What the start of a control plane needs: a folder with ports, programs by name, and a listener."""
 
     name: str
@@ -56,8 +56,7 @@ class BootContext:
         wait.until(what, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """How an API server is reached that starts or runs, and what makes a bed of it."""
 
     access: Access
@@ -65,8 +64,7 @@ class Connection:
     install_controllers: Callable[[Api], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ControlPlane:
+class ControlPlane(Struct, frozen=True):
     """What a bed needs for its control plane, and the way to one."""
 
     programs: tuple[str, ...]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 from slicewright.apiserver.kubeconfig import Access, write
 
@@ -22,8 +22,7 @@ _CLOCK_SKEW = dt.timedelta(hours=1)
 _LOOPBACK = ipaddress.ip_address("127.0.0.1")
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A certificate and its private key, as PEM texts."""
 
     certificate: str
@@ -143,8 +142,7 @@ _USERS: dict[str, tuple[str, ...]] = {
 """User and groups of each program: JobSet and Kueue have the rights of their release manifests only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """Where the files of a cluster lie, and what goes into the API."""
 
     folder: Path

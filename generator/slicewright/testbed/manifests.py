@@ -6,11 +6,11 @@ The tree of a cluster may install others: `installation` says what of it a test 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct, field
 
 from slicewright.binaries.pins import versions
 from slicewright.core.compose.kustomization import compose
@@ -127,8 +127,7 @@ def parsed(text: str | bytes) -> list[Object]:
     return [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item]
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """The objects of controllers, and Kueue's settings."""
 
     objects: tuple[Object, ...] = ()

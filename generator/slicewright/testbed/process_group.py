@@ -11,9 +11,10 @@ import subprocess
 import sys
 import threading
 import weakref
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from slicewright.binaries.find import cache_root, find
 from slicewright.core.problem import Problem
@@ -31,8 +32,7 @@ _LOG_LINES = 15
 _STDERR = 2
 
 
-@dataclass(slots=True)
-class _Heard:
+class _Heard(Struct):
     """What a supervisor has said. It is not part of its holder, so that one that is dropped hangs up."""
 
     answers: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
@@ -230,8 +230,7 @@ DEFAULT_NAME = "slicewright"
 _END_SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """A cluster whose supervisor lives. `state` is what `supervisor.Supervisor` wrote."""
 
     name: str

@@ -6,9 +6,10 @@ import fnmatch
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from slicewright.core.check.examine import Unit
 from slicewright.core.check.passed_by import (
@@ -34,8 +35,7 @@ STDIN = "-"
 _IN_TREE = re.compile(r"(?P<root>.*)/overlays/(?P<cluster>[^/]+)/")
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """The units below some paths, and the problems of paths that could not be read."""
 
     units: list[Unit] = field(default_factory=list)

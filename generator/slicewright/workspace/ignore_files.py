@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file

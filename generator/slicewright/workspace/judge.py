@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.core.problem import errors
 from slicewright.workspace.ignore_files import read_ignore_files

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.binaries.find import run
 from slicewright.core.schema.kind import LOCATION
@@ -34,8 +36,7 @@ class BrokenToolError(Exception):
     """kubeconform did not do what it was asked to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconform:
+class Kubeconform(Struct, frozen=True):
     """A kubeconform program, and the folders of schemas that it reads."""
 
     program: Path

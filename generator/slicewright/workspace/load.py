@@ -6,8 +6,10 @@ import contextlib
 import os
 import posixpath
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.check.filling import filled, filled_object
 from slicewright.core.check.passed_by import (
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.examine import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What a unit holds."""
 
     unit: Unit
@@ -113,8 +114,7 @@ def _filled(loaded: Loaded, values: Mapping[str, str]) -> Loaded:
     )
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """Reads the files of kustomizations by their path from the root of the file system."""
 
     refused: dict[str, Problem] = field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from slicewright.documentation import rule_page
 from slicewright.workspace.package import texts
@@ -56,8 +57,7 @@ FIXES = {"": "", "safe": "validate --fix", "unsafe": "validate --fix --unsafe"}
 """The command that mends a problem, where one can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What an id says, why it matters and what to do."""
 
     id: str
@@ -85,8 +85,7 @@ class Meaning:
         return "" if "-" in self.id else rule_page(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """Ids that are about one thing."""
 
     title: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import paired, read_documents
@@ -37,8 +39,7 @@ class NoRepositoryError(Exception):
     """There is no repository at the path that was given, or above it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A repository on disk, as it was read."""
 
     root: Path

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from slicewright.core.check.model import Rule
 from slicewright.core.problem import Problem
@@ -17,8 +18,7 @@ _ID = re.compile(r"[A-Z][A-Z0-9]*-[0-9]+")
 """What the id of another package's rule looks like; no id of slicewright has a hyphen, in any release."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """The rules of other packages, and what is wrong with them."""
 
     rules: tuple[Rule, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.core.check.examine import Unit
 from slicewright.core.compose.spec import is_remote

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.core.check.passed_by import counts
 from slicewright.core.compose.kustomization import FILE_NAME

@@ -6,8 +6,9 @@ All text that comes from files is in code, where Markdown, HTML and @mentions me
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.visible import shown, visible
 
@@ -22,8 +23,7 @@ _DIFF = re.compile(r"^([-+~]|---) ", re.MULTILINE)
 _SIGNS = {True: "✅", False: "❌"}
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """What one command said of a change."""
 
     name: str
@@ -45,8 +45,7 @@ class Check:
         return "\n".join(f"{part}\n" for part in (self.line, self.words, self.details) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """Text in code, and the Markdown around it."""
 
     name: str

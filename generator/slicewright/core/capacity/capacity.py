@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.capacity.supply import Holder, Pool, cohorts, pools, queues
 from slicewright.core.capacity.workloads import Workload, runs, workloads
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """What a cluster has, and who wants it."""
 
     cluster: str
@@ -69,8 +69,7 @@ class Capacity:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The capacity of some clusters, and everything that is wrong (schemas/slicewright/capacity.json)."""
 
     clusters: tuple[Capacity, ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.quota import kept, most
 from slicewright.core.kubernetes.quantity import is_limited, plain
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _MEBI, _GIBI = Fraction(2**20), Fraction(2**30)
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A pool: TPU slices, or nodes without TPUs, whose numbers of slices and chips are 0."""
 
     name: str
@@ -51,8 +51,7 @@ class Pool:
     """What pods may ask of the nodes that a CPU pool is given, where its machine type is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
 
     flavor: str
@@ -74,8 +73,7 @@ class Share:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """A ClusterQueue or a Cohort with its quota."""
 
     name: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Resource
@@ -37,8 +38,7 @@ _OF_PLACE = tuple(
 """What validate refuses about a workload, its queue and the nodes of its flavors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """One run of a workload, in its queue."""
 
     workload: str

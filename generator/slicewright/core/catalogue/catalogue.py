@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.catalogue import geometry
 from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines
@@ -121,8 +122,7 @@ def _shape(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a word such as `v5e` or `tpu-v5-lite-podslice` stands for in a request.
 
     `shapes` maps a topology to the row that it means when no machine type is named: the one that has names.
@@ -137,8 +137,7 @@ class Scope:
     machines: tuple[MachineType, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Catalogue:
+class Catalogue(Struct, frozen=True, eq=False, dict=True):
     """The generations of TPUs; rows and indexes are made on first use and kept."""
 
     generations: Mapping[str, Generation]

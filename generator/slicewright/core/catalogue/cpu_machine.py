@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.problem import nearest
 
@@ -27,16 +28,14 @@ _KINDS = ("standard", "highmem", "highcpu")
 _GIB = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A part of an amount, and the percentage of it that GKE keeps; without a width it is the rest."""
 
     width: Fraction | None
     percent: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What GKE keeps of a machine: of its cores, of its GiB of memory, and below what the kubelet evicts."""
 
     cpu: tuple[Step, ...]
@@ -45,8 +44,7 @@ class Kept:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuMachine:
+class CpuMachine(Struct, frozen=True):
     """The size of a machine, and what of it pods may ask for."""
 
     vcpus: int
@@ -65,16 +63,14 @@ class CpuMachine:
         return int(self.memory_mib - kept) - self.kept.eviction_mib
 
 
-@dataclass(frozen=True, slots=True)
-class CpuFamily:
+class CpuFamily(Struct, frozen=True):
     """A machine family: GiB for one vCPU by kind of machine."""
 
     gib_per_vcpu: Mapping[str, Fraction]
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuMachines:
+class CpuMachines(Struct, frozen=True):
     """The machine types that are known, by the rules of their names."""
 
     families: Mapping[str, CpuFamily]

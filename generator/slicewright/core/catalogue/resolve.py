@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.catalogue import geometry
 from slicewright.core.catalogue.geometry import around, joined, near_topologies, nearest_are
@@ -24,8 +25,7 @@ _WORDS: Mapping[int, str] = {2: "two", 3: "three"}
 _FORMS: Mapping[int, str] = {2: "AxB", 3: "AxBxC"}
 
 
-@dataclass(frozen=True, slots=True)
-class TpuRequest:
+class TpuRequest(Struct, frozen=True):
     """What is asked for: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
 
     `accelerator` is a generation, a prefix of names or a GKE label. Where there is a name, `accelerator`,
@@ -39,8 +39,7 @@ class TpuRequest:
     allow_unlisted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a request means no row; `field` is the part of the request to point at, empty for a name."""
 
     id: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +18,7 @@ Placement = Literal["", "COMPACT", "HIGH_THROUGHPUT"]
 """How the node pool of a multi-host slice is placed: by a compact placement policy or a workload policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineType:
+class MachineType(Struct, frozen=True):
     """A machine type of GKE that carries TPU chips; what no source says is None or empty.
 
     `memory_gb` and `hbm_gb_per_chip` are in GB as the sources write them; `pathways` is the word before the
@@ -47,8 +48,7 @@ class MachineType:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """One catalogue row.
 
     `names` is what resolves to this row; rows that only (topology, machineType) reaches have none, such as
@@ -159,8 +159,7 @@ Counted = Literal["chips", "tensorCores"]
 """What the number in a name such as `v5p-32` counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """The slices that share name prefixes: `v5litepod`, with the alias `v5e`, for one or more GKE labels."""
 
     prefix: str
@@ -173,8 +172,7 @@ class Family:
         return (self.prefix, *self.aliases)
 
 
-@dataclass(frozen=True, slots=True)
-class WrapRule:
+class WrapRule(Struct, frozen=True):
     """Which sides of a slice have wrap-around links; exactly one of the two numbers is set, the other is 0.
 
     `all_sides_at_least` wraps all three sides when each has that many chips, else none; `side_equals` wraps
@@ -186,8 +184,7 @@ class WrapRule:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """The 3D rule: A<=B<=C, each a multiple of `side_multiple_of`, up to `max_side` and `max_cubes`.
 
     A cube has `side_multiple_of` chips on each of its three sides. All shapes of the rule are on one machine
@@ -201,8 +198,7 @@ class Rule:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """One line of a data file: a topology on a machine type, and whether its count name means it."""
 
     machine: MachineType
@@ -214,8 +210,7 @@ class Listing:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotOffered:
+class NotOffered(Struct, frozen=True):
     """A machine type that tools know and Google does not document; `prefix` may be empty."""
 
     machine_type: str
@@ -225,8 +220,7 @@ class NotOffered:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """One data file.
 
     `minimum_gke` maps a feature (`standard`, `autopilot`, `flexStart`, `multislice`, ...) to the first GKE

@@ -7,9 +7,10 @@ flavor that suits and has the quota.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.check.quota import Flavor, Key, distance, most
 from slicewright.core.check.scheduler import tolerates
@@ -27,8 +28,7 @@ _CYCLES = 100
 """After so many attempts a workload is taken to wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The flavors that pod sets may take for one resource group, with what they ask of them."""
 
     pods: tuple[PodSet, ...]
@@ -39,8 +39,7 @@ class Choice:
     """All flavors of the group, suitable or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The flavors that a pod set is given, by resource."""
 
     pods: PodSet

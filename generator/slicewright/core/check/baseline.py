@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check.selection import is_below, keeps_unchecked
 from slicewright.core.document.read import read_documents
@@ -43,8 +45,7 @@ def _is_always_reported(problem: Problem) -> bool:
     return problem.severity == "error" and problem.id.startswith(_ALWAYS)
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The findings of a file: how often each is in it, and its line."""
 
     file: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
@@ -32,8 +34,7 @@ _MISSING = "SCHEMA005"
 _OF_ALL = {"apiVersion", "kind", "metadata"}
 
 
-@dataclass(frozen=True, slots=True)
-class SkipKind:
+class SkipKind(Struct, frozen=True):
     """A kind that is not to be checked: `Kind`, `Kind.group`, `*.group` or `group/version/Kind`."""
 
     text: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from slicewright.core.check.filling import not_taken
 from slicewright.core.check.model import MERGED, Resource
@@ -41,8 +42,7 @@ _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """One thing to read: a file, a kustomization folder, a chart to render, or stdin."""
 
     form: Literal["file", "folder", "chart", "stdin"]
@@ -72,8 +72,7 @@ class Unit:
         return Scope(self.cluster) if self.cluster else Scope("", self.form, self.folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """An object, what its schema says, and whether anything of it needs to be explained."""
 
     resource: Resource
@@ -85,8 +84,7 @@ class Checked:
     """Whether a kustomization or a program completes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """A unit, read and checked one object at a time."""
 
     unit: Unit
@@ -100,8 +98,7 @@ class Examined:
     """Names of values that were filled in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """What a check found, and what it looked at."""
 
     problems: tuple[Problem, ...]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.intent import check as input_check
 from slicewright.core.problem import Path, Problem, bounded
@@ -35,8 +37,7 @@ _QUANTITY = "[numkMGTPE]"
 """A part of the pattern of quantities, and of no other."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     """An error of jsonschema-rs with the fields of one of jsonschema, which the explainer reads."""
 
     absolute_path: Path

@@ -7,9 +7,11 @@ nobody can change a run that is frozen, and it must not keep others from being r
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import Origins, of_inputs, said_of_input
@@ -99,8 +101,7 @@ _Places = dict[tuple[str, str], tuple[Resource, bool]]
 """Objects of runs by file and name, and whether their run begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One run that the rules look at."""
 
     begins: bool

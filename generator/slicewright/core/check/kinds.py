@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
+from msgspec import Struct, field
 
 from slicewright.core.check import cel
 from slicewright.core.compose import patch
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """An element whose keys an earlier element of the same list has."""
 
     path: Path
@@ -38,8 +37,7 @@ class Duplicate:
     """Whether the API server takes such a list nevertheless."""
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     below: dict[str, _Node] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -131,8 +129,7 @@ class BadSchemaError(ValueError):
     """A schema file that is no JSON Schema."""
 
 
-@dataclass(frozen=True)
-class KindChecks:
+class KindChecks(Struct, frozen=True, dict=True):
     """What is known about one kind in one version."""
 
     file: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from slicewright.core.check.placeholder import may_be, pattern
 from slicewright.core.kubernetes.kinds import GROUP_OF
@@ -29,8 +30,7 @@ MERGED = "MergedFile"
 """The kind of a file that a kustomization merges or is configured by, which holds its documents."""
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(Struct, frozen=True, dict=True):
     """One Kubernetes object, and the way back to its place in a file.
 
     `file` is the file that has it, or the overlay folder from which it was composed; `source` gives
@@ -314,8 +314,7 @@ def _means(resource: Resource, name: str, namespace: str) -> bool:
     return is_there and may_be(resource.name, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own."""
 
     path: Path
@@ -329,8 +328,7 @@ Findings = Iterator[Finding]
 Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One semantic rule. `slicewright rule ID` and the page of rules show its texts.
 
     `severity` is `error` where the API server (strict validation) or a controller refuses the object or it

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN

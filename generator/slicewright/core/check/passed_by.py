@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.problem import counted
 
@@ -29,8 +30,7 @@ LINK = "link to a folder"
 NO_OBJECT = "file without Kubernetes objects"
 
 
-@dataclass(frozen=True, slots=True)
-class PassedBy:
+class PassedBy(Struct, frozen=True):
     """A file, a document of one, or a folder with its number of files, that was not checked."""
 
     path: str

@@ -7,10 +7,12 @@ pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +25,7 @@ Key = tuple[str, str]
 """A flavor and a resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """The quota of one resource of one flavor; a limit of None is none."""
 
     nominal: Fraction
@@ -35,8 +36,7 @@ class Cell:
 _NOTHING = Cell(_ZERO)
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
+class Node(Struct, frozen=True, eq=False, dict=True):
     """A ClusterQueue or a Cohort."""
 
     name: str
@@ -53,8 +53,7 @@ class Node:
         return frozenset(resource for resources, _ in self.groups for resource in resources)
 
 
-@dataclass(frozen=True, slots=True)
-class Flavor:
+class Flavor(Struct, frozen=True):
     """What a ResourceFlavor says about nodes."""
 
     labels: dict[str, str]
@@ -66,8 +65,7 @@ class Flavor:
     """The node labels of that Topology; None where it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodSet:
+class PodSet(Struct, frozen=True):
     """Pods of a workload that are alike: how many, and what they ask for together."""
 
     name: str
@@ -90,8 +88,7 @@ class PodSet:
         return replace(self, count=count, requests=requests)
 
 
-@dataclass(frozen=True)
-class Quotas:
+class Quotas(Struct, frozen=True, dict=True):
     """All queues of a cluster."""
 
     queues: dict[str, Node] = field(default_factory=dict)
@@ -175,8 +172,7 @@ def kept(cell: Cell, subtree: Fraction) -> Fraction:
     return _ZERO if cell.lending is None else max(_ZERO, subtree - cell.lending)
 
 
-@dataclass(frozen=True, slots=True)
-class Most:
+class Most(Struct, frozen=True):
     """The most that a queue can ever get of one resource of a flavor."""
 
     nominal: Fraction

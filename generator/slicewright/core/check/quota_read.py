@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas

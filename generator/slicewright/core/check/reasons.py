@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.document.comments import comments
 from slicewright.core.document.read import read_documents
@@ -40,8 +42,7 @@ _COMMENT = re.compile(
 """A comment that ignores, or one with another word and what looks like an id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What an entry of the file or a comment suppresses. Patterns are those of a shell, `*` matching all."""
 
     rule: str
@@ -118,8 +119,7 @@ _About = tuple[str, str, range, str, str]
 _start = attrgetter("start")
 
 
-@dataclass(frozen=True, slots=True)
-class Ignores:
+class Ignores(Struct, frozen=True):
     """Reasons to ignore problems, and what is wrong with them."""
 
     entries: tuple[Entry, ...] = ()

@@ -7,8 +7,9 @@ scheduling/corev1 and scheduling/corev1/nodeaffinity.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -32,8 +33,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One expression of node affinity."""
 
     key: str
@@ -51,8 +51,7 @@ class Requirement:
         return len(self.values) == 1 and _compares(self.operator, value or "", self.values[0])
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSelector:
+class NodeSelector(Struct, frozen=True):
     """The nodes on which pods insist: by labels, and by one of some terms where there are any."""
 
     labels: dict[str, str]

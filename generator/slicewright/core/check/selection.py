@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
@@ -35,8 +36,7 @@ def is_below(file: str, folders: Iterable[str]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What somebody asks to be told.
 
     `only` hides no error that keeps an object from being checked, and nothing hides a missing tool.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, text, texts
@@ -18,8 +19,7 @@ RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A replicatedJob of a runtime."""
 
     path: Path

@@ -12,9 +12,10 @@ import copy
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from slicewright.core.check.filling import is_filled
 from slicewright.core.check.partial import as_note

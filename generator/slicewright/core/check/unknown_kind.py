@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.problem import did_you_mean, only_near
 
@@ -23,8 +24,7 @@ _OF_ONE_GROUP = frozenset({"JobSet", "LeaderWorkerSet"})
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedApi:
+class RemovedApi(Struct, frozen=True):
     """An API that is no longer served."""
 
     by: str

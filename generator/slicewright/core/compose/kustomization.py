@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.spec import (
@@ -53,8 +54,7 @@ MAX_CHANGES = 1_000_000
 """Objects that patches and components are held against, each time counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Struct, frozen=True):
     """What a kustomization makes: objects, or problems, or the features that are outside of the subset."""
 
     objects: tuple[dict[str, Any], ...] = ()
@@ -62,8 +62,7 @@ class Composed:
     outside: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Item:
+class _Item(Struct):
     """An object, and what it was called before any patch: targets match that name as well."""
 
     data: dict[str, Any]
@@ -81,8 +80,7 @@ class _Item:
         return self.data
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """The tree that is built from; each kustomization in it is read once, however often it is included."""
 
     read_text: ReadText

@@ -6,8 +6,9 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import COMPONENT_VERSION, KUSTOMIZATION_VERSION
@@ -46,16 +47,14 @@ class Stopped(Exception):
         self.outside = outside
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """One entry of `patches`: what it is applied to, and the operations."""
 
     target: dict[str, str]
     operations: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Kustomization:
+class Kustomization(Struct, frozen=True):
     """A kustomization of the subset; what it names is not read yet, but for its patches."""
 
     file: str

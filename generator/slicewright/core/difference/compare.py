@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.difference import files, objects, queues, runs
 from slicewright.core.difference.pruning import Pruning
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What going from one tree to another does."""
 
     before: str

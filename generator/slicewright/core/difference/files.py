@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.difference.tree_version import folders
 from slicewright.core.document.difference import unified
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """A file below provision/ that says something else."""
 
     effect: Literal["added", "changed", "removed"]
@@ -81,8 +81,7 @@ def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
     return f"{what}: gcloud container node-pools delete {name} {where}"
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerChange:
+class ControllerChange(Struct, frozen=True):
     """A controller of a cluster that has another release, another copy of it, or none, before or after."""
 
     cluster: str

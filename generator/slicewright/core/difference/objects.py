@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.pruning import gitops_apps
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
 Effect = Literal["added", "changed", "removed"]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
+class ObjectChange(Struct, frozen=True):
     """An object that a cluster gets, loses, or is told to change."""
 
     effect: Effect
@@ -60,8 +61,7 @@ class ObjectChange:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """What a folder holds, and every text that this follows from."""
 
     objects: tuple[Object, ...] = ()

@@ -8,8 +8,9 @@ another cluster. One that stays in the tree may end all the same, with what sync
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.rules.gitops import options
 from slicewright.core.gitops.argocd import FINALIZER, HOME
@@ -32,8 +33,7 @@ _IN_CLUSTER = "in-cluster"
 """What Argo CD calls its own cluster, where it is named and not addressed."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitopsApp:
+class GitopsApp(Struct, frozen=True):
     """An Application or a Kustomization that syncs a folder of its cluster and those below it."""
 
     key: Key

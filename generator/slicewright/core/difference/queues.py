@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_workload import pod_sets
@@ -27,8 +28,7 @@ Queue = tuple[str, str, str]
 """Cluster, namespace and name; the name is empty where a run asks no queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaMove:
+class QuotaMove(Struct, frozen=True):
     """One limit of a queue or cohort that moves; None where it is not set."""
 
     cluster: str
@@ -41,8 +41,7 @@ class QuotaMove:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The chips that all runs of a queue ask for together."""
 
     cluster: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.difference.objects import diff_of
 from slicewright.core.difference.stop_policies import DRAIN
@@ -29,8 +31,7 @@ Place = tuple[str, str, str]
 Runs = dict[Place, dict["Key", TreeObject]]
 
 
-@dataclass(frozen=True, slots=True)
-class RunChange:
+class RunChange(Struct, frozen=True):
     """What happens to one run; a Fixed workload is one that has no end of its own."""
 
     effect: Effect
@@ -61,8 +62,7 @@ def runs_of(objects: Objects) -> Runs:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What has to be known to say what happens to runs."""
 
     touched: Collection[str]

@@ -6,8 +6,9 @@ it anew when the queue is opened; on Hold nothing is admitted, and what is admit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import QUEUE
@@ -24,8 +25,7 @@ _RANK = {HOLD: 1, DRAIN: 2}
 """What stops more, of a run's LocalQueue and the ClusterQueue behind it; all else stops nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """What stops a run."""
 
     policy: str = _NONE
@@ -38,8 +38,7 @@ class Stop:
         return _RANK.get(self.policy, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class StopChange:
+class StopChange(Struct, frozen=True):
     """The stopPolicy of a queue that is another now."""
 
     cluster: str

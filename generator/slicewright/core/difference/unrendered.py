@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.difference.compare import compare
 from slicewright.core.difference.tree_version import TreeVersion
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Unrendered:
+class Unrendered(Struct, frozen=True):
     """What the next render does, and to which workloads and clusters."""
 
     workloads: tuple[str, ...]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct
 from yaml._yaml import CParser
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ _Mark = tuple[int, int]
 """Line and column, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment, and the lines that it is about; all count from 1."""
 
     text: re.Match[str]

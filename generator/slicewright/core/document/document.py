@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +19,7 @@ MAX_VALUES = 200_000
 """Values in one file once aliases are expanded, so that a few lines cannot fill the memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One document of a file: plain dicts, lists, strings, numbers and None."""
 
     data: Any
@@ -29,8 +29,7 @@ class Document:
     """Line on which the document begins, from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The places of the values and the keys of one document: path to (line, column), both from 1."""
 
     values: dict[Path, tuple[int, int]]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 
-@dataclass(slots=True)
-class Open:
+class Open(Struct):
     """A collection whose end has not been read yet."""
 
     value: Any
@@ -28,8 +28,7 @@ class Open:
     height: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Anchored:
+class Anchored(Struct, frozen=True):
     """A value that aliases can repeat, with the number of values in it and their levels."""
 
     value: Any

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import marshal
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from slicewright.core.document.document import Document
 from slicewright.core.document.scalar import MEANINGS, UNUSUAL
@@ -35,8 +36,7 @@ _QUOTED = re.compile(r'"([A-Za-z0-9_/.=@: -]*)"')
 _Changes = list[tuple["Spot", object]]
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(Struct, frozen=True, dict=True):
     """A text that the fast reader reads."""
 
     lines: list[str]

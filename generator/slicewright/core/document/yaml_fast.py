@@ -6,10 +6,10 @@ has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct
 from yaml._yaml import CParser
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places
@@ -29,8 +29,7 @@ def read_fast(text: str) -> tuple[Document, ...] | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """What is written on one line of a value: all of it, or a row of a literal text."""
 
     start: int
@@ -45,8 +44,7 @@ class Spot:
     """Whether it is within brackets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """A text with the places of all that is in it."""
 
     documents: tuple[Document, ...]

@@ -6,10 +6,10 @@ As a reader of manifests it gives what kubectl reads, and goes on after a proble
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
+from msgspec.structs import replace
 from yaml._yaml import CParser
 
 from slicewright.core.document.document import (

@@ -6,8 +6,9 @@ Application, which says how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
@@ -83,8 +84,7 @@ PATCH = "argocd-cm.yaml"
 _KEY = "resource.customizations.health."
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What the AppProjects of a cluster are called. No name of a cluster or a namespace has a dot in it."""
 
     cluster: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import RUNS
 
@@ -17,8 +17,7 @@ commit in which its kind would leave the list, and what may not be synced is not
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SyncedWorkload:
+class SyncedWorkload(Struct, frozen=True):
     """A workload's folder in the tree."""
 
     name: str
@@ -30,8 +29,7 @@ class SyncedWorkload:
     """Who of `argocd` and `flux` has a file for it alone in the tree already, whoever is to have one now."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncedNamespace:
+class SyncedNamespace(Struct, frozen=True):
     """A namespace's folder in the tree."""
 
     name: str
@@ -45,8 +43,7 @@ class SyncedNamespace:
     """Group and kind of all that workloads there are made of, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncedControllers:
+class SyncedControllers(Struct, frozen=True):
     """What the folder of the controllers is built on, and what it holds."""
 
     folders: tuple[str, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.document.read import read_places
 from slicewright.core.document.write import write_document
@@ -114,8 +115,7 @@ _NOT_READ = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """A TPUCluster, and what its file could not say of the cluster."""
 
     document: dict[str, Any]

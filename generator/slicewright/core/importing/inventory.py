@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
+from msgspec import Struct
 
 from slicewright.core.kubernetes.quantity import LONGEST, QUANTITY
 from slicewright.core.pattern import LINEAR
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """Objects by kind; a kind that the cluster does not know has none."""
 
     nodes: tuple[Object, ...] = ()
@@ -36,8 +35,7 @@ class Inventory:
     """The versions of Kueue's API that the cluster has; empty: it has no Kueue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What a TPUCluster file cannot say; it becomes a comment above a place of the file, or on top of it."""
 
     message: str

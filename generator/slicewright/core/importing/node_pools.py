@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.rules.tpu_shape import of_labels
 from slicewright.core.kubernetes.labels import (
@@ -41,8 +42,7 @@ _NOT_OURS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|google\.com|gke\.io|slic
 """The beginning of labels that nobody gives a node pool by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodePool:
+class NodePool(Struct, frozen=True):
     """The nodes of one GKE node pool that are there now."""
 
     name: str
@@ -140,8 +140,7 @@ _OF_GKE = frozenset({SPOT, QUEUED})
 _OF_SHAPE = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT})
 
 
-@dataclass(frozen=True, slots=True)
-class Flavor:
+class Flavor(Struct, frozen=True):
     """A ResourceFlavor."""
 
     name: str

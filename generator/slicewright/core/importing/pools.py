@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from slicewright.core.importing.node_pools import (
     Flavor,
@@ -68,8 +69,7 @@ def default_names(pool: str, slices: int) -> list[str]:
     return [f"{pool}-{index}" for index in range(slices)]
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A pool as the file will write it, and what is known of it beside that."""
 
     written: dict[str, Any]
@@ -93,8 +93,7 @@ class Pool:
         return self.shape.chips if self.shape is not None else 0
 
 
-@dataclass(slots=True)
-class Pools:
+class Pools(Struct):
     """All pools, and what has no place in any."""
 
     pools: list[Pool] = field(default_factory=list)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
@@ -68,8 +70,7 @@ _MAPS = ("labels", "annotations", "metadata")
 """Mappings that mean nothing where they are empty; the inner ones first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A value that the render writes differently, on purpose."""
 
     path: str
@@ -78,8 +79,7 @@ class Difference:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRun:
+class ImportedRun(Struct, frozen=True):
     """A TPUWorkload that renders a given object."""
 
     document: Object

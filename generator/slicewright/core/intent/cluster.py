@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from slicewright.core.intent.workload import Provisioning
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 Per = Literal["Namespace", "Workload"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArgoCD:
+class ArgoCD(Struct, frozen=True):
     """Where Argo CD finds the tree, and how it knows the cluster."""
 
     repo_url: str
@@ -32,8 +32,7 @@ class ArgoCD:
     """The cluster as Argo CD knows it: `server` or `name`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flux:
+class Flux(Struct, frozen=True):
     """Where Flux finds the tree, and how often it looks."""
 
     source_ref: dict[str, str]
@@ -51,16 +50,14 @@ class Flux:
     """As written, '' for one of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitOps:
+class GitOps(Struct, frozen=True):
     """What of the cluster is synced, and by whom."""
 
     argocd: ArgoCD | None = None
     flux: Flux | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TpuPool:
+class TpuPool(Struct, frozen=True):
     """Node pools of one TPU shape: one node pool a slice."""
 
     index: int
@@ -76,8 +73,7 @@ class TpuPool:
     """Whether its flavor may keep off runs of other ways of provisioning, and what we did not render."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPool:
+class CpuPool(Struct, frozen=True):
     """A node pool without TPUs, for Pathways heads and auxiliary jobs."""
 
     index: int
@@ -89,8 +85,7 @@ class CpuPool:
     """As written; else the one that is called as the pool."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalQueue:
+class LocalQueue(Struct, frozen=True):
     """A queue that workloads of one namespace name."""
 
     name: str
@@ -100,8 +95,7 @@ class LocalQueue:
     stop_policy: str = "None"
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """What a queue or a cohort has of one pool; at most one of the nominal numbers is written."""
 
     pool: str
@@ -115,8 +109,7 @@ class Quota:
     lending_limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cohort:
+class Cohort(Struct, frozen=True):
     """A group of queues that lend each other quota."""
 
     name: str
@@ -126,8 +119,7 @@ class Cohort:
     """Of fair sharing; None: nothing is said of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterQueue:
+class ClusterQueue(Struct, frozen=True):
     """A queue with quota; what Kueue takes as it is written stays in `written`."""
 
     name: str
@@ -137,8 +129,7 @@ class ClusterQueue:
     written: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class Rung(Struct, frozen=True):
     """One way of a ComputeClass to obtain a slice."""
 
     tpu: TpuRequest
@@ -147,8 +138,7 @@ class Rung:
     placement_policy_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ComputeClass:
+class ComputeClass(Struct, frozen=True):
     """A ladder of ways to obtain a slice, tried in order."""
 
     index: int
@@ -159,16 +149,14 @@ class ComputeClass:
     optimize_rule_priority: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """Somebody who has rights: a person, a group, or a service account (of Google, or of the namespace)."""
 
     kind: Literal["User", "Group", "ServiceAccount"]
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(Struct, frozen=True):
     """Who shares a namespace."""
 
     index: int
@@ -184,8 +172,7 @@ class Team:
     resource_quota: dict[str, str | int | float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityClass:
+class PriorityClass(Struct, frozen=True):
     """A priority that workloads name; with `pods` also one for the scheduler."""
 
     name: str
@@ -194,8 +181,7 @@ class PriorityClass:
     pods: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Existing:
+class Existing(Struct, frozen=True):
     """Objects that the cluster has and the repository does not hold; `*` and `?` stand for others."""
 
     kind: str
@@ -207,8 +193,7 @@ class Existing:
         return kind == self.kind and fnmatchcase(namespace, self.namespace) and fnmatchcase(name, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """One TPUCluster, as written, with defaults filled in."""
 
     source: Source

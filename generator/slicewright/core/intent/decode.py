@@ -5,7 +5,6 @@ A field of a value is written in camelCase; what is not written has the default 
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -133,12 +132,12 @@ def provisioning(value: str | dict[str, Any]) -> Provisioning:
 
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a dataclass, each with the key that people write."""
-    return tuple((field.name, camel(field.name)) for field in fields(kind))
+    """Return the fields of a Struct, each with the key that people write."""
+    return tuple((name, camel(name)) for name in kind.__struct_fields__)
 
 
 def _decoded(kind: Callable[..., _Value], written: Mapping[str, Any], /, **given: Any) -> _Value:
-    """Return a dataclass with the fields that are given, else those that are written; lists become tuples."""
+    """Return a Struct with the fields that are given, else those that are written; lists become tuples."""
     values = {name: written[key] for name, key in _keys(kind) if key in written}
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return kind(**{**plain, **given})

@@ -6,8 +6,10 @@ merged, the wider first, and the workload last. The rest of slicewright sees ord
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.intent.excluded import NOT_IN_JOBS, NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS, NOT_ON_CPUS
 from slicewright.core.kubernetes.merge import copied, merge
@@ -29,8 +31,7 @@ _NEED_QUEUE = frozenset({"maxExecutionTimeSeconds"})
 _NOT_HEADLESS = frozenset({"container", "gcsFuse"})
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(Struct, frozen=True):
     """One TPUDefaults."""
 
     source: Source

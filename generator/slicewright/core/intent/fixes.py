@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from slicewright.core.problem import Edit, Fix, only_near
 

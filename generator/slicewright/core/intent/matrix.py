@@ -10,10 +10,12 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.intent.source import Sweep
 from slicewright.core.problem import Path, Problem, did_you_mean, dotted
@@ -36,8 +38,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One run of a sweep: its values by their paths below an entry, and where they are written."""
 
     values: dict[Path, Any]

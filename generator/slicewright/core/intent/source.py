@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.document.read import Document, Places, read_places
 from slicewright.core.problem import Path, Problem, meant
@@ -14,16 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """A file of the input: its path from the root of the repository, and its text."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """The sweep that a workload is an entry of."""
 
     written: Source
@@ -42,8 +42,7 @@ class Sweep:
         return found
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True, dict=True):
     """One document of an input file, or an entry of its matrix as such a document."""
 
     file: SourceFile
@@ -177,8 +176,7 @@ _INSIDE = 3
 """Length of a path that leads into a field of spec."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mended:
+class Mended(Struct, frozen=True):
     """A document as it may have been meant, and what had to be left out for that."""
 
     source: Source

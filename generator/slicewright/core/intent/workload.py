@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
@@ -16,8 +17,7 @@ OnChange = Literal["Replace", "Keep"]
 ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "Reservation", "ComputeClass"]
 
 
-@dataclass(frozen=True, slots=True)
-class Provisioning:
+class Provisioning(Struct, frozen=True):
     """How the TPU hosts are to be had. `name` is the reservation's or the ComputeClass's."""
 
     type: ProvisioningType = "OnDemand"
@@ -33,8 +33,7 @@ class Provisioning:
         return self.type in ("FlexStart", "FlexStartQueued")
 
 
-@dataclass(frozen=True, slots=True)
-class GcsFuse:
+class GcsFuse(Struct, frozen=True):
     """A Cloud Storage bucket mounted into the user's container."""
 
     bucket: str
@@ -43,8 +42,7 @@ class GcsFuse:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(Struct, frozen=True):
     """A text file of the repository that the user's container sees at a path."""
 
     path: str
@@ -56,8 +54,7 @@ class RunFile:
         return self.path.replace("/", ".")
 
 
-@dataclass(frozen=True, slots=True)
-class FailurePolicy:
+class FailurePolicy(Struct, frozen=True):
     """What happens when a slice fails; the words are JobSet's."""
 
     max_restarts: int = 0
@@ -68,16 +65,14 @@ class FailurePolicy:
     """In order, each once; empty: every exit code restarts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(Struct, frozen=True):
     """Nodes of a CPU pool, for a run without TPUs: one pod a node."""
 
     pool: str
     nodes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class AuxiliaryJob:
+class AuxiliaryJob(Struct, frozen=True):
     """A job on a CPU pool that belongs to the run, such as a TensorBoard uploader."""
 
     name: str
@@ -88,16 +83,14 @@ class AuxiliaryJob:
     """When it runs, seen from the slices."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathwaysHead:
+class PathwaysHead(Struct, frozen=True):
     """Where the head runs, and what is merged into its pod."""
 
     pool: str = ""
     pod_template: Object = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PathwaysWorker:
+class PathwaysWorker(Struct, frozen=True):
     """The few fields that a PathwaysJob lets one set on its workers' pods."""
 
     termination_grace_period_seconds: int | None = None
@@ -105,8 +98,7 @@ class PathwaysWorker:
     node_selector: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Pathways:
+class Pathways(Struct, frozen=True):
     """The Pathways runtime: one head that drives all slices."""
 
     pathways_dir: str
@@ -124,8 +116,7 @@ class Pathways:
     custom_components: tuple[Object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """One TPUWorkload, as written, with defaults filled in."""
 
     source: Source

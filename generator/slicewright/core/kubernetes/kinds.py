@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC_VERSION = "rbac.authorization.k8s.io/v1"
@@ -48,8 +49,7 @@ EACH = "*"
 """In a way: each entry of a list, or each value of a map."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunKind:
+class RunKind(Struct, frozen=True):
     """A kind of object that runs once, and that Kueue may hold back."""
 
     kind: Api
@@ -81,8 +81,7 @@ RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) fo
 """The `apiVersion` and the kind of runs, by kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Where an object has a pod template, and how many pods of one Workload Kueue counts for it."""
 
     way: Way
@@ -94,8 +93,7 @@ class Template:
     """A field beside the template: where it is written, its pod is one of the number."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodKind:
+class PodKind(Struct, frozen=True):
     """A kind of object that makes pods, by itself or by other objects."""
 
     kind: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import EACH, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     _Found = tuple[Path, tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class Pods:
+class Pods(Struct, frozen=True, dict=True):
     """The pods that one template makes, and the Job around it."""
 
     path: Path

@@ -6,12 +6,12 @@ import contextlib
 import difflib
 import re
 from collections import defaultdict
-from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec.structs import replace
 
 from slicewright.core.document.difference import lines_of
 from slicewright.core.document.document import same

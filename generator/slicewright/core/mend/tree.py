@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct, field
 from yaml._yaml import CParser
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A value as it is written; an alias is a scalar without children."""
 
     start: int

@@ -5,8 +5,9 @@ The numbers of the Pathways part are those of the PathwaysJob controller v0.1.4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.catalogue.shape import cpu_nodes
@@ -91,8 +92,7 @@ _MESSAGE_PATTERNS = (0, 10, 0)
 """The release of JobSet that brought `onJobFailureMessagePatterns`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The shape and the problems of a workload, which are the same on every cluster."""
 
     workload: Workload

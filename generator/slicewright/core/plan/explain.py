@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One decided value and its reason."""
 
     what: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.problem import counted
@@ -25,8 +26,7 @@ _COORDINATOR = len(f"-{PATHWAYS_HEAD}-0-0.")
 """What is between a JobSet's name and its subdomain in the coordinator's address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """How long the name of a run object may be, and what takes the rest."""
 
     length: int

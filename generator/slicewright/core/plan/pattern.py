@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 
@@ -17,8 +18,7 @@ Pattern = Literal["jobset", "cpu", "job", "indexed-job", "pathways", "pathways-h
 _HOSTS = ("completions, parallelism", "one pod a host")
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """What the base of a pattern is like."""
 
     objects: tuple[tuple[str, str], ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -39,8 +40,7 @@ _COMPONENT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """What the provisioning adds to a run."""
 
     node_selector: dict[str, str]

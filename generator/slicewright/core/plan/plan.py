@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from slicewright.core.run.folder import RunFolder
 
@@ -17,8 +18,7 @@ MARKER = "replaced-by-slicewright"
 """What bases and components write where the generator must put a value; it survives nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Auxiliary:
+class Auxiliary(Struct, frozen=True):
     """A replicatedJob on a CPU node pool beside the slices."""
 
     name: str
@@ -29,8 +29,7 @@ class Auxiliary:
     runs: Literal["Before", "Beside", "After"] = "Beside"
 
 
-@dataclass(frozen=True, slots=True)
-class PathwaysPlan:
+class PathwaysPlan(Struct, frozen=True):
     """The Pathways runtime of a run, decided."""
 
     written: Pathways
@@ -50,8 +49,7 @@ class PathwaysPlan:
     head_topology_request: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """One run of one workload on one cluster."""
 
     cluster: str
@@ -96,7 +94,7 @@ class Plan:
     auxiliaries: tuple[Auxiliary, ...] = ()
     pathways: PathwaysPlan | None = None
     patches: tuple[dict[str, Any], ...] = ()
-    left_out: tuple[str, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
     """Fields of the workload that this cluster refuses and that are therefore not rendered."""
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.intent.cluster import CpuPool, TpuPool
@@ -25,8 +26,7 @@ _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedCluster:
+class ResolvedCluster(Struct, frozen=True):
     """One cluster, ready to take workloads."""
 
     cluster: Cluster

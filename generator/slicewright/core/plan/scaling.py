@@ -6,8 +6,9 @@ makes nodes only for pods that were admitted. With a quota of existing nodes a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.intent.cluster import TpuPool
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-@dataclass(frozen=True, slots=True)
-class SizeRange:
+class SizeRange(Struct, frozen=True):
     """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least and at most."""
 
     least: int

@@ -9,8 +9,10 @@ scheduler never sees such a taint; it is told by node affinity which nodes are o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.kubernetes.labels import FLEX_START, NODE_POOL, PROVISIONING, TPU
 from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
@@ -33,8 +35,7 @@ _TPU_TOLERATION = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
 """GKE adds it to pods; machines of queued flex-start are asked for before there are any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """What the pods on TPU hosts carry, so that the run meets no other way of its shape."""
 
     tolerations: tuple[Fields, ...] = ()

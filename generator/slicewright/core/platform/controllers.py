@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.compose.spec import FILE_NAME, Stopped, read_kustomization
 from slicewright.core.document.write import write_document
@@ -135,8 +136,7 @@ def _how(one: Release, shipped: Mapping[str, str]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """What a folder of controllers says, read without reading the releases."""
 
     releases: tuple[Release, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.plan.placement import flavor_name, provisioning_selector, shape_selector, tolerations
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-@dataclass(frozen=True, slots=True)
-class Flavor:
+class Flavor(Struct, frozen=True):
     """What Kueue has to know of the nodes of a pool.
 
     It names no taints of nodes: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it
@@ -41,8 +41,7 @@ class Flavor:
     """Whether its nodes are asked for with a ProvisioningRequest."""
 
 
-@dataclass(frozen=True, slots=True)
-class TpuCapacity:
+class TpuCapacity(Struct, frozen=True):
     """A TPU pool as queues see it."""
 
     pool: TpuPool
@@ -54,8 +53,7 @@ class TpuCapacity:
     """Slices that it can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuCapacity:
+class CpuCapacity(Struct, frozen=True):
     """A CPU pool as queues see it."""
 
     pool: CpuPool

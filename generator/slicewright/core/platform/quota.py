@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import canonical
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-@dataclass(frozen=True, slots=True)
-class Chips:
+class Chips(Struct, frozen=True):
     """Quota of chips; a limit of None is none."""
 
     nominal: int

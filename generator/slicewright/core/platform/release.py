@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, second
 from slicewright.core.document.write import write_document
@@ -31,8 +32,7 @@ _CONTENTS = 8
 """Manifests whose digest is remembered: a tree has a few, and every cluster asks for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
+class Controller(Struct, frozen=True):
     """A controller that slicewright installs."""
 
     field: str
@@ -61,8 +61,7 @@ CONTROLLERS = (JOBSET, KUEUE, PATHWAYS)
 """In the order in which they are listed and applied."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """One release of a controller."""
 
     controller: Controller

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import TPU
@@ -156,8 +157,7 @@ _OF_NODES = {"nominalNodes": "nominal_nodes", "nominalQuota": "nominal_quota"}
 _LIMITS = {"borrowingLimit": "borrowing_limit", "lendingLimit": "lending_limit"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One quota with its place and its pool."""
 
     path: Path

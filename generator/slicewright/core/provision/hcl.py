@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
+
+from msgspec import Struct
 
 from slicewright.core.visible import OBEYED
 
@@ -13,15 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """What is written as it is: `var.region`, `each.value`, `"${var.project_id}.svc.id.goog"`."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function of one value: `toset(["a"])`."""
 
     function: str
@@ -32,16 +31,14 @@ Value: TypeAlias = Union[str, bool, int, Expression, Call, "Sequence[Value]", "M
 """A string is written quoted and never interpolated; an `Expression` is written as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """`name = value`."""
 
     name: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """`kind "label" "label" { ... }`."""
 
     kind: str
@@ -49,8 +46,7 @@ class Block:
     body: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """One line of a comment, on what follows it."""
 
     text: str

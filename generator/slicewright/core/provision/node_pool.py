@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.placement import placed_by_policy, policy_name
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
+class Scaling(Struct, frozen=True):
     """Bounds of automatic scaling, in nodes (VMs) of one zone."""
 
     least: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.plan.resolve import region_of
 from slicewright.core.provision.hcl import Attribute, Block, Expression, block
@@ -35,8 +36,7 @@ DEFAULTS: dict[str, Any] = {
 """The defaults of schemas/slicewright/tpucluster.json that follow from no other field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """What an environment is made of; every name is there, none is checked."""
 
     cluster: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.compose.kustomization import FILE_NAME, identity
 from slicewright.core.compose.spec import OTHER_NAMES, second
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
 _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A rendering while it grows: files as they will be, and what happens to runs."""
 
     repository: Repository

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.compose.kustomization import identity, is_object
 from slicewright.core.document.read import read_documents
@@ -22,8 +23,7 @@ _NAME = "\n  name: "
 """The name of an object in a frozen run, as we write it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(Struct, frozen=True):
     """An object that a run of a workload makes."""
 
     run: str

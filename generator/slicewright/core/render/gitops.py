@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from slicewright.core.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
 from slicewright.core.document.read import kinds_in, read_documents
@@ -146,8 +147,7 @@ _released = lru_cache(maxsize=8)(kinds_in)
 """A tree has a few releases, and every cluster that is synced asks what is in them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trees:
+class Trees(Struct, frozen=True):
     """The tree before a render and after it."""
 
     existing: Existing

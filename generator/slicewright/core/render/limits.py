@@ -5,8 +5,10 @@ A limit of any level holds. What runs frozen already is reported, and goes on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
@@ -32,8 +34,7 @@ _SERVICE = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways"
 _PATHWAYS_JOB = "PathwaysJob"
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     """A limit that an object exceeds."""
 
     id: str

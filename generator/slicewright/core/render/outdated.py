@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import ReadText, Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Outdated:
+class Outdated(Struct, frozen=True):
     """A frozen run that would be written differently today."""
 
     path: str

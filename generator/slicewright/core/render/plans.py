@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.plan.decide import decide, decide_shape
 from slicewright.core.plan.ways import on_cluster
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.repository import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A plan and the workload that asked for it."""
 
     plan: Plan

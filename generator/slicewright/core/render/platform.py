@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.gitops import place
 from slicewright.core.platform import controllers
@@ -27,8 +28,7 @@ _LAST = (DESTROY, LIBRARY)
 PlatformEffect = Literal["added", "changed", "removed"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformChange:
+class PlatformChange(Struct, frozen=True):
     """One file of a cluster's platform that a render adds, changes or removes."""
 
     effect: PlatformEffect

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.run.folder import RunFolder
@@ -19,8 +20,7 @@ MOST_NAMED = 3
 """Runs of a sweep that people are told one by one; of more, the sweep is named."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunChange:
+class RunChange(Struct, frozen=True):
     """One run that a render starts, ends, or (Fixed only) changes."""
 
     effect: Effect
@@ -39,8 +39,7 @@ class RunChange:
         return RunFolder(self.cluster, self.namespace, self.workload).path
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(Struct, frozen=True):
     """What the tree should hold, against what it holds."""
 
     writes: dict[str, str] = field(default_factory=dict)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.document import values_in
@@ -37,16 +39,14 @@ SCHEMA_OF = {
 ReadText = Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """slicewright.yaml: what holds for the whole repository."""
 
     end_runs: int = 3
     """The most runs that one render ends without being told to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     """What the tool brings along, read once."""
 
     version: str
@@ -64,8 +64,7 @@ class Package:
     """Yields what the rules of Kueue's objects say of a cluster's platform."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A repository's input, checked."""
 
     package: Package

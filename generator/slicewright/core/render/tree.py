@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.build import unsupported_values
 from slicewright.core.build.base_contract import missing
@@ -36,8 +37,7 @@ _CONFIG_MAP = 1_048_576
 """Bytes of data in a ConfigMap (kubernetes: pkg/apis/core/validation, MaxSecretSize)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """A base after its components."""
 
     objects: list[Object]
@@ -124,8 +124,7 @@ class Bases:
         return missing(plan.pattern, components, objects, self._schemas) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The objects of a run and what they came from."""
 
     planned: Planned

@@ -10,8 +10,9 @@ element of a list or every value of a map: `/spec/replicatedJobs/*/dependsOn`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.problem import pointer
 from slicewright.core.schema.sharing import shared
@@ -24,8 +25,7 @@ LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 """What kubeconform needs behind the folder in `-schema-location`; of the core group it says `v1`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind in one version."""
 
     group: str
@@ -52,8 +52,7 @@ def file_of(api_version: str, kind: str) -> str:
     return f"{group or version}/{kind.lower()}_{version}.json"
 
 
-@dataclass(frozen=True, slots=True)
-class KindSchema:
+class KindSchema(Struct, frozen=True):
     """A kind and its schema document."""
 
     of: Kind

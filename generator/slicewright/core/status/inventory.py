@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import RUN_KINDS
@@ -21,8 +22,7 @@ KINDS = (*sorted(RUN_KINDS), "Workload", *QUOTA_KINDS, "Pod", "Event", "Node")
 """All that is read. Of pods only those of Jobs, of events only warnings."""
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(Struct, frozen=True, dict=True):
     """The objects of a cluster by kind. A kind that the cluster lacks has no objects."""
 
     objects: Mapping[str, tuple[Object, ...]]
@@ -77,8 +77,7 @@ class Inventory:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """A run, and the objects that belong to it."""
 
     run: Object

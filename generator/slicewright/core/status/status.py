@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from slicewright.core.difference.runs import runs_of
 from slicewright.core.kubernetes.conditions import conditions, is_true
@@ -29,8 +30,7 @@ State = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run, as the cluster shows it."""
 
     workload: str
@@ -55,8 +55,7 @@ class Run:
     causes: tuple[Cause, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The runs of one cluster."""
 
     cluster: str

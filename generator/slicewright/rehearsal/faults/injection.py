@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
@@ -33,8 +34,7 @@ class Missed(Exception):
         """Whether its target had ended before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(Struct, frozen=True):
     """A fault that hits a run now."""
 
     setup: ClusterSetup

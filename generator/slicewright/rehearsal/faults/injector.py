@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.faults.higher_priority_arrival import KIND as ARRIVAL

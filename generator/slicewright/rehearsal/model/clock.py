@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import is_duration, seconds
@@ -31,8 +33,7 @@ _MOST_SECONDS = 600.0
 """The deadline, in seconds of real time, where nobody says one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClockSettings:
+class ClockSettings(Struct, frozen=True):
     """How time passes. Spans are in seconds of the rehearsal's clock."""
 
     speed: float
@@ -95,8 +96,7 @@ def _for_work(parts: tuple[ScenarioPart, ...], room: float | None) -> float:
 Field = Literal["submit_at", "duration"]
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """A span for the workload or sweep `name` or `namespace/name`; for all where that is empty."""
 
     name: str

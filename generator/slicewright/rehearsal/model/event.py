@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal[
     "submitted",
@@ -37,8 +38,7 @@ FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
 """Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One thing that happened.
 
     `at` is in seconds of the rehearsal's clock, which is real time multiplied by its speed. `run` is

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from slicewright.rehearsal.model.duration import seconds, shown, shown_within
 from slicewright.rehearsal.model.gang import ends_by_itself
@@ -22,8 +23,7 @@ OWN_SECONDS = 5.0
 """What the controllers take for themselves, in seconds of real time: a shorter gap may be theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What became of one expectation."""
 
     kind: str
@@ -38,8 +38,7 @@ class Answer:
         return {"kind": self.kind, "result": self.result, "message": self.message}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The workload of an expectation, and the timelines of all runs."""
 
     part: ScenarioPart

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import shown
@@ -55,8 +56,7 @@ def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Prob
         yield problem(part, index, "host", message, "count hosts from 0")
 
 
-@dataclass(frozen=True, slots=True)
-class Injected:
+class Injected(Struct, frozen=True):
     """A fault of one run."""
 
     run: str

@@ -7,8 +7,9 @@ A run without chips has no TPU pods: there, all pods count.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.pods import pods_of
 
@@ -22,8 +23,7 @@ HEAD = "pathways-head"
 """The replicated job that runs the program of a Pathways run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gangs:
+class Gangs(Struct, frozen=True):
     """The gangs of one run: usually one, and one more for each step that begins when another is complete."""
 
     tpu_pods: Mapping[int, int]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 _DEFAULT_DURATION = "60s"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What is known of a cluster before a rehearsal on it."""
 
     cluster: str
@@ -36,8 +36,7 @@ class Known:
     """Why what a fault submits can never be admitted, by run and number of the fault."""
 
 
-@dataclass(frozen=True, slots=True)
-class FaultKind:
+class FaultKind(Struct, frozen=True):
     """A kind of fault; slicewright/rehearsal/faults/ has one module for each."""
 
     name: str
@@ -51,8 +50,7 @@ class FaultKind:
     """For how long, where the file does not say it; None: for good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Something that goes wrong, `at` seconds after the pods of the run have started."""
 
     kind: FaultKind
@@ -78,8 +76,7 @@ def fault(written: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
     return Fault(kind, at, ends, options, options.pop("slice", 0), options.pop("host", 0))
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioPart:
+class ScenarioPart(Struct, frozen=True):
     """One workload in a rehearsal."""
 
     workload: Workload

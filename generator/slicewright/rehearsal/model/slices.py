@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.rehearsal.model.event import SUCCEEDED
 
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.event import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """One slice from the start of its pods to their end, and where they ran."""
 
     job: str
@@ -29,8 +30,7 @@ class Slice:
     """The runs whose pods were there: others, or the run itself with another slice."""
 
 
-@dataclass(slots=True)
-class Pod:
+class Pod(Struct):
     """A pod from its start on."""
 
     start: Event
@@ -67,8 +67,7 @@ Pods = dict[str, dict[str, Pod]]
 """The pods of each run, by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     run: str
     slice: Slice
     whole: float

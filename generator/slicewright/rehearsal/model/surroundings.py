@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.core.check.rules.references_pods import absent_keys, needed
 from slicewright.core.kubernetes.pods import pods_of
@@ -25,8 +27,7 @@ _NOT_LOOKED_AT = ("ConfigMap", "Secret")
 ServiceAccount that is missing, and the scheduler those of a volume claim."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Need:
+class Need(Struct, frozen=True, order=True):
     """One object that pods need."""
 
     kind: str
@@ -45,8 +46,7 @@ class Need:
         return {"kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What is beside the runs of a rehearsal."""
 
     stand_ins: tuple[tuple[Need, Object], ...]

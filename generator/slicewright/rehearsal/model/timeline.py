@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
 from slicewright.rehearsal.model.slices import Pod, slices
@@ -32,8 +34,7 @@ OVER = frozenset({"finished", "failed", "refused"})
 """Outcomes after which nothing more is to come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A state and how long it lasted, in seconds of the rehearsal's clock."""
 
     state: State
@@ -41,8 +42,7 @@ class Span:
     end: float
 
 
-@dataclass(frozen=True, slots=True)
-class Eviction:
+class Eviction(Struct, frozen=True):
     """Kueue took the quota back."""
 
     at: float
@@ -51,8 +51,7 @@ class Eviction:
     text: str
 
 
-@dataclass(slots=True)
-class Timeline:
+class Timeline(Struct):
     """What happened to one run."""
 
     run: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
@@ -19,8 +20,7 @@ Steps = tuple[tuple[float, int], ...]
 """(moment, value from then on), in order of time, beginning at 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Chips of one queue or pool over the time of a rehearsal."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from slicewright.core.problem import counted, errors
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.usage import Steps, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """What there is to say about a rehearsal. All times are seconds of its clock, from its start."""
 
     cluster: str

@@ -7,8 +7,9 @@ the rules of other CRDs where it is installed. Rules about a change (`oldSelf`) 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.cel import computeclass, controllers, library
 from slicewright.core.check.cel.value import values_at
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 RULES: Rules = {**controllers.RULES, **computeclass.RULES}
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A value that a CEL rule refuses, or of which nobody here can tell."""
 
     path: Path

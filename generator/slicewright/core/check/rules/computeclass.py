@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -32,8 +33,7 @@ def _family(machine_type: str) -> str:
     return machine_type.partition("-")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rung:
+class _Rung(Struct, frozen=True):
     """One priority of a class, and the TPU machine types whose nodes it can have."""
 
     path: Path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
@@ -118,8 +119,7 @@ def queue_of(resource: Resource, objects: ObjectSet) -> quota.Node | None:
     return next((queue for _, queue in quota_read.queues_of(resource, objects)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What workloads ask their queue for; those with the same pod sets share it."""
 
     known: quota.Quotas

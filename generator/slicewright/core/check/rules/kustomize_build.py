@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.model import MERGED
 from slicewright.core.document.read import read_documents
@@ -36,8 +37,7 @@ _CUSTOM = frozenset(
 _FIELDS = ("group", "version", "kind", "name", "namespace")
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A patch of a kustomization: its place, what it is for, and its content as far as it is known."""
 
     path: Path
@@ -194,8 +194,7 @@ def names_of(resource: Resource, objects: ObjectSet) -> set[str]:
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
+class _Changes(Struct, frozen=True):
     """What the kustomizations under examination do to names and namespaces."""
 
     prefixes: frozenset[str]

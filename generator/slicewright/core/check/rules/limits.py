@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.check.model import Finding, Findings, Resource
 from slicewright.core.check.rules.dns import (
@@ -33,8 +35,7 @@ Test = Callable[[Any, dict[str, Any]], str]
 """What is wrong with a value in its holder, in words that follow the name of its field; empty for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """The tests of a field, and those of the fields in it by their keys, `*` for each entry of a list."""
 
     tests: list[Test] = field(default_factory=list)

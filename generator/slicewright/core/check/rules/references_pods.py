@@ -6,8 +6,9 @@ repository with a TPUCluster everything is in the tree, or the TPUCluster says t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from slicewright.core.check.model import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
@@ -31,8 +32,7 @@ _INJECTED = ("istio-ca-root-cert", "openshift-service-ca.crt")
 """ConfigMaps that Istio and OpenShift make in every namespace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One object of the pods' namespace without which they do not start."""
 
     kind: str
