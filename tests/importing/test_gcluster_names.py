@@ -100,7 +100,7 @@ def test_a_topology_decides_and_a_number_beside_it_is_named() -> None:
 
     assert ("4x4x8", "") == (same.shape.topology, same.unused)
     assert "4x4x4" == other.shape.topology
-    assert "the number of 'tpu7x-128' is not used" in other.unused
+    assert "is 'tpu7x-128': gcluster takes --topology 4x4x4 instead of its number" == other.unused
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
         if not topology:
             return f"gcluster has no topology for '{compute_type}'"
     elif chips and chips != math.prod(int(side) for side in topology.split("x") if side.isdecimal()):
-        unused = f"the number of '{compute_type}' is not used: gcluster takes the topology {topology}"
+        unused = f"is '{compute_type}': gcluster takes --topology {topology} instead of its number"
     rows = [
         row
         for row in (*catalogue.rows("listed"), *catalogue.rows("rule"))

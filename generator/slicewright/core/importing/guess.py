@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""
-_RESERVED = (
+RESERVED = (
     "cloud.google.com/gke-tpu-",
     ACCELERATOR_COUNT,
     RESERVATION,
@@ -151,7 +151,7 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     if kind == "JobSet":
         spec.setdefault("restartPolicy", "OnFailure")  # as the webhook has it
     labels = texts(pods.spec.get("nodeSelector"))
-    theirs = {key: value for key, value in labels.items() if not key.startswith(_RESERVED)}
+    theirs = {key: value for key, value in labels.items() if not key.startswith(RESERVED)}
     if theirs:
         spec["nodeSelector"] = theirs
     if is_unfinished(main.get("image")) and not beside:  # podTemplate may have such an image

@@ -102,7 +102,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         return (Problem("IMP020", f"{_name(given)} cannot be imported: {guesses}", hint),)
     refused: tuple[Problem, ...] = ()
     for document in guesses:
-        built, problems = _rendered(document, given["kind"], known)
+        built, problems = rendered(document, given["kind"], known)
         refused = refused or problems
         if built is None:
             continue
@@ -110,7 +110,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         operations = patch.difference(built, wanted)
         if operations:
             document["spec"]["patches"] = [{"target": {"kind": given["kind"]}, "ops": operations}]
-        again, problems = _rendered(document, given["kind"], known)
+        again, problems = rendered(document, given["kind"], known)
         if again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
             return ImportedRun(
@@ -141,8 +141,8 @@ def _name(item: Object) -> str:
     return f"{item['kind']} {item['metadata'].get('name', '')}".strip()
 
 
-def _rendered(document: Object, kind: str, known: Repository) -> tuple[Object | None, tuple[Problem, ...]]:
-    """Return the run object of a TPUWorkload, or its problems."""
+def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | None, tuple[Problem, ...]]:
+    """Return the run object of a TPUWorkload on its own, or its problems."""
     path = f"workloads/{document['metadata'].get('name')}.yaml"
     file = SourceFile(path, json.dumps(document))
     alone = read_repository([file], known.settings, known.package, known.read_text)

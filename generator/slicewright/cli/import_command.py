@@ -1,0 +1,78 @@
+"""`slicewright import gcluster`: a TPUWorkload file from a command of another tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli import candidates, show
+from slicewright.cli.command import command
+from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
+from slicewright.cli.streams import exact
+from slicewright.core.document.write import write_document
+from slicewright.core.importing.command_line import ImportedCommand, imported_command
+from slicewright.core.importing.gcluster import GCLUSTER
+from slicewright.core.problem import Problem, errors
+from slicewright.workspace import write as tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slicewright.core.importing.command_line import Tool
+
+
+def _options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every tool's import."""
+    for option in (
+        click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
+        click.option(
+            "--cluster",
+            required=True,
+            metavar="CLUSTER",
+            shell_complete=candidates.clusters,
+            help="The TPUCluster that the run is for.",
+        ),
+        click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
+    ):
+        function = option(function)
+    return function
+
+
+@command(
+    "slicewright import gcluster --cluster my-cluster -- gcluster job submit --name llama"
+    " --compute-type v6e --topology 4x4 --image python:3.12 --command 'python train.py'",
+    name="import",
+)
+@_options
+def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: str) -> None:
+    """Write a TPUWorkload file from a command `gcluster job submit`.
+
+    Everything after `--` is the command of Google's Cluster Toolkit; it is read, not run. What the file has
+    otherwise than the command is listed.
+    """
+    _finish(words, GCLUSTER, cluster, output, write=write)
+
+
+def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, write: bool) -> None:
+    """Print the TPUWorkload of a command or write its file, and end with its problems."""
+    checkout = open_checkout(repository_root())
+    cluster_named(cluster, checkout.repository)
+    found = imported_command(words, tool, cluster, checkout.repository)
+    if not isinstance(found, ImportedCommand):
+        show.stop(found)
+    path = f"workloads/{found.document['metadata']['name']}.yaml"
+    text = schema_line(checkout.root, "tpuworkload") + write_document(found.document)
+    problems = [*found.remarks]
+    if (checkout.root / path).exists():
+        message, hint = "the file exists and is left alone", "give another --name"
+        problems.append(Problem("IMP006", message, hint, file=path))
+    written = write and not errors(problems)
+    if written:
+        with tree.locked(checkout.root):
+            problems += tree.apply(checkout.root, {path: text}, ())
+    elif output == "text":
+        exact(text)
+    record = {"file": path, "workload": found.document, "written": [path] if written else []}
+    show.finish(record, problems, output)

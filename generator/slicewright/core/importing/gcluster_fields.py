@@ -1,0 +1,347 @@
+"""What the flags of `gcluster job submit` mean in the fields of a TPUWorkload."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.importing.command_line import Given, Meant
+from slicewright.core.importing.gcluster_names import field_of, slice_of
+from slicewright.core.importing.guess import RESERVED
+from slicewright.core.importing.node_pools import provisioning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.intent.cluster import LocalQueue
+    from slicewright.core.kubernetes.types import Object
+
+_LOGS = {
+    "TPU_STDERR_LOG_LEVEL": "0",
+    "TPU_MIN_LOG_LEVEL": "0",
+    "TF_CPP_MIN_LOG_LEVEL": "0",
+    "TPU_VMODULE": "real_program_continuator=1",
+}
+"""The variables of `--verbose`."""
+_QUEUE = "multislice-queue"
+_FUSE = "gs://"
+_VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_DURATION = re.compile(r"(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
+_PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_DWS = "gke.io/tpu-provisioning-request"
+_GROUP = "cloud.google.com/gke-placement-group"
+_NAP = "cloud.google.com/gke-provisioning"
+_PROVISIONING = {"on-demand": None, "spot": "Spot"}
+
+
+def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+    """Return what the flags of `gcluster job submit` mean.
+
+    They are read as v1.96.0 reads them, by dry runs of it.
+    """
+    for flag in ("name", "command", "compute-type", "image"):
+        if not flags.text(flag):
+            flags.refuse(flag, "it is missing", "add it")
+    under_pathways = flags.on("pathways")
+    shape = _slice(flags, catalogue)
+    fuse, volumes, mounts = _mounts(flags)
+    own: Object = {
+        "priorityClassName": flags.text("priority").lower(),
+        "serviceAccountName": flags.text("service-account"),
+        "imagePullSecrets": [
+            {"name": name} for one in flags.text("image-pull-secret").split(",") if (name := one.strip())
+        ],
+    }
+    workers, provisioning = _placement(flags)
+    workers |= {
+        "terminationGracePeriodSeconds": _seconds(flags, "grace-period"),
+        "schedulerName": _scheduler(flags, under_pathways=under_pathways),
+    }
+    pathways = _pathways(flags, {**own, "volumes": volumes}) if under_pathways else _without_pathways(flags)
+    container: Object = {
+        "image": flags.text("image"),
+        "script": flags.text("command"),
+        "env": _variables(flags, "env", _LOGS if flags.on("verbose") and not under_pathways else {}),
+        "volumeMounts": mounts,
+    }
+    is_split = shape is not None and shape.generation == "tpu7x" and not under_pathways
+    spec: Object = {
+        "queueName": flags.text("queue") or _queue(flags, queues),
+        "tpu": field_of(shape, catalogue) if shape else None,
+        "slices": slices if (slices := flags.whole("num-slices", 1)) != 1 else None,
+        "provisioning": provisioning,
+        "containersPerHost": 2 if is_split and not flags.on("gke-disable-parallel-containers") else None,
+        "hostNetwork": True,
+        "container": None if "headless" in pathways else _filled(container),
+        "gcsFuse": fuse,
+        "podTemplate": _template({**own, **workers, "volumes": [] if under_pathways else volumes}),
+        "failurePolicy": _failures(flags),
+        "pathways": pathways,
+    }
+    metadata = {"name": flags.text("name"), "namespace": flags.text("gke-namespace")}
+    return Meant(_filled(metadata), _filled(spec))
+
+
+def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
+    """Return the queue that gcluster takes where no flag names one."""
+    namespace = flags.text("gke-namespace") or "default"
+    names = sorted({queue.name for queue in queues if queue.namespace == namespace})
+    if len(names) > 1:
+        flags.refuse("queue", f"it is missing, and '{namespace}' has {', '.join(names)}", "add it")
+    what = f"'{names[0]}' is that of '{namespace}'" if names else f"'{_QUEUE}' is gcluster's default"
+    flags.remark("queue", f"is missing: {what}")
+    return names[0] if names else _QUEUE
+
+
+def _slice(flags: Given, catalogue: Catalogue) -> Shape | None:
+    """Return the slice of `--compute-type` and `--topology`."""
+    found = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
+    if isinstance(found, str):
+        flags.refuse("compute-type", found, "name the machine type, and add --topology")
+        return None
+    if found.unused:
+        flags.remark("compute-type", found.unused)
+    return found.shape
+
+
+def _scheduler(flags: Given, *, under_pathways: bool) -> str:
+    """Return the scheduler of pods, nothing where gcluster writes none."""
+    scheduler = flags.text("gke-scheduler")
+    if scheduler == _DWS:
+        hint = "leave it out, and write provisioning: FlexStartQueued into the file"
+        flags.refuse("gke-scheduler", "it asks for queued provisioning", hint)
+    elif scheduler and under_pathways:
+        flags.remark("gke-scheduler", "is left out: gcluster writes it to no pod of Pathways")
+        return ""
+    return scheduler
+
+
+def _without_pathways(flags: Given) -> Object:
+    """Refuse flags that need `--pathways`."""
+    for flag in flags.values:
+        if flag.startswith("pathways-"):
+            flags.refuse(flag, "it needs --pathways", "add --pathways, or leave it out")
+    return {}
+
+
+def _seconds(flags: Given, flag: str) -> int | None:
+    """Return a duration in seconds: one of Go's, or a number of them."""
+    written = flags.text(flag)
+    if _DURATION.fullmatch(written):
+        return int(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(written)))
+    if written and not written.isdecimal():
+        flags.refuse(flag, f"'{written}' is not a duration", "write 90s, 1h30m or a number of seconds")
+    return int(written) if written.isdecimal() else None
+
+
+def _lists(flags: Given, flag: str) -> Iterator[str]:
+    """Yield the entries of a flag that may be repeated, and whose values are lines of CSV."""
+    for value in flags.values.get(flag, ()):
+        yield from next(csv.reader([value]), [])
+
+
+def _filled(fields: Object) -> Object:
+    """Return the fields that have a value."""
+    return {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+
+
+def _template(spec: Object) -> Object:
+    return _filled({"spec": _filled(spec)})
+
+
+def _variables(flags: Given, flag: str, further: Mapping[str, str]) -> list[Object]:
+    """Return variables, sorted by name; the last value of a name counts."""
+    found: dict[str, str] = {}
+    for written in flags.values.get(flag, ()):
+        name, sign, value = written.partition("=")
+        if sign and _VARIABLE.fullmatch(name):
+            found[name] = value
+        else:
+            flags.refuse(flag, f"'{written}' is not a variable", "write NAME=VALUE")
+    return [
+        {"name": name, "value": value} for name, value in {**dict(sorted(found.items())), **further}.items()
+    ]
+
+
+def _failures(flags: Given) -> Object:
+    """Return `failurePolicy`: gcluster restarts a run once where nothing is written."""
+    restarts = flags.whole("restarts", 1)
+    codes: list[int] = []
+    if "restart-on-exit-codes" in flags.values and flags.on("pathways"):
+        what = "is for the program: gcluster v1.96 writes it to workers too, where Kubernetes refuses it"
+        flags.remark("restart-on-exit-codes", what)
+    for written in _lists(flags, "restart-on-exit-codes"):
+        if not written.isdecimal():
+            flags.refuse("restart-on-exit-codes", f"'{written}' is not an exit code", "write numbers")
+        elif int(written):
+            codes.append(int(written))
+    if codes and not restarts:
+        flags.remark("restart-on-exit-codes", "is left out: no code restarts a run whose --restarts is 0")
+        codes = []
+    return {"maxRestarts": restarts, **({"restartOnExitCodes": codes} if codes else {})} if restarts else {}
+
+
+def _placement(flags: Given) -> tuple[Object, str | Object | None]:
+    """Return the fields of pods that choose nodes, and `provisioning`."""
+    labels = {_GROUP: flags.text("placement-policy")} if flags.text("placement-policy") else {}
+    affinity: list[Object] = []
+    for name, value in sorted(_pairs(flags, "node-constraint").items()):
+        several = [one.strip() for one in value.split("|")]
+        if name.startswith("cloud.google.com/gke-tpu-"):
+            flags.refuse(
+                "node-constraint", f"{name} is that of the slice", "use --compute-type and --topology"
+            )
+        elif "" in several and len(several) > 1:
+            flags.refuse("node-constraint", f"'{value}' has an empty entry", "write values between the bars")
+        elif len(several) > 1:
+            affinity.append({"key": name, "operator": "In", "values": list(dict.fromkeys(several))})
+        else:
+            labels[name] = value
+    fields: Object = {"nodeSelector": labels}
+    if affinity:
+        terms = {"nodeSelectorTerms": [{"matchExpressions": affinity}]}
+        fields["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    return fields, _provisioning(flags, labels)
+
+
+def _provisioning(flags: Given, labels: dict[str, str]) -> str | Object | None:
+    """Return `provisioning`, and take the labels that it selects."""
+    way = provisioning_of(labels, ())
+    for name in [name for name in labels if name.startswith(RESERVED)]:
+        del labels[name]
+    asked, reservation = flags.text("gke-nap-provisioning").lower(), flags.text("gke-nap-reservation")
+    if asked == "reservation" and reservation:
+        return {"type": "Reservation", "name": _short(reservation)}
+    if asked and asked not in _PROVISIONING:
+        hint = "write on-demand, spot, or reservation with --gke-nap-reservation NAME"
+        flags.refuse("gke-nap-provisioning", f"'{asked}' says no way to get nodes", hint)
+    elif reservation:
+        flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add it")
+    if asked in _PROVISIONING:
+        flags.remark("gke-nap-provisioning", f"selects other labels: gcluster selects {_NAP}")
+        return _PROVISIONING[asked]
+    return None if way == "OnDemand" else way
+
+
+def _short(reservation: str) -> str:
+    """Return the name of a reservation, as gcluster takes it out of a path."""
+    parts = reservation.rstrip("/").split("/")
+    if "reservations" in parts[:-1]:
+        return parts[parts.index("reservations") + 1]
+    return parts[parts.index("reservationBlocks") - 1] if "reservationBlocks" in parts[1:] else parts[-1]
+
+
+def _pairs(flags: Given, flag: str) -> dict[str, str]:
+    """Return the pairs of a flag; a value with one sign `=` is one pair, whatever commas it has."""
+    found: dict[str, str] = {}
+    for value in flags.values.get(flag, ()):
+        pairs = [value.strip('"')] if value.count("=") == 1 else next(csv.reader([value]), [])
+        for pair in pairs:
+            name, sign, one = pair.partition("=")
+            if not sign:
+                flags.refuse(flag, f"'{pair}' is not a pair", "write KEY=VALUE")
+            else:
+                found[name] = one
+    return found
+
+
+def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
+    """Return `gcsFuse`, the other volumes, and their mounts."""
+    fuse: list[Object] = []
+    volumes: list[Object] = []
+    mounts: list[Object] = []
+    for index, written in enumerate(_mounted(flags)):
+        source, path, options = _parts(written)
+        read_only = {} if "rw" in options else {"readOnly": True}
+        others = [one for one in options if one not in ("ro", "rw")]
+        name = f"vol-{index}"
+        if not source or not path.startswith("/") or ("://" in written and "://" not in source):
+            flags.refuse("mount", f"'{written}' is not a mount", "write SOURCE:PATH or SOURCE:PATH:rw")
+        elif path in [one["mountPath"] for one in (*fuse, *mounts)]:
+            flags.refuse("mount", f"duplicate path '{path}'", "mount each volume at a path of its own")
+        elif source.startswith(_FUSE) and all(one.startswith("options=") for one in others):
+            bucket, _, folder = source.removeprefix(_FUSE).strip("/").partition("/")
+            more = [
+                *([f"only-dir={folder}"] if folder else []),
+                *(one.removeprefix("options=") for one in others),
+            ]
+            with_options = {"options": ",".join(more)} if more else {}
+            fuse.append({"bucket": bucket, "mountPath": path, **with_options, **read_only})
+        elif others:
+            flags.refuse("mount", f"'{others[0]}' is not known", "write the volume into podTemplate")
+        elif source.startswith("/"):
+            volumes.append({"name": name, "hostPath": {"path": source}})
+            mounts.append({"name": name, "mountPath": path, **read_only})
+        elif ":" in source.removeprefix("pvc://"):
+            hint = "put its PersistentVolumeClaim into shared/, and mount that by its name"
+            flags.refuse("mount", f"gcluster makes a volume for '{source}'", hint)
+        else:
+            volumes.append(
+                {"name": name, "persistentVolumeClaim": {"claimName": source.removeprefix("pvc://")}}
+            )
+            mounts.append({"name": name, "mountPath": path, **read_only})
+    return fuse, volumes, mounts
+
+
+def _mounted(flags: Given) -> Iterator[str]:
+    """Yield mounts; those with semicolons, of later releases, may have commas."""
+    for value in flags.values.get("mount", ()):
+        yield from [value] if ";" in value else next(csv.reader([value]), [])
+
+
+def _parts(written: str) -> tuple[str, str, list[str]]:
+    """Return source, path and further words of a mount; read-only is the default."""
+    if ";" in written:
+        source, path, *options = written.split(";")
+        return source, path, options
+    rest, _, last = written.rpartition(":")
+    options = [last] if last in ("ro", "rw") else []
+    source, _, path = (rest if options else written).rpartition(":")
+    return source, path, options
+
+
+def _pathways(flags: Given, own: Object) -> Object:
+    """Return `pathways`; `own` are the fields of the pod of the head."""
+    elastic = flags.whole("pathways-elastic-slices", 0)
+    restarts = flags.whole("pathways-max-slice-restarts", 1)
+    if not elastic and "pathways-max-slice-restarts" in flags.values:
+        flags.remark("pathways-max-slice-restarts", "is left out: it counts only with elastic slices")
+    if not flags.text("pathways-gcs-location"):
+        flags.refuse("pathways", "it needs --pathways-gcs-location", "add it")
+    sidecar = flags.text("pathways-colocated-python-sidecar-image")
+    if sidecar:
+        what = "starts a sidecar of each worker: gcluster v1.96 starts it in the head"
+        flags.remark("pathways-colocated-python-sidecar-image", what)
+    server = flags.text("pathways-server-image")
+    images = {
+        "server": server,
+        "worker": flags.text("pathways-worker-image") or server,
+        "proxy": flags.text("pathways-proxy-server-image"),
+    }
+    components: list[Object] = [
+        {
+            "componentType": kind
+            if kind == "worker"
+            else f"{'pathways' if kind == 'server' else kind}_server",
+            "image": image,
+            "customFlags": flags.text(f"pathways-{kind}-args").split(),
+            "customEnv": _variables(flags, f"pathways-{kind}-env", {}),
+        }
+        for kind, image in images.items()
+    ]
+    if flags.on("pathways-headless"):
+        flags.remark("command", "is left out, and --image: a headless Pathways starts no program")
+    pathways = {
+        "pathwaysDir": flags.text("pathways-gcs-location"),
+        "elasticSlices": elastic or None,
+        "maxSliceRestarts": restarts if elastic and restarts != 1 else None,
+        "headless": flags.on("pathways-headless") or None,
+        "colocatedPython": {"image": sidecar} if sidecar else None,
+        "customComponents": [filled for one in components if len(filled := _filled(one)) > 1],
+        "head": _filled({"pool": flags.text("pathways-head-np"), "podTemplate": _template(own)}),
+    }
+    return _filled(pathways)
