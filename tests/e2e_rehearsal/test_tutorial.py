@@ -43,7 +43,7 @@ def test_page_about_what_runs_shows_what_status_says(shell: Shell) -> None:
 
 
 def test_week_of_two_teams_is_rehearsed(shell: Shell, tmp_path: Path) -> None:
-    """The rehearsal before the merge plays all that both teams have written, and says what the page quotes."""
+    """The rehearsal before the merge plays what both teams have written, and says what the page quotes."""
     text = (DOCS / "tutorial/first-week.md").read_text(encoding="utf-8")
     before, command, _ = text.partition("slicewright rehearse sample --duration lr=2h --speed 900\n")
     (tmp_path / "week.md").write_text(before.removesuffix("```sh\n"), encoding="utf-8")

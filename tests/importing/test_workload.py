@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.render.repository import Repository
 
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 PROJECT = Path(__file__).resolve().parents[2]
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v5p-16")
 HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}
@@ -545,6 +546,25 @@ def test_ports_of_the_runtime_are_added_and_listed() -> None:
     assert [8471, 8080] == [
         one.rendered["containerPort"] for one in found.differences if "TPU runtime" in one.why
     ]
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [({}, [EXCLUSIVE]), ({"kueue.x-k8s.io/podset-required-topology": "cloud.google.com/gke-nodepool"}, [])],
+)
+def test_slice_of_several_hosts_gets_exclusive_placement(pods: dict[str, str], expected: list[str]) -> None:
+    """What is missing is added and listed, unless Kueue places the pods: then a patch keeps it out."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    del item["metadata"]["annotations"]
+    template = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template.setdefault("metadata", {})["annotations"] = pods
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    added = [one.path for one in found.differences if "several node pools" in one.why]
+    assert expected == [EXCLUSIVE for path in added if path.endswith(EXCLUSIVE.replace("/", "~1"))]
+    assert (not expected) == any("/template/metadata" in path for path in found.patched)
 
 
 def test_a_value_that_no_file_may_hold_is_a_problem() -> None:

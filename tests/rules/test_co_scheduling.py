@@ -241,3 +241,30 @@ def test_pods_without_a_class_have_the_default(value: int, default: int | None, 
     found = findings("TPU119", of_class("a", "low"), of_class("b", ""), *({**head, **one} for one in classes))
 
     assert found == messages
+
+
+@pytest.mark.parametrize(
+    ("slices", "provisioning", "change", "expected"),
+    [
+        (2, "OnDemand", {}, ["tpus-0, tpus-1"]),
+        (5, "OnDemand", {}, ["tpus-0, tpus-1, tpus-2, ..."]),
+        (1, "OnDemand", {}, []),
+        (2, "Spot", {}, []),
+        (2, "Spot", {SPOT: "true"}, ["tpus-0, tpus-1"]),
+        (2, "OnDemand", {POOL: "tpus-1"}, []),
+    ],
+)
+def test_hosts_of_one_slice_where_a_pool_has_several(
+    slices: int, provisioning: str, change: dict[str, str], expected: list[str]
+) -> None:
+    """Without exclusive placement the pods can be on hosts of several slices; one slice is safe."""
+    pool = {"name": "tpus", "tpu": "v5litepod-16", "slices": slices, "provisioning": provisioning}
+    site = {"metadata": {"name": "west"}, "spec": {"pools": [pool]}}
+    item = jobset("a", {"nodeSelector": {**V5E, **change}})
+    placed = findings("TPU113", item, site=site)
+    del item["spec"]["replicatedJobs"][0]["template"]["metadata"]
+
+    found = findings("TPU113", item, site=site)
+
+    head = "the pods have no exclusive placement and can be on hosts of several slices: "
+    assert ([], [head + names for names in expected]) == (placed, found)

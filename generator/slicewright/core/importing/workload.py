@@ -23,10 +23,12 @@ from slicewright.core.kubernetes.labels import (
     JOB_UID,
     KUEUE,
     OURS,
+    PODSET,
+    SLICE_TOPOLOGY,
 )
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping
+from slicewright.core.kubernetes.read import at, entries, mapping, texts
 from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.plans import plan_all
 from slicewright.core.render.repository import read_repository
@@ -106,7 +108,8 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         refused = refused or problems
         if built is None:
             continue
-        wanted = _settled(built, given, (), given["kind"])
+        meant, placed = _with_exclusive_placement(given, built)
+        wanted = _settled(built, meant, (), given["kind"])
         operations = patch.difference(built, wanted)
         if operations:
             document["spec"]["patches"] = [{"target": {"kind": given["kind"]}, "ops": operations}]
@@ -114,7 +117,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         if again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
             return ImportedRun(
-                document, (*dropped, *_differences(given, again, (), given["kind"])), tuple(changed)
+                document, (*dropped, *placed, *_differences(meant, again, (), given["kind"])), tuple(changed)
             )
         refused = refused or problems
     return refused
@@ -200,6 +203,36 @@ def _moved(given: Object) -> Iterator[Difference]:
         metadata.setdefault("annotations", {}).setdefault(EXCLUSIVE_TOPOLOGY, value)
     why = "the annotation is on each replicatedJob, where the JobSet controller reads it as well"
     yield Difference(f"/metadata/annotations/{escape_key(EXCLUSIVE_TOPOLOGY)}", value, None, why)
+
+
+def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, list[Difference]]:
+    """Return a JobSet in which slices of several hosts have the exclusive placement that is rendered.
+
+    Where Kueue or dynamic slicing places the pods, they keep that.
+    """
+    meant, found = copied(given), []
+    pairs = (entries(at(one, "spec", "replicatedJobs")) for one in (meant, built))
+    for (index, job), (_, new) in zip(*pairs, strict=False):
+        value = at(new, "template", "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+        of_pods = texts(at(job, "template", "spec", "template", "metadata", "annotations"))
+        is_placed = SLICE_TOPOLOGY in of_pods or any(key.startswith(PODSET) for key in of_pods)
+        if value is None or is_placed or at(new, "template", "spec", "completions") == 1:
+            continue
+        annotations = job["template"].setdefault("metadata", {}).setdefault("annotations", {})
+        if EXCLUSIVE_TOPOLOGY not in annotations:
+            annotations[EXCLUSIVE_TOPOLOGY] = value
+            path = (
+                "spec",
+                "replicatedJobs",
+                index,
+                "template",
+                "metadata",
+                "annotations",
+                EXCLUSIVE_TOPOLOGY,
+            )
+            why = "without it the pods of a slice can be on several node pools"
+            found.append(Difference(pointer(path), None, value, why))
+    return meant, found
 
 
 def _without_nulls(value: Any) -> Any:

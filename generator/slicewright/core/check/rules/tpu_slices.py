@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
@@ -16,6 +17,7 @@ from slicewright.core.kubernetes.labels import (
     NODE_POOL,
     PODSET,
     SLICE_TOPOLOGY,
+    SPOT,
     TPU,
 )
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
+_SHOWN = 3
+"""How many node pools a message names."""
 _SLICES = frozenset({"JobSet"})
 
 
@@ -91,16 +95,31 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU113", _SLICES, "warning")
 def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in _several(resource):
+    for pods in resource.pods:
         row = shape(pods, objects)
         placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
         placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
         # Where a replica is not a whole slice, the number of slices is wrong, which TPU103 reports.
-        if row is not None and row.multislice and not placed and pods.pods_per_job == row.hosts:
+        if row is None or placed or pods.pods_per_job != row.hosts or is_pathways(resource):
+            continue
+        if pods.replicas > 1 and row.multislice and not _blanked(pods):
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
-            place = (*pods.job_path[:-1], "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
-            fix = edits.write(resource.data, {place: NODE_POOL})
-            yield Finding(pods.path[:3], message, fix=fix)
+        elif pods.replicas == 1 and row.multi_host and (pools := _node_pools(pods, objects)):
+            among = f"{', '.join(pools[:_SHOWN])}{', ...' if pools[_SHOWN:] else ''}"
+            message = f"the pods have no exclusive placement and can be on hosts of several slices: {among}"
+        else:
+            continue
+        place = (*pods.job_path[:-1], "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+        yield Finding(pods.path[:3], message, fix=edits.write(resource.data, {place: NODE_POOL}))
+
+
+def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
+    """Return the node pools of a pool of the cluster, each a slice, where pods may be on several."""
+    for _, labels in quota_read.pools_of(objects.site) if NODE_POOL not in pods.selector else ():
+        fits = all(value in labels.get(key, ()) for key, value in pods.selector.items())
+        if fits and labels[NODE_POOL][1:] and (SPOT in pods.selector or SPOT not in labels):
+            return labels[NODE_POOL]
+    return ()
 
 
 def exclusive_path(resource: Resource, pods: Pods) -> Path:
