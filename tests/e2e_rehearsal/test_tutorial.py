@@ -40,17 +40,3 @@ def test_page_about_a_stuck_queue_shows_what_kueue_says(shell: Shell) -> None:
 def test_page_about_what_runs_shows_what_status_says(shell: Shell) -> None:
     """A run waits behind the sample, and the commands that read the cluster say so."""
     assert shell.sample().play(DOCS / "how-to/see-what-runs.md") > 0
-
-
-def test_week_of_two_teams_is_rehearsed(shell: Shell, tmp_path: Path) -> None:
-    """The rehearsal before the merge plays what both teams have written, and says what the page quotes."""
-    text = (DOCS / "tutorial/first-week.md").read_text(encoding="utf-8")
-    before, command, _ = text.partition("slicewright rehearse sample --duration lr=2h --speed 900\n")
-    (tmp_path / "week.md").write_text(before.removesuffix("```sh\n"), encoding="utf-8")
-    shell.sample().play(tmp_path / "week.md")
-
-    code, said = shell.run(command)
-
-    assert code == 0, said
-    assert "sample: passed; 26 finished" in said
-    assert before.rpartition("sweep `")[2].partition("`")[0] in said.splitlines()
