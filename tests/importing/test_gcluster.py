@@ -196,6 +196,16 @@ def test_every_flag_of_the_command_is_said_or_taken() -> None:
         ("--grace-period=-5s", "'-5s' is not a duration"),
         ("--restart-on-exit-codes 4x", "'4x' is not an exit code"),
         ("--node-constraint ,", "'' is not a pair"),
+        ("--node-constraint cloud.google.com/gke-spot=false", "gke-spot says no way to get nodes"),
+        (
+            "--node-constraint cloud.google.com/gke-spot=true --gke-nap-provisioning on-demand",
+            "gke-spot says no way to get nodes of its own",
+        ),
+        (
+            "--node-constraint cloud.google.com/gke-spot=true,cloud.google.com/gke-accelerator-count=4",
+            "gke-accelerator-count says no way to get nodes of its own",
+        ),
+        ("--gke-nap-provisioning reservation", "it needs --gke-nap-reservation"),
         ("--mount 'gs://b;/data;profile=training'", "'profile=training' is not known"),
         ("--gke-nap-reservation r1", "it needs --gke-nap-provisioning=reservation"),
         ("--image=", "it is missing"),
@@ -315,6 +325,17 @@ def test_pathways_mounts_into_the_program() -> None:
     assert {"spec": {"serviceAccountName": "sa"}} == found["podTemplate"]
 
 
+def test_a_headless_pathways_has_no_program() -> None:
+    """What is the program's is left out, and said."""
+    args = "--pathways --pathways-gcs-location gs://b/t --pathways-headless --env A=1 --mount gs://b:/data"
+
+    assert not {"container", "gcsFuse"} & spec(args).keys()
+    assert [
+        f"--{flag} is left out: a headless Pathways starts no program"
+        for flag in ("command", "env", "image", "mount")
+    ] == remarks(args)
+
+
 def test_problems_of_the_render_are_those_of_the_import() -> None:
     """A name that no object may have is refused with the reason."""
     assert any("Not_a_name" in message for message in refusals("--name Not_a_name"))
@@ -345,9 +366,11 @@ def test_command_writes_the_file_once(repo: Repo) -> None:
     shown = repo.run(*command, "--", *submit)
     done = repo.run(*command, "--write", "-o", "json", "--", *submit)
     again = repo.run(*command, "--write", "--", *submit, code=1)
+    other = repo.run(*command, "--write", "--", *submit, "--name=other")
     refused = repo.run(*command, "--", *submit, "--num-nodes=2", code=1)
 
     assert "tpu: v5e-4x4\n" in shown.out
+    assert "workloads/other.yaml: the next render starts it: slicewright render\n" == other.out
     assert "note: IMP031 --project is left out: the TPUCluster has it" in shown.err
     assert ["workloads/llama.yaml"] == done.json["written"]
     assert "IMP006" in again.err

@@ -9,7 +9,7 @@ import click
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
-from slicewright.cli.streams import exact
+from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
 from slicewright.core.importing.gcluster import GCLUSTER
@@ -72,6 +72,8 @@ def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, wr
     if written:
         with tree.locked(checkout.root):
             problems += tree.apply(checkout.root, {path: text}, ())
+        if output == "text" and not errors(problems):
+            say(f"{path}: the next render starts it: slicewright render")
     elif output == "text":
         exact(text)
     record = {"file": path, "workload": found.document, "written": [path] if written else []}

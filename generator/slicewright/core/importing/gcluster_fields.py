@@ -32,6 +32,7 @@ _VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _DURATION = re.compile(r"(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_OF_PROGRAM = frozenset(["command", "image", "env", "mount"])
 _DWS = "gke.io/tpu-provisioning-request"
 _GROUP = "cloud.google.com/gke-placement-group"
 _NAP = "cloud.google.com/gke-provisioning"
@@ -48,7 +49,11 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
             flags.refuse(flag, "it is missing", "add it")
     under_pathways = flags.on("pathways")
     shape = _slice(flags, catalogue)
-    fuse, volumes, mounts = _mounts(flags)
+    headless = under_pathways and flags.on("pathways-headless")
+    fuse, volumes, mounts = ([], [], []) if headless else _mounts(flags)
+    if headless:
+        for flag in sorted(_OF_PROGRAM & flags.values.keys()):
+            flags.remark(flag, "is left out: a headless Pathways starts no program")
     own: Object = {
         "priorityClassName": flags.text("priority").lower(),
         "serviceAccountName": flags.text("service-account"),
@@ -76,7 +81,7 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "provisioning": provisioning,
         "containersPerHost": 2 if is_split and not flags.on("gke-disable-parallel-containers") else None,
         "hostNetwork": True,
-        "container": None if "headless" in pathways else _filled(container),
+        "container": None if headless else _filled(container),
         "gcsFuse": fuse,
         "podTemplate": _template({**own, **workers, "volumes": [] if under_pathways else volumes}),
         "failurePolicy": _failures(flags),
@@ -101,7 +106,10 @@ def _slice(flags: Given, catalogue: Catalogue) -> Shape | None:
     """Return the slice of `--compute-type` and `--topology`."""
     found = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
     if isinstance(found, str):
-        flags.refuse("compute-type", found, "name the machine type, and add --topology")
+        hint = (
+            "write a number of chips (v6e-16), or a machine type and --topology; runs on CPUs have spec.cpu"
+        )
+        flags.refuse("compute-type", found, hint)
         return None
     if found.unused:
         flags.remark("compute-type", found.unused)
@@ -210,14 +218,20 @@ def _placement(flags: Given) -> tuple[Object, str | Object | None]:
 
 def _provisioning(flags: Given, labels: dict[str, str]) -> str | Object | None:
     """Return `provisioning`, and take the labels that it selects."""
-    way = provisioning_of(labels, ())
-    for name in [name for name in labels if name.startswith(RESERVED)]:
-        del labels[name]
     asked, reservation = flags.text("gke-nap-provisioning").lower(), flags.text("gke-nap-reservation")
-    if asked == "reservation" and reservation:
+    way = provisioning_of(labels, ())
+    reserved = {name: labels.pop(name) for name in tuple(labels) if name.startswith(RESERVED)}
+    for name in reserved:
+        others = {key: value for key, value in reserved.items() if key != name}
+        if asked or provisioning_of(others, ()) == way:
+            hint = "leave it out, and write spec.provisioning into the file"
+            flags.refuse("node-constraint", f"{name} says no way to get nodes of its own", hint)
+    if asked == "reservation":
+        if not reservation:
+            flags.refuse("gke-nap-provisioning", "it needs --gke-nap-reservation", "add the name")
         return {"type": "Reservation", "name": _short(reservation)}
     if asked and asked not in _PROVISIONING:
-        hint = "write on-demand, spot, or reservation with --gke-nap-reservation NAME"
+        hint = "write on-demand, spot or reservation"
         flags.refuse("gke-nap-provisioning", f"'{asked}' says no way to get nodes", hint)
     elif reservation:
         flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add it")
@@ -333,8 +347,6 @@ def _pathways(flags: Given, own: Object) -> Object:
         }
         for kind, image in images.items()
     ]
-    if flags.on("pathways-headless"):
-        flags.remark("command", "is left out, and --image: a headless Pathways starts no program")
     pathways = {
         "pathwaysDir": flags.text("pathways-gcs-location"),
         "elasticSlices": elastic or None,

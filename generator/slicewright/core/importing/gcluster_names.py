@@ -86,7 +86,7 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
     machine = _MACHINES.get(name, name if name in labels else "")
     label = _LABELS.get(family) or labels.get(machine) or (name if name in _LABELS.values() else "")
     if label not in _LABELS.values():
-        return f"'{compute_type}' is not a TPU of gcluster ({', '.join(_LABELS)}, a machine type or a label)"
+        return f"'{compute_type}' is not a TPU of gcluster"
     chips = int(counted["count"]) if counted else 0
     if compute_type == "v4-8":
         chips = 4
