@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.core.check.origin import of_cluster
+from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
@@ -18,7 +19,7 @@ from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.gang import begin_programs
-from slicewright.rehearsal.model import usage
+from slicewright.rehearsal.model import metrics, usage
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
@@ -163,6 +164,9 @@ class Rehearsal:
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
             answers=_answers(scenario.parts, timelines, self._time.speed, cut_short=is_cut_short),
+            nominal=metrics.nominal_quotas(scenario.platform),
+            queue_of=_queues(self._runs, scenario.platform),
+            pool_of=room.pools(),
         )
 
     def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
@@ -318,6 +322,17 @@ def _answers(
         part.current: answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for part in everyone.values()
     }
+
+
+def _queues(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str]:
+    """Return the ClusterQueue that each run asks for; a queue that the platform lacks is left out."""
+    behind = metrics.queues_behind(platform)
+    asked = {
+        run_key(item): (item["metadata"].get("namespace", "default"), item["metadata"]["labels"][QUEUE])
+        for item in runs
+        if is_queued(item)
+    }
+    return {run: behind[local] for run, local in asked.items() if local in behind}
 
 
 def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:

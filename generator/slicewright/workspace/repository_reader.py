@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.render.repository import Repository, Settings
+    from slicewright.core.render.repository import Documents, Repository, Settings
 
 SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "defaults", "workloads")
@@ -75,8 +75,11 @@ def read_checkout(root: Path) -> Checkout:
     return Checkout(root, repository, existing, tuple(empty))
 
 
-def read_input(root: Path) -> Repository:
-    """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError."""
+def read_input(root: Path, changed: Documents | None = None) -> Repository:
+    """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError.
+
+    Documents that are `changed` are read as they are there.
+    """
     # `validate` imports it while other processes read.
     from slicewright.core.render.repository import causes, read_repository  # noqa: PLC0415
 
@@ -92,7 +95,7 @@ def read_input(root: Path) -> Repository:
     def read_text(path: str) -> str | None:
         return _read_in_tree(root, path)
 
-    repository = read_repository(files, settings, replace(package(), catalogue=known), read_text)
+    repository = read_repository(files, settings, replace(package(), catalogue=known), read_text, changed)
     files = list(source_files(root, ("shared",), problems))
     if files:
         from slicewright.core.render import shared  # noqa: PLC0415 - few repositories have any

@@ -37,6 +37,8 @@ SCHEMA_OF = {
     "TPUDefaults": "slicewright/tpudefaults.json",
 }
 ReadText = Callable[[str], str | None]
+Documents = dict[tuple[str, int], Any]
+"""Documents that are other than they are written, by file and index."""
 
 
 class Settings(Struct, frozen=True):
@@ -109,9 +111,16 @@ def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def read_repository(
-    files: Iterable[SourceFile], settings: Settings, package: Package, read_text: ReadText
+    files: Iterable[SourceFile],
+    settings: Settings,
+    package: Package,
+    read_text: ReadText,
+    changed: Documents | None = None,
 ) -> Repository:
-    """Return the repository that some input files make; its problems are complete, never raised."""
+    """Return the repository that some input files make; its problems are complete, never raised.
+
+    Documents that are `changed` are read as they are there.
+    """
     found: list[Problem] = []
     documents: list[defaults.Defaults] = []
     entries: list[Source] = []
@@ -119,7 +128,7 @@ def read_repository(
     refused_clusters: set[str] = set()
     parts: list[Mended] = []
     refused: list[Problem] = []
-    sources = sorted(_sources(files, found), key=lambda source: not _is_defaults(source))
+    sources = sorted(_sources(files, found, changed or {}), key=lambda source: not _is_defaults(source))
     raw = [source.data for source in sources if _is_defaults(source)]
     for written in sources:
         schema = _schema_of(written, found)
@@ -230,7 +239,7 @@ def _cluster_name(source: Source) -> set[str]:
     return {name} if source.data["kind"] == "TPUCluster" and isinstance(name, str) else set()
 
 
-def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Source]:
+def _sources(files: Iterable[SourceFile], found: list[Problem], changed: Documents) -> Iterator[Source]:
     for file in files:
         documents, problems = read_documents(file.text, file.path)
         found += problems
@@ -238,7 +247,8 @@ def _sources(files: Iterable[SourceFile], found: list[Problem]) -> Iterator[Sour
             hint = "delete the file if what it declared should end"
             found.append(Problem("IN008", "the file holds no document", hint, file=file.path))
         for document in documents:
-            yield Source(file, document)
+            data = changed.get((file.path, document.index), document.data)
+            yield Source(file, replace(document, data=data))
 
 
 def _schema_of(source: Source, problems: list[Problem]) -> str | None:

@@ -42,10 +42,11 @@ class Usage(Struct, frozen=True):
 
     def chip_seconds(self, end: float) -> float:
         """Return the area below the curve up to a moment."""
-        total = 0.0
-        for (start, value), (until, _) in zip(self.used, (*self.used[1:], (end, 0)), strict=True):
-            total += value * max(0.0, min(until, end) - start)
-        return total
+        return _area(self.used, end)
+
+    def there_seconds(self, end: float) -> float:
+        """Return the chips of a pool that existed times the seconds up to a moment."""
+        return _area(self.there, end) if self.there else self.limit * end
 
     def utilisation(self, end: float) -> float:
         """Return the share of the limit that was in use on average up to a moment; 0 without a limit.
@@ -144,6 +145,13 @@ def worked_until(events: Iterable[Event]) -> float | None:
 
 
 _SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}
+
+
+def _area(steps: Steps, end: float) -> float:
+    total = 0.0
+    for (start, value), (until, _) in zip(steps, (*steps[1:], (end, 0)), strict=True):
+        total += value * max(0.0, min(until, end) - start)
+    return total
 
 
 def _steps(changes: list[tuple[float, int]]) -> Steps:

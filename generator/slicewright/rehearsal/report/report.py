@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from slicewright.core.problem import counted, errors
+from slicewright.rehearsal.model import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,6 +53,11 @@ class Report(Struct, frozen=True):
     """The sweeps (`namespace/name`) of workloads that are entries of one."""
     stand_ins: tuple[Need, ...] = ()
     """What was made because the TPUCluster says that the cluster has it."""
+    nominal: metrics.Nominal = field(default_factory=dict)
+    queue_of: Mapping[str, str] = field(default_factory=dict)
+    """The ClusterQueue that each run asks for, also where it was never admitted."""
+    pool_of: Mapping[str, str] = field(default_factory=dict)
+    """The pool of each node pool."""
 
     @property
     def passed(self) -> bool:
@@ -94,6 +101,32 @@ class Report(Struct, frozen=True):
             "events": [event.record() for event in self.events],
             "problems": [problem.record() for problem in self.problems],
             "summary": summary(self.timelines),
+            "measures": self.measures(),
+        }
+
+    def measures(self) -> Object:
+        """Return the numbers by which rehearsals are compared."""
+        timelines = [timeline for _, timeline in self.timelines]
+        waits = metrics.queue_waits(timelines, self.queue_of)
+        borrowed = metrics.borrowed_hours(self.events, self.nominal)
+        return {
+            "makespanSeconds": _rounded(metrics.makespan(timelines)),
+            "chipHours": metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds),
+            "queues": [
+                {
+                    "name": queue,
+                    "runs": len(waits.get(queue, ())),
+                    "neverAdmitted": sum(wait == math.inf for wait in waits.get(queue, ())),
+                    **{
+                        f"{name}WaitSeconds": _finite(metrics.percentile(waits.get(queue, ()), share))
+                        for name, share in (("p50", 0.5), ("p95", 0.95), ("max", 1.0))
+                    },
+                    "borrowedChipHours": [
+                        {"flavor": flavor, "chipHours": round(hours, 3)} for flavor, hours in of_queue.items()
+                    ],
+                }
+                for queue, of_queue in borrowed.items()
+            ],
         }
 
 
@@ -181,6 +214,10 @@ def _usage(usage: Usage, end: float) -> Object:
 
 def _steps(steps: Steps) -> list[list[float]]:
     return [[round(at, 2), value] for at, value in steps]
+
+
+def _finite(value: float) -> float | None:
+    return None if value == math.inf else round(value, 2)
 
 
 def _rounded(value: float | None) -> float | None:

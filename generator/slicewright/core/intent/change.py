@@ -1,0 +1,134 @@
+"""A change that a person asks about: the path of a value, by names, and what the value is then."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from slicewright.core.document.read import read_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STEP = re.compile(r"(?:^|\.)(?P<key>[^.\[\]'\"\s]+)|\['(?P<quoted>[^']+)'\]")
+_RELATIVE = re.compile(r"[+-][0-9]{1,9}")
+_RANGE = re.compile(r"(?P<sign>[+-]?)(?P<first>[0-9]{1,9})\.\.(?P<second>[+-]?)(?P<last>[0-9]{1,9})")
+_OPENING, _CLOSING, _QUOTES = "[{", "]}", "'\""
+MOST_VALUES = 50
+"""Values of one sweep: each is played."""
+
+
+class ChangeError(Exception):
+    """A text is not a change, or does not fit the documents."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Change(Struct, frozen=True):
+    """What one value is to be."""
+
+    text: str
+    """As written: `pools.standing.slices=+2`."""
+    way: tuple[str, ...]
+    """Keys, and the names of elements of lists: `pools`, `standing`, `slices`."""
+    value: Any
+    """A YAML value; None removes what is there."""
+    is_relative: bool = False
+    """Whether the value is added to the number that is in effect."""
+
+    def told(self) -> str:
+        """Return the change in words: `2 more slices of standing`; else as it is written."""
+        if not self.is_relative or len(self.way) != len(("pools", "standing", "slices")):
+            return self.text
+        _, name, field = self.way
+        noun = field.removesuffix("s") if abs(self.value) == 1 else field
+        return f"{abs(self.value)} {'more' if self.value >= 0 else 'fewer'} {noun} of {name}"
+
+
+def read_changes(text: str) -> tuple[Change, ...]:
+    """Return the changes of one variant, which commas separate. Raises ChangeError."""
+    return tuple(read_change(part) for part in _parts(text))
+
+
+def read_lines(text: str) -> tuple[Change, ...]:
+    """Return the changes of a file, one a line; empty lines and lines after # are left out. Raises ChangeError."""
+    lines = (line.strip() for line in text.splitlines())
+    changes = tuple(read_change(line) for line in lines if line and not line.startswith("#"))
+    if not changes:
+        message = "the file holds no change"
+        raise ChangeError(message, "write one PATH=VALUE a line")
+    return changes
+
+
+def read_change(text: str) -> Change:
+    """Return the change that `PATH=VALUE` asks for. Raises ChangeError."""
+    path, value = _sides(text)
+    way = _way(path, text)
+    if _RELATIVE.fullmatch(value):
+        return Change(text.strip(), way, int(value), is_relative=True)
+    documents, problems = read_documents(value, "")
+    if problems or len(documents) > 1:
+        message = f"'{value}' is not a YAML value"
+        raise ChangeError(message, problems[0].message if problems else "")
+    return Change(text.strip(), way, documents[0].data if documents else None)
+
+
+def read_range(text: str) -> tuple[tuple[Change, ...], ...]:
+    """Return a variant for each value of `PATH=FIRST..LAST`, which may both be relative. Raises ChangeError."""
+    path, value = _sides(text)
+    found = _RANGE.fullmatch(value)
+    form = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"
+    if found is None or bool(found["sign"]) != bool(found["second"]):
+        message = f"'{text}' is not a range of numbers"
+        raise ChangeError(message, form)
+    first, last = int(found["sign"] + found["first"]), int(found["second"] + found["last"])
+    if not first < last < first + MOST_VALUES:
+        message = f"'{text}' is not a range of 2 to {MOST_VALUES} numbers, the lowest first"
+        raise ChangeError(message, form)
+    sign = "+" if found["sign"] else ""
+    return tuple((read_change(f"{path}={value:{sign}d}"),) for value in range(first, last + 1))
+
+
+def _sides(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals:
+        message = f"'{text}' is not a change"
+        raise ChangeError(message, "write PATH=VALUE, for example pools.NAME.slices=+2")
+    return path.strip(), value.strip()
+
+
+def _way(path: str, text: str) -> tuple[str, ...]:
+    way: list[str] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            break
+        way.append(step["key"] or step["quoted"])
+        at = step.end()
+    if at < len(path) or not way:
+        message = f"'{path}' is not a path (in '{text.strip()}')"
+        raise ChangeError(message, "separate names by dots; write a name that has dots as ['NAME']")
+    return tuple(way)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parts of a text between commas, but for those within brackets or quotes."""
+    depth, quote, start = 0, "", 0
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in _QUOTES:
+            quote = letter
+        elif letter in _OPENING:
+            depth += 1
+        elif letter in _CLOSING:
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]

@@ -1,0 +1,151 @@
+"""A repository and changes of a person -> the documents as they are with these changes."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from slicewright.core.intent.change import Change, ChangeError
+from slicewright.core.problem import did_you_mean
+from slicewright.core.render.repository import SCHEMA_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.intent.source import Source
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.render.repository import Documents, Repository
+
+_NAMES = ("name", "pool")
+"""Keys by which elements of lists are known: a quota is that of a pool."""
+_NOT_WRITTEN = {"slices": 1, "nodes": 1}
+"""Numbers of a pool where its file has none: their schema says so in words, for each kind has but one."""
+
+
+def changed_documents(repository: Repository, cluster: str, changes: Iterable[Change]) -> Documents:
+    """Return the documents that changes make other than they are written, by file and index.
+
+    Paths begin in the spec of the TPUCluster `cluster`, or with `clusters.NAME` in that of another one, or
+    with `workloads.NAME` in that of a TPUWorkload. Raises ChangeError for a name that does not exist and for
+    a relative change of what is not a number.
+    """
+    documents: Documents = {}
+    for change in changes:
+        source, effective, way = _target(repository, cluster, change)
+        key = (source.file.path, source.document.index)
+        data = documents.setdefault(key, copy.deepcopy(source.data))
+        default = _Default(repository, source.data["kind"])
+        _set(data["spec"], effective["spec"], way, change, default)
+        _name_node_pools(data["spec"], way)
+    return documents
+
+
+def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
+    """Give a TPU pool with other slices a name for each: a person who asks for more has named no new ones."""
+    if len(way) != len(("pools", "NAME", "slices")) or (way[0], way[2]) != ("pools", "slices"):
+        return
+    pool = next(pool for pool in spec["pools"] if pool["name"] == way[1])
+    names, slices = pool.get("nodePoolNames"), pool.get("slices")
+    if isinstance(names, list) and isinstance(slices, int):
+        more = (f"{way[1]}-{index}" for index in range(len(names), slices))
+        pool["nodePoolNames"] = [*names, *more][: max(slices, 0)]
+
+
+def _target(repository: Repository, cluster: str, change: Change) -> tuple[Source, Any, tuple[str, ...]]:
+    """Return the document that a change is about, what is in effect there, and the way below its spec."""
+    collection, *rest = change.way
+    if collection == "workloads":
+        workload = _workload(repository, rest, change)
+        source = workload.sweep.written if workload.sweep else workload.source.written
+        here = cluster if cluster in workload.clusters else workload.clusters[0]
+        effective = source if workload.sweep else repository.on(workload, here).source
+        return source, effective.data, _below(rest, change)
+    name, way = (rest[0] if rest else "", rest) if collection == "clusters" else (cluster, None)
+    if name not in repository.sites:
+        message = f"there is no cluster '{name}' (in '{change.text}')"
+        raise ChangeError(message, did_you_mean(name, repository.sites))
+    source = repository.sites[name].cluster.source
+    return source, source.data, change.way if way is None else _below(way, change)
+
+
+def _below(rest: list[str], change: Change) -> tuple[str, ...]:
+    if not rest[1:]:
+        message = f"'{change.text}' names no field"
+        raise ChangeError(message, f"write for example {'.'.join(change.way)}.FIELD=VALUE")
+    return tuple(rest[1:])
+
+
+def _workload(repository: Repository, rest: list[str], change: Change) -> Workload:
+    """Return the workload that is named, of a sweep its first entry."""
+    name = rest[0] if rest else ""
+    known = {one.declared: one for one in repository.workloads}
+    meant = [key for key in known if name in (key, key.partition("/")[2])]
+    if len(meant) == 1:
+        return known[meant[0]]
+    if meant:
+        message = f"'{name}' is the name of several workloads (in '{change.text}')"
+        raise ChangeError(message, f"one of: {', '.join(sorted(meant))}")
+    message = f"there is no workload '{name}' (in '{change.text}')"
+    sweeps = [one.declared for one in repository.workloads if one.sweep and name in (one.key, *one.names)]
+    if sweeps:
+        raise ChangeError(message, f"it is an entry of a sweep: change {sweeps[0]}, which is written")
+    names = known if "/" in name else [key.partition("/")[2] for key in known]
+    raise ChangeError(message, did_you_mean(name, names))
+
+
+class _Default:
+    """What the schema of a kind says of values that are not written."""
+
+    def __init__(self, repository: Repository, kind: str) -> None:
+        self._schemas, self._name = repository.package.schemas, SCHEMA_OF[kind]
+
+    def of(self, way: tuple[str, ...]) -> Any:
+        """Return the value below spec that holds where none is written; None where none does."""
+        found = self._schemas.default(self._name, ("spec", *way))
+        return _NOT_WRITTEN.get(way[-1]) if found is None and way[0] == "pools" else found
+
+
+def _set(spec: Any, effective: Any, way: tuple[str, ...], change: Change, default: _Default) -> None:
+    """Set a value below a spec, in place."""
+    holder = spec
+    for at, step in enumerate(way[:-1]):
+        holder = _held(holder, step, way[:at], change, make=True)
+        effective = _held(effective, step, way[:at], change, make=False)
+    last = way[-1]
+    if isinstance(holder, list):
+        index = holder.index(_held(holder, last, way[:-1], change, make=False))
+        holder[index : index + 1] = [] if change.value is None else [change.value]
+        return
+    if not isinstance(holder, dict):
+        message = f"'{'.'.join(way[:-1])}' holds no fields (in '{change.text}')"
+        raise ChangeError(message, "end the path there")
+    value = change.value
+    if change.is_relative:
+        inherited = effective.get(last) if isinstance(effective, dict) else None
+        before = holder.get(last, default.of(way) if inherited is None else inherited)
+        if not isinstance(before, int) or isinstance(before, bool):
+            message = f"'{'.'.join(way)}' has no number to add to (in '{change.text}')"
+            raise ChangeError(message, "write the number without a sign" if before is None else "")
+        value += before
+    if value is None:
+        holder.pop(last, None)
+    else:
+        holder[last] = value
+
+
+def _held(holder: Any, step: str, way: tuple[str, ...], change: Change, *, make: bool) -> Any:
+    """Return what a mapping has at a key, or the element of a list with a name. Raises ChangeError."""
+    if isinstance(holder, dict):
+        return holder.setdefault(step, {}) if make else holder.get(step)
+    if not isinstance(holder, list):
+        return None
+    names = {_name_of(element): element for element in holder}
+    if step in names:
+        return names[step]
+    message = f"'{'.'.join(way)}' has no '{step}' (in '{change.text}')"
+    raise ChangeError(message, did_you_mean(step, names))
+
+
+def _name_of(element: Any) -> str:
+    keys = [key for key in _NAMES if isinstance(element, dict) and key in element]
+    return str(element[keys[0]]) if keys else str(element)

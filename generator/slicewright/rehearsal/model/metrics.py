@@ -1,0 +1,159 @@
+"""What a rehearsal measured, as numbers that can be compared: waits, makespan, and chip-hours."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.quantity import whole
+from slicewright.rehearsal.model.slices import Pod
+from slicewright.rehearsal.model.usage import worked_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.event import Event
+    from slicewright.rehearsal.model.timeline import Timeline
+    from slicewright.rehearsal.model.usage import Usage
+
+Nominal = dict[str, dict[str, int]]
+"""Chips of nominal quota by ClusterQueue and flavor."""
+_HOUR = 3600.0
+
+
+def nominal_quotas(platform: Iterable[Object]) -> Nominal:
+    """Return the nominal quota of each ClusterQueue in chips, by flavor."""
+    return {
+        item["metadata"]["name"]: {
+            flavor["name"]: whole(resource["nominalQuota"])
+            for group in item["spec"].get("resourceGroups", ())
+            for flavor in group["flavors"]
+            for resource in flavor["resources"]
+            if resource["name"] == TPU
+        }
+        for item in platform
+        if item["kind"] == "ClusterQueue"
+    }
+
+
+def queues_behind(platform: Iterable[Object]) -> dict[tuple[str, str], str]:
+    """Return the ClusterQueue of each LocalQueue, by its namespace and name."""
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item["spec"]["clusterQueue"]
+        for item in platform
+        if item["kind"] == "LocalQueue"
+    }
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the least of some values that `share` of them do not exceed (nearest rank); 0 of none."""
+    ranked = sorted(values)
+    return ranked[max(0, math.ceil(share * len(ranked)) - 1)] if ranked else 0.0
+
+
+def makespan(timelines: Iterable[Timeline]) -> float | None:
+    """Return the seconds from the first submission to the last end; None where no run has ended."""
+    every = list(timelines)
+    ends = [timeline.ended for timeline in every if timeline.ended is not None]
+    starts = [timeline.submitted for timeline in every if timeline.submitted is not None]
+    return max(ends) - min(starts) if ends and starts else None
+
+
+def queue_waits(timelines: Iterable[Timeline], queues: Mapping[str, str]) -> dict[str, list[float]]:
+    """Return the seconds that the runs of each ClusterQueue waited for their first admission.
+
+    `queues` has the queue of each run that asks for one. A run that was submitted and never admitted waits
+    without end.
+    """
+    waits: dict[str, list[float]] = {queue: [] for queue in queues.values()}
+    for timeline in timelines:
+        if timeline.run in queues and timeline.submitted is not None:
+            wait = timeline.wait
+            waits[queues[timeline.run]].append(math.inf if wait is None else wait)
+    return waits
+
+
+def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[str, float]]:
+    """Return the chip-hours that each ClusterQueue used beyond its nominal quota, by flavor."""
+    held: dict[str, tuple[str, dict[str, int]]] = {}
+    in_use: dict[tuple[str, str], int] = {}
+    since: dict[tuple[str, str], float] = {}
+    hours: dict[str, dict[str, float]] = {queue: {} for queue in nominal}
+    for event in events:
+        if event.kind not in ("reserved", "released"):
+            continue
+        before = held.pop(event.run, (event.queue, {}))
+        after = (event.queue or before[0], dict(event.flavors))
+        if event.flavors:
+            held[event.run] = after
+        for (queue, flavors), sign in ((before, -1), (after, 1)):
+            for flavor, chips in flavors.items():
+                key = queue, flavor
+                beyond = in_use.get(key, 0) - nominal.get(queue, {}).get(flavor, 0)
+                if beyond > 0:
+                    of_queue = hours.setdefault(queue, {})
+                    spent = beyond * (event.at - since[key]) / _HOUR
+                    of_queue[flavor] = of_queue.get(flavor, 0.0) + spent
+                in_use[key], since[key] = in_use.get(key, 0) + sign * chips, event.at
+    return hours
+
+
+def lost_hours(events: Iterable[Event], pools: Mapping[str, str]) -> dict[str, float]:
+    """Return the chip-hours of pods in each pool that other pods of their run replaced.
+
+    Work starts from its beginning then: nothing of theirs is left. `pools` has the pool of each node pool.
+    """
+    pods: dict[str, list[Pod]] = {}
+    open_pods: dict[tuple[str, str], Pod] = {}
+    evicted: dict[str, float] = {}
+    for event in events:
+        if event.kind == "podStarted":
+            pod = open_pods[event.run, event.pod] = Pod(event)
+            pods.setdefault(event.run, []).append(pod)
+        elif event.kind == "podEnded" and (event.run, event.pod) in open_pods:
+            open_pods.pop((event.run, event.pod)).end = event
+        elif event.kind == "evicted":
+            evicted[event.run] = event.at
+    lost: dict[str, float] = {}
+    for run, of_run in pods.items():
+        attempt = max(pod.start.attempt for pod in of_run)
+        last = max(pod.start.at for pod in of_run)
+        for pod in of_run:
+            if pod.end is None or pod.start.node_pool not in pools:
+                continue
+            is_replaced = not pod.has_succeeded and pod.end.at <= last
+            is_earlier = pod.start.attempt < attempt or pod.start.at < evicted.get(run, 0.0)
+            if is_replaced or is_earlier:
+                pool = pools[pod.start.node_pool]
+                spent = pod.start.chips * (pod.end.at - pod.start.at) / _HOUR
+                lost[pool] = lost.get(pool, 0.0) + spent
+    return lost
+
+
+def chip_hours(
+    events: Iterable[Event], usages: Iterable[Usage], pools: Mapping[str, str], end: float
+) -> list[Object]:
+    """Return the chip-hours of each TPU pool until all work was done: there, used, idle, and lost.
+
+    What is lost is a part of what is used. Chips of different pools are not added up.
+    """
+    every = tuple(events)
+    until = worked_until(every)
+    until = end if until is None else until
+    lost = lost_hours(every, pools)
+    hours = []
+    for usage in usages:
+        used = usage.chip_seconds(until) / _HOUR
+        there = usage.there_seconds(until) / _HOUR
+        hours.append(
+            {
+                "pool": usage.name,
+                "available": round(there, 3),
+                "used": round(used, 3),
+                "idle": round(max(0.0, there - used), 3),
+                "lost": round(lost.get(usage.name, 0.0), 3),
+            }
+        )
+    return hours
