@@ -6,8 +6,9 @@ import math
 import shutil
 import signal
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from msgspec.structs import replace
@@ -30,13 +31,17 @@ from slicewright.rehearsal.model.clock import (
 from slicewright.rehearsal.model.duration import is_duration, seconds, shown, why_not
 
 if TYPE_CHECKING:
+    from slicewright.cli.what_if import Variant
+    from slicewright.rehearsal.model.clock import ClockSettings
     from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
+    from slicewright.workspace.repository_reader import Checkout
 
 _BROKEN = 3
 _SIGNALLED = 128
 """Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
+_MOST_REPETITIONS = 20
 _OF_THE_BED = ("BED", "REH009")
 
 
@@ -135,6 +140,25 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 )
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
+@click.option(
+    "--what-if",
+    "variants",
+    metavar="PATH=VALUE[,...]",
+    multiple=True,
+    help="Play this variant beside the base, and compare. @FILE has one change a line. May be repeated.",
+)
+@click.option(
+    "--sweep",
+    metavar="PATH=FIRST..LAST",
+    default="",
+    help="Play a variant for each number, and draw the waits.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, _MOST_REPETITIONS),
+    default=1,
+    help="Play the base and each variant so often: a difference within their spread is none.",
+)
 def rehearse(
     cluster: str | None,
     speed: float | None,
@@ -147,6 +171,9 @@ def rehearse(
     kubeconfig: Path | None,
     context: str | None,
     mark: bool,
+    variants: tuple[str, ...],
+    sweep: str,
+    repeat: int,
     output: str,
 ) -> None:
     """Run the tree on the real controllers, with simulated TPU nodes.
@@ -159,6 +186,7 @@ def rehearse(
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
 
     _check_place(kubeconfig, context, mark=mark)
+    asked = _asked(variants, sweep, repeat, output)
     checkout = open_checkout()
     repository = checkout.repository
     if cluster and cluster not in repository.sites:
@@ -171,9 +199,12 @@ def rehearse(
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(*wrong)
-    found, against = scenarios(checkout, wanted)
-    if against:
-        show.stop(against)
+    if asked:
+        found = _of_variants(checkout, wanted, asked)
+    else:
+        found, refused = scenarios(checkout, wanted)
+        if refused:
+            show.stop(refused)
     if not found:
         show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
     unwritable = html and page_file.unwritable(html)
@@ -182,9 +213,14 @@ def rehearse(
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
     played: list[Result] = []
+    found = [
+        replace(one, parts=overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration))
+        for one in found
+    ]
+    if asked:
+        _compare(asked, found, repeat, times, place, output, is_sweep=bool(sweep))
     for scenario in found:
-        parts = overridden(overridden(scenario.parts, "submit_at", submit_at), "duration", duration)
-        played.append(_play(replace(scenario, parts=parts), times, place))
+        played.append(_play(scenario, _clock(scenario, times), place))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
     reports = [one.report for one in played]
@@ -214,7 +250,7 @@ def _exit_code(played: list[Result]) -> int:
     return 0 if all(report.passed for report in reports) else 1
 
 
-def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path, str, bool] | None) -> Result:
+def _play(scenario: Scenario, time: ClockSettings, place: tuple[Path, str, bool] | None) -> Result:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
@@ -222,10 +258,8 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
         from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415
     except ModuleNotFoundError as error:
         show.stop((missing_package(error.name, "a rehearsal"),), _BROKEN)
-    from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     live = Live(scenario, sys.stderr)
-    time = clock_settings(scenario.parts, **times, room=room(scenario.site))
     live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.deadline / time.speed)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
@@ -235,6 +269,66 @@ def _play(scenario: Scenario, times: dict[str, float | None], place: tuple[Path,
     if done.logs:
         say(f"logs: {done.logs}", err=True)
     return done
+
+
+def _clock(scenario: Scenario, times: dict[str, float | None]) -> ClockSettings:
+    from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
+
+    return clock_settings(scenario.parts, **times, room=room(scenario.site))
+
+
+def _asked(what_if: tuple[str, ...], sweep: str, repeat: int, output: str) -> tuple[Variant, ...]:
+    """Return the variants that the command line asks for, the base first; nothing where it asks for none."""
+    if not what_if and not sweep:
+        if repeat > 1:
+            message = "--repeat is about variants: add --what-if or --sweep"
+            raise click.UsageError(message)
+        return ()
+    if output == "junit":
+        message = "-o junit has no form for variants: use -o json"
+        raise click.UsageError(message)
+    from slicewright.cli.what_if import read_variants  # noqa: PLC0415 - commands start fast
+
+    return read_variants(what_if, sweep)
+
+
+def _of_variants(checkout: Checkout, wanted: list[str], asked: tuple[Variant, ...]) -> list[Scenario]:
+    from slicewright.cli.what_if import variant_scenarios  # noqa: PLC0415
+
+    show.stop_for_errors(checkout.repository.problems)
+    here = [name for name in wanted if any(name in one.clusters for one in checkout.repository.workloads)]
+    if len(here) > 1:
+        message = "variants are about one cluster: name it"
+        raise show.unknown(message, f"one of: {', '.join(here)}")
+    return variant_scenarios(checkout, (here or wanted)[0], asked) if wanted else []
+
+
+def _compare(
+    asked: tuple[Variant, ...],
+    scenarios: list[Scenario],
+    repeat: int,
+    times: dict[str, float | None],
+    place: tuple[Path, str, bool] | None,
+    output: str,
+    *,
+    is_sweep: bool,
+) -> NoReturn:
+    """Play the base and its variants at one speed, print how they compare, and end the command."""
+    from slicewright.cli import what_if  # noqa: PLC0415
+    from slicewright.rehearsal.model.comparison import Noise  # noqa: PLC0415
+
+    clocks = [_clock(scenario, times) for scenario in scenarios]
+    time = max(clocks, key=lambda clock: clock.speed)
+    run = partial(_play, place=place)
+    records, played = what_if.play(asked, scenarios, repeat, time, run)
+    is_broken = len(records) < len(asked)
+    if records:
+        what_if.write(records, Noise(time.speed, repeat), output, is_sweep=is_sweep and not is_broken)
+    elif played[-1].report.problems:
+        show.stop(played[-1].report.problems, _exit_code(played))
+    if is_broken:
+        show.messages(played[-1].report.problems)
+    sys.exit(_exit_code(played) if is_broken else 0)
 
 
 def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:

@@ -55,7 +55,7 @@ def read_changes(text: str) -> tuple[Change, ...]:
 
 
 def read_lines(text: str) -> tuple[Change, ...]:
-    """Return the changes of a file, one a line; empty lines and lines after # are left out. Raises ChangeError."""
+    """Return the changes of a file, one a line; comments (#) are lines of their own. Raises ChangeError."""
     lines = (line.strip() for line in text.splitlines())
     changes = tuple(read_change(line) for line in lines if line and not line.startswith("#"))
     if not changes:
@@ -78,7 +78,7 @@ def read_change(text: str) -> Change:
 
 
 def read_range(text: str) -> tuple[tuple[Change, ...], ...]:
-    """Return a variant for each value of `PATH=FIRST..LAST`, which may both be relative. Raises ChangeError."""
+    """Return the changes for each number of `PATH=FIRST..LAST`. Raises ChangeError."""
     path, value = _sides(text)
     found = _RANGE.fullmatch(value)
     form = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"

@@ -80,7 +80,7 @@ def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[
     held: dict[str, tuple[str, dict[str, int]]] = {}
     in_use: dict[tuple[str, str], int] = {}
     since: dict[tuple[str, str], float] = {}
-    hours: dict[str, dict[str, float]] = {queue: {} for queue in nominal}
+    hours = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
     for event in events:
         if event.kind not in ("reserved", "released"):
             continue

@@ -1,0 +1,184 @@
+"""`slicewright rehearse --what-if`: the base and its variants, played one after another and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slicewright.cli import show
+from slicewright.cli.streams import say
+from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_range
+from slicewright.core.problem import Problem, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.model.comparison import Noise
+    from slicewright.rehearsal.scenario import Scenario
+    from slicewright.rehearsal.session import Result
+    from slicewright.workspace.repository_reader import Checkout
+
+BASE = "base"
+
+
+class Variant(Struct, frozen=True):
+    """What one variant is called, and what it changes."""
+
+    name: str
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Return its changes in words; of a file its name."""
+        words = ", ".join(change.told() for change in self.changes)
+        return self.name if self.name != ",".join(change.text for change in self.changes) else words
+
+
+def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
+    """Return the base and the variants that the command line asks for. Raises Refused."""
+    with_changes: list[tuple[str, tuple[Change, ...]]] = []
+    try:
+        for text in what_if:
+            if text.startswith("@"):
+                with_changes.append((Path(text[1:]).stem, _of_file(Path(text[1:]))))
+            else:
+                changes = read_changes(text)
+                with_changes.append((",".join(change.text for change in changes), changes))
+        with_changes += [(changes[0].text, changes) for changes in (read_range(sweep) if sweep else ())]
+    except ChangeError as error:
+        _refuse(error)
+    names = [name for name, _ in with_changes]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise show.unknown(f"two variants are called '{twice}'", "write each variant once")
+    return Variant(BASE), *(Variant(name, changes) for name, changes in with_changes)
+
+
+def _of_file(path: Path) -> tuple[Change, ...]:
+    try:
+        return read_lines(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read '{path}': {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
+        raise ChangeError(message) from None
+
+
+def _refuse(error: ChangeError) -> NoReturn:
+    raise show.unknown(str(error), error.hint) from None if error.hint else show.Refused("USE004", str(error))
+
+
+def variant_scenarios(checkout: Checkout, cluster: str, variants: Sequence[Variant]) -> list[Scenario]:
+    """Return the scenario of the base and of each variant, or end the command with all their problems."""
+    from slicewright.core.render.what_if import changed_documents  # noqa: PLC0415 - commands start fast
+    from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415
+    from slicewright.workspace.what_if import rendered  # noqa: PLC0415
+
+    made: list[Scenario] = []
+    against: list[Problem] = []
+    for variant in variants:
+        try:
+            documents = changed_documents(checkout.repository, cluster, variant.changes)
+        except ChangeError as error:
+            _refuse(error)
+        there, problems = rendered(checkout, documents)
+        if not problems:
+            found, problems = scenarios(there, [cluster])
+            made += found
+        if not variant.changes and problems:
+            show.stop(problems)
+        against += [_of(variant, problem) for problem in errors(problems)]
+    if against:
+        show.stop(against)
+    if not made:
+        show.stop((Problem("REH007", f"no workload names {cluster}: there is nothing to rehearse"),))
+    return made
+
+
+def _of(variant: Variant, problem: Problem) -> Problem:
+    """Return a problem of a variant, which says so: what is written in the file is right."""
+    return replace(problem, message=f"{problem.message} (with {variant.name})")
+
+
+def play(
+    variants: Sequence[Variant],
+    scenarios: Sequence[Scenario],
+    repeat: int,
+    time: ClockSettings,
+    run: Callable[[Scenario, ClockSettings], Result],
+) -> tuple[list[Object], list[Result]]:
+    """Return what was measured of each variant, and the results of all plays.
+
+    Plays end with the first that is interrupted or breaks; then a variant that was not played to its end is
+    left out.
+    """
+    from slicewright.rehearsal.model.comparison import Noise, measured, verdict  # noqa: PLC0415
+
+    noise = Noise(time.speed, repeat)
+    records: list[Object] = []
+    played: list[Result] = []
+    for variant, scenario in zip(variants, scenarios, strict=True):
+        if variant.changes and _is_same(scenario, scenarios[0]):
+            say(f"{variant.name}: nothing that is rehearsed changes", err=True)
+        own: list[Object] = []
+        for number in range(repeat):
+            say(f"{variant.name}{f', {number + 1} of {repeat}' if repeat > 1 else ''}", err=True)
+            played.append(run(scenario, time))
+            report = played[-1].report
+            if report.is_cut_short or not played[-1].is_played:
+                return records, played
+            own.append(report.record())
+        texts = [change.text for change in variant.changes]
+        record = measured(variant.name, texts, own)
+        told = verdict(records[0], record, noise, variant.told) if records else ""
+        records.append({**record, "verdict": told, "problems": _problems(own)})
+    return records, played
+
+
+def _is_same(one: Scenario, other: Scenario) -> bool:
+    """Tell whether two scenarios play the same."""
+    keys = [
+        [(part.runs, part.others, part.submit_at, part.duration, part.faults) for part in scenario.parts]
+        for scenario in (one, other)
+    ]
+    pools = [[(pool, shape.names) for pool, shape in scenario.site.pools] for scenario in (one, other)]
+    same_pools = pools[0] == pools[1] and one.site.cluster.cpu_pools == other.site.cluster.cpu_pools
+    return keys[0] == keys[1] and same_pools and one.platform == other.platform
+
+
+def _problems(records: Sequence[Object]) -> list[Object]:
+    """Return the problems of all repetitions, each once."""
+    every = {(one["id"], one["message"]): one for record in records for one in record["problems"]}
+    return list(every.values())
+
+
+def write(records: Sequence[Object], noise: Noise, output: str, *, is_sweep: bool) -> None:
+    """Print variants, the base first, as tables or as JSON."""
+    if output == "json":
+        settings = {"resolution": round(noise.resolution, 3), "repetitions": noise.repetitions}
+        show.as_json({**settings, "variants": list(records)})
+        return
+    for line in _lines(records, noise, is_sweep=is_sweep):
+        say(line)
+
+
+def _lines(records: Sequence[Object], noise: Noise, *, is_sweep: bool) -> Iterator[str]:
+    from slicewright.rehearsal.report.variants_text import curve, head_line, tables  # noqa: PLC0415
+
+    yield head_line(records, noise)
+    for table in tables(records, noise):
+        yield f"\n{table.title}"
+        yield from (f"  {line}" for line in show.table_lines(table.head, table.rows))
+    if is_sweep:
+        yield ""
+        yield from curve(records[1:], noise)
+    yield "\nverdict"
+    yield from (f"  {record['verdict']}" for record in records[1:])
+    known = {one["message"] for one in records[0]["problems"]}
+    for record in records:
+        is_base = record is records[0]
+        own = [one for one in record["problems"] if is_base or one["message"] not in known]
+        yield from (f"\n{record['name']}: {one['id']} {one['message']}" for one in own)

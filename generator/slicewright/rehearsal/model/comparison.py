@@ -1,0 +1,228 @@
+"""Measured rehearsals of variants -> what differs from the base, and a verdict in words.
+
+A variant is its JSON form (schemas/slicewright/what-if.json), so that earlier outputs can be compared, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import median_low
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from slicewright.core.problem import counted
+from slicewright.rehearsal.model.duration import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from slicewright.core.kubernetes.types import Object
+
+_ALONE = 3
+"""Times the time resolution that a difference exceeds where each variant was played once."""
+_NAMED = 3
+"""Runs that a verdict names one by one."""
+_KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "started", "ended", "wait")
+_TIMES = ("started", "ended", "wait")
+
+
+class Noise(Struct, frozen=True):
+    """How far apart measured times are where nothing differs."""
+
+    resolution: float
+    repetitions: int = 1
+
+    @property
+    def slack(self) -> float:
+        """Return the seconds that two ranges are apart at most."""
+        return self.resolution * (_ALONE if self.repetitions == 1 else 1)
+
+    def told(self) -> str:
+        """Return what a difference would have to exceed, in words."""
+        if self.repetitions > 1:
+            return f"the spread of {self.repetitions} repetitions"
+        return f"{shown(self.slack)}, {_ALONE} times the time resolution"
+
+
+def measured(name: str, changes: Sequence[str], records: Sequence[Object]) -> Object:
+    """Return the JSON form of a variant, from the records of its rehearsals: medians, and ranges of times."""
+    return {
+        "name": name,
+        "cluster": records[0]["cluster"],
+        "changes": list(changes),
+        "verdict": "",
+        **_merged([_measures(record) for record in records]),
+    }
+
+
+def _measures(record: Object) -> Object:
+    summary = record["summary"]
+    return {
+        **{key: summary[key] for key in ("runs", "finished", "evictions", "restarts")},
+        **record["measures"],
+        "workloads": _rows(record["workloads"]),
+    }
+
+
+def _rows(runs: Sequence[Object]) -> list[Object]:
+    """Return a row for each run, by name: that of its workload, where it is the only one of it."""
+    numbers = Counter(run["workload"] for run in runs)
+    rows = []
+    for run in runs:
+        name = run["workload"] if numbers[run["workload"]] == 1 else run["run"]
+        kept = {key: run[key] for key in _KEPT}
+        counts = {"evictions": len(run["evictions"]), "restarts": run["restarts"]}
+        states = {"states": run["states"]}
+        rows.append({"name": name, **kept, **counts, "ranges": {key: run[key] for key in _TIMES}, **states})
+    return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _merged(values: Sequence[Any], key: str = "") -> Any:
+    """Return the median of each number, with no number as the largest; of `ranges` the least and the most."""
+    first = values[0]
+    if key == "states":
+        return first
+    if isinstance(first, dict):
+        if key == "ranges":
+            return {name: _range([value[name] for value in values]) for name in first}
+        return {name: _merged([value[name] for value in values], name) for name in first}
+    if isinstance(first, list):
+        return [_merged(entries) for entries in zip(*values, strict=True)]
+    if isinstance(first, str):
+        return Counter(values).most_common(1)[0][0]
+    return _finite(median_low(map(_number, values)))
+
+
+def _range(values: Iterable[float | None]) -> list[float | None]:
+    numbers = [_number(value) for value in values]
+    return [_finite(min(numbers)), _finite(max(numbers))]
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def _finite(value: float) -> float | None:
+    return None if value == math.inf else value
+
+
+class Move(Struct, frozen=True):
+    """A time of a run that differs from the base."""
+
+    name: str
+    seconds: float
+    """Later than in the base; infinite where it never comes, minus infinite where it never came before."""
+
+
+def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]:
+    """Return the runs whose time (`started`, `ended` or `wait`) differs, the largest difference first."""
+    rows = {row["name"]: row for row in base["workloads"]}
+    pairs = [(rows[row["name"]], row) for row in variant["workloads"] if row["name"] in rows]
+    found = [
+        Move(after["name"], _number(after[field]) - _number(before[field]))
+        for before, after in pairs
+        if _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
+    ]
+    return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
+
+
+def _is_apart(one: Sequence[float | None], other: Sequence[float | None], slack: float) -> bool:
+    (low, high), (least, most) = map(_number, one), map(_number, other)
+    later = least - high if math.isfinite(high) else 0.0
+    earlier = low - most if math.isfinite(most) else 0.0
+    return max(later, earlier) > slack
+
+
+def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
+    """Return in words what differs from the base; `what` is the change, in words."""
+    names = _short_names(base, variant)
+    started = moves(base, variant, "started", noise)
+    ended = moves(base, variant, "ended", noise)
+    beside = {move.name for move in started}
+    parts = [
+        *_told(started, names, "start"),
+        *_told([move for move in ended if _is_told(move, beside)], names, "end"),
+        *_counts(base, variant),
+        *_missing(base, variant, names),
+    ]
+    if not parts:
+        told = f"nothing changes by more than {noise.told()}"
+    else:
+        moved = beside | {move.name for move in ended}
+        still = len({row["name"] for row in variant["workloads"]} - moved)
+        parts += [_whole(base, variant, noise)]
+        rest = "; nothing else moves" if still and moved else ""
+        told = ", ".join(filter(None, parts)) + rest
+    return f"{what}: {told}" if what else told
+
+
+def _is_told(move: Move, started: set[str]) -> bool:
+    """Tell whether a verdict names an end: of a run whose start moves only where it is lost or won."""
+    return move.name not in started or math.isinf(move.seconds)
+
+
+def _short_names(base: Object, variant: Object) -> Callable[[str], str]:
+    every = {row["name"] for record in (base, variant) for row in record["workloads"]}
+    numbers = Counter(name.partition("/")[2] for name in every)
+    return lambda name: name.partition("/")[2] if numbers[name.partition("/")[2]] == 1 else name
+
+
+def _told(found: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
+    later = [move for move in found if 0 < move.seconds < math.inf]
+    earlier = [move for move in found if -math.inf < move.seconds < 0]
+    for group, direction in ((later, "later"), (earlier, "earlier")):
+        if len(group) > _NAMED:
+            most = f"{names(group[0].name)} most: {shown(abs(group[0].seconds))}"
+            yield f"{counted(len(group), 'run')} {verb} {direction} ({most})"
+        else:
+            yield from (f"{names(one.name)} {verb}s {shown(abs(one.seconds))} {direction}" for one in group)
+    lost = [move for move in found if move.seconds == math.inf]
+    won = [move for move in found if move.seconds == -math.inf]
+    for group, one, several in (
+        (lost, f"never {verb}s", f"never {verb}"),
+        (won, f"{verb}s now", f"{verb} now"),
+    ):
+        if len(group) > _NAMED:
+            yield f"{counted(len(group), 'run')} {several}"
+        else:
+            yield from (f"{names(move.name)} {one}" for move in group)
+
+
+def _counts(base: Object, variant: Object) -> Iterator[str]:
+    for key in ("evictions", "restarts"):
+        more = variant[key] - base[key]
+        if more:
+            number = counted(abs(more), key[:-1])
+            yield f"{number} {'more' if more > 0 else 'fewer'}"
+
+
+def _missing(base: Object, variant: Object, names: Callable[[str], str]) -> Iterator[str]:
+    before, after = ({row["name"] for row in record["workloads"]} for record in (base, variant))
+    yield from (f"{names(name)} is not in it" for name in sorted(before - after))
+    yield from (f"{names(name)} is new" for name in sorted(after - before))
+
+
+def _whole(base: Object, variant: Object, noise: Noise) -> str:
+    """Return how the end of all runs moves; '' where it does not, or not all have ended."""
+    if any(record["finished"] < record["runs"] for record in (base, variant)):
+        return ""
+    more = variant["makespanSeconds"] - base["makespanSeconds"]
+    way = "longer" if more > 0 else "shorter"
+    return f"the makespan is {shown(abs(more))} {way}" if abs(more) > noise.slack else ""
+
+
+def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
+    """Return the first variant after which no run waits shorter; None where the last one still improves."""
+    for at, variant in enumerate(variants[:-1]):
+        later = variants[at + 1 :]
+        if not any(move.seconds < 0 for other in later for move in moves(variant, other, "wait", noise)):
+            return at
+    return None
+
+
+def longest_wait(variant: Object) -> float:
+    """Return the seconds that a run waited at most; infinite where one was never admitted."""
+    waits = [_number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]
+    return max(waits, default=0.0)

@@ -1,0 +1,135 @@
+"""Variants of a rehearsal in the characters of a terminal: tables that compare them, and a verdict each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from slicewright.core.problem import counted
+from slicewright.rehearsal.model.comparison import longest_wait, moves, stops_falling
+from slicewright.rehearsal.model.duration import shown, shown_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.comparison import Noise
+
+_BAR = 30
+_NEVER = "never"
+
+
+class Table(Struct, frozen=True):
+    """A table, with its title above it."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def head_line(variants: Sequence[Object], noise: Noise) -> str:
+    """Return what was played."""
+    times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
+    number = counted(len(variants) - 1, "variant")
+    return f"{variants[0]['cluster']}: base and {number}{times}; time resolution {shown(noise.resolution)}"
+
+
+def tables(variants: Sequence[Object], noise: Noise) -> Iterator[Table]:
+    """Yield the tables that compare variants, the base first."""
+    yield Table(
+        "runs",
+        ("finished", "makespan", "evictions", "restarts", "variant"),
+        tuple(_summary(variant) for variant in variants),
+    )
+    yield from _nonempty(
+        "queue wait",
+        ("queue", "runs", "p50", "p95", "max", "borrowed chip-hours", "variant"),
+        (
+            (row["name"], *_waits(row, noise.resolution), _borrowed(row), variant["name"])
+            for row, variant in _by_name(variants, "queues", "name")
+            if row["runs"]
+        ),
+    )
+    yield from _nonempty(
+        "chip-hours",
+        ("pool", "available", "used", "lost by restarts", "idle", "variant"),
+        (
+            (
+                row["pool"],
+                *(f"{row[key]:,.1f}" for key in ("available", "used", "lost", "idle")),
+                variant["name"],
+            )
+            for row, variant in _by_name(variants, "chipHours", "pool")
+        ),
+    )
+    yield from _nonempty("runs that move", ("run", "started", "ended", "variant"), _moved(variants, noise))
+
+
+def _nonempty(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[Table]:
+    listed = tuple(rows)
+    if listed:
+        yield Table(title, head, listed)
+
+
+def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple[Object, Object]]:
+    """Yield the rows of all variants with their variants, those of one name below each other."""
+    names = dict.fromkeys(row[key] for variant in variants for row in variant[field])
+    for name in names:
+        yield from ((row, variant) for variant in variants for row in variant[field] if row[key] == name)
+
+
+def _summary(variant: Object) -> tuple[str, ...]:
+    finished = f"{variant['finished']} of {variant['runs']}"
+    return finished, _time(variant["makespanSeconds"]), *_counted(variant), variant["name"]
+
+
+def _counted(variant: Object) -> tuple[str, str]:
+    return f"{variant['evictions']:,}", f"{variant['restarts']:,}"
+
+
+def _waits(queue: Object, resolution: float) -> tuple[str, ...]:
+    waits = (queue[f"{name}WaitSeconds"] for name in ("p50", "p95", "max"))
+    told = (_NEVER if wait is None else shown_within(wait, resolution) for wait in waits)
+    never = f" ({queue['neverAdmitted']} never)" if queue["neverAdmitted"] else ""
+    return f"{queue['runs']}{never}", *told
+
+
+def _borrowed(queue: Object) -> str:
+    """Return what a queue borrowed, flavor by flavor."""
+    hours = [entry for entry in queue["borrowedChipHours"] if entry["chipHours"]]
+    return ", ".join(f"{entry['chipHours']:,.1f} of {entry['flavor']}" for entry in hours) or "-"
+
+
+def _moved(variants: Sequence[Object], noise: Noise) -> Iterator[tuple[str, ...]]:
+    """Yield the runs that start or end at another time in a variant, in all variants."""
+    base, *others = variants
+    fields = ("started", "ended")
+    moved = {move.name for other in others for field in fields for move in moves(base, other, field, noise)}
+    for row, variant in _by_name(variants, "workloads", "name"):
+        if row["name"] in moved:
+            yield row["name"], *(_time(row[field]) for field in fields), variant["name"]
+
+
+def _time(seconds: float | None) -> str:
+    return _NEVER if seconds is None else shown(seconds)
+
+
+def curve(variants: Sequence[Object], noise: Noise) -> Iterator[str]:
+    """Yield the longest queue wait of each value of a sweep, drawn, and where waiting stops falling."""
+    waits = [longest_wait(variant) for variant in variants]
+    most = max((wait for wait in waits if math.isfinite(wait)), default=0.0) or 1.0
+    width = max(len(variant["name"]) for variant in variants)
+    yield "longest queue wait"
+    for variant, wait in zip(variants, waits, strict=True):
+        cells = _BAR if math.isinf(wait) else round(wait / most * _BAR)
+        told = _NEVER if math.isinf(wait) else shown_within(wait, noise.resolution)
+        yield f"{variant['name']:{width}}  {'█' * cells:{_BAR}}  {told}".rstrip()
+    at = stops_falling(variants, noise)
+    if at is None:
+        yield f"Waiting still falls at {variants[-1]['name']}."
+    elif at == 0:
+        yield f"Waiting does not fall below that of {variants[0]['name']}."
+    else:
+        yield f"Waiting stops falling at {variants[at]['name']}."
