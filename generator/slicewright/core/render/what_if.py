@@ -48,7 +48,7 @@ def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
     names, slices = pool.get("nodePoolNames"), pool.get("slices")
     if isinstance(names, list) and isinstance(slices, int):
         more = (f"{way[1]}-{index}" for index in range(len(names), slices))
-        pool["nodePoolNames"] = [*names, *more][: max(slices, 0)]
+        pool["nodePoolNames"] = [*names, *more][: max(slices, 1)]
 
 
 def _target(repository: Repository, cluster: str, change: Change) -> tuple[Source, Any, tuple[str, ...]]:
