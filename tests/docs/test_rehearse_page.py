@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from slicewright.cli.rehearse import rehearse
+from slicewright.cli.what_if import read_variants
+from slicewright.core.render.what_if import changed_documents
 from slicewright.rehearsal.model.clock import unclear
 from slicewright.rehearsal.model.duration import seconds
 from slicewright.workspace.repository_reader import read_checkout
@@ -31,14 +33,17 @@ def test_commands_mean_clusters_and_workloads_of_this_repository(command: str) -
 
     assert playing
     assert unclear((*given["submit_at"], *given["duration"]), playing) is None
+    for variant in read_variants(given["variants"], given["sweep"]):
+        changed = changed_documents(repository, cluster, variant.changes)
+        assert bool(variant.changes) == bool(changed)
     if given["html"]:
         ignored = subprocess.run(["git", "check-ignore", "--quiet", given["html"]], cwd=ROOT, check=False)
         assert 0 == ignored.returncode
 
 
 def test_page_has_the_commands() -> None:
-    """Of the first block four, and one for times; the one for an existing cluster has words to fill in."""
-    assert 6 == len(COMMANDS)
+    """Of the first block four, one for times, three for variants; the last one has words to fill in."""
+    assert 9 == len(COMMANDS)
 
 
 @pytest.mark.parametrize("cluster", ["multislice-cluster", "multislice-autopilot"])

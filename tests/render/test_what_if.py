@@ -27,6 +27,8 @@ CLUSTER = """
 RUN = "clusters: [c1, c2]\ntpu: v5litepod-8\nnaming: Fixed\nqueueName: q\ncontainer: {image: python:3.12}"
 SWEEP = f"{RUN}\nmatrix: {{env: {{LR: [1, 2]}}}}"
 
+QUEUE = ("clusterQueues", 0)
+
 
 @pytest.fixture
 def repo(empty: Repo) -> Repo:
@@ -43,7 +45,7 @@ def repo(empty: Repo) -> Repo:
 
 
 def changed(repo: Repo, text: str) -> dict[str, Any]:
-    """Return the specs of the documents that changes make other than they are, by the name of the document."""
+    """Return the specs of the documents that changes make other than they are, by name."""
     documents = changed_documents(read_checkout(repo.root).repository, "c1", read_changes(text))
     return {data["metadata"]["name"]: data["spec"] for data in documents.values()}
 
@@ -70,10 +72,10 @@ def test_slices_of_a_pool(repo: Repo, text: str, slices: int) -> None:
     ("text", "path", "value"),
     [
         ("pools.more.slices=+1", ("c1", "pools", 1, "slices"), 2),
-        ("clusterQueues.cq.quota.tpus.nominalSlices=+1", ("c1", *"clusterQueues 0 quota 0 nominalSlices".split()), 3),
+        ("clusterQueues.cq.quota.tpus.nominalSlices=+1", ("c1", *QUEUE, "quota", 0, "nominalSlices"), 3),
         ("clusterQueues.cq.preemption.withinClusterQueue=LowerPriority",
-         ("c1", *"clusterQueues 0 preemption withinClusterQueue".split()), "LowerPriority"),
-        ("clusters.c2.clusterQueues.cq.cohortName=all", ("c2", *"clusterQueues 0 cohortName".split()), "all"),
+         ("c1", *QUEUE, "preemption", "withinClusterQueue"), "LowerPriority"),
+        ("clusters.c2.clusterQueues.cq.cohortName=all", ("c2", *QUEUE, "cohortName"), "all"),
         ("workloads.a.slices=+1", ("a", "slices"), 3),
         ("workloads.team/twin.slices=+1", ("twin", "slices"), 2),
         ("workloads.a.rehearsal.submitAt=30m", ("a", "rehearsal", "submitAt"), "30m"),
@@ -82,11 +84,11 @@ def test_slices_of_a_pool(repo: Repo, text: str, slices: int) -> None:
         ("workloads.a.slices=+1,workloads.a.slices=+1", ("a", "slices"), 4),
     ],
 )  # fmt: skip
-def test_value_at_a_path(repo: Repo, text: str, path: tuple[str, ...], value: object) -> None:
+def test_value_at_a_path(repo: Repo, text: str, path: tuple[str | int, ...], value: object) -> None:
     """By names; what is not written has its default, and mappings on the way are made."""
     found: Any = changed(repo, text)
     for step in path:
-        found = found[int(step) if isinstance(found, list) else step]
+        found = found[step]
 
     assert value == found
 
@@ -117,14 +119,16 @@ def test_number_of_defaults_is_in_effect(repo: Repo) -> None:
         ("clusterQueues.cq.quota.x.nominalSlices=1", "'clusterQueues.cq.quota' has no 'x'", "one of: tpus"),
         ("workloads.b.slices=1", "there is no workload 'b'", "one of: a, sweep, twin"),
         ("workloads.team/b.slices=1", "there is no workload 'team/b'", "did you mean 'team/twin'?"),
-        ("workloads.twin.slices=1", "'twin' is the name of several workloads", "one of: default/twin, team/twin"),
+        ("workloads.twin.slices=1", "'twin' is the name of several workloads",
+         "one of: default/twin, team/twin"),
         ("workloads.sweep-1.slices=1", "there is no workload 'sweep-1'",
          "it is an entry of a sweep: change default/sweep, which is written"),
         ("workloads=1", "there is no workload ''", "one of: a, sweep, twin"),
         ("workloads.a=1", "'workloads.a=1' names no field", "write for example workloads.a.FIELD=VALUE"),
         ("clusters.c3.mode=x", "there is no cluster 'c3'", "one of: c1, c2"),
         ("workloads.a.queueName=+1", "'queueName' has no number to add to", ""),
-        ("workloads.a.backoffLimit=+1", "'backoffLimit' has no number to add to", "write the number without a sign"),
+        ("workloads.a.backoffLimit=+1", "'backoffLimit' has no number to add to",
+         "write the number without a sign"),
         ("workloads.a.slices.x=1", "'slices' holds no fields", "end the path there"),
         ("workloads.a.slices.x.y=1", "'slices.x' holds no fields", "end the path there"),
     ],
@@ -140,7 +144,9 @@ def test_variant_is_rendered_in_memory(repo: Repo) -> None:
     """What a render would write is there, and no file of the user changes."""
     before = {path: path.read_bytes() for path in repo.root.rglob("*") if path.is_file()}
     checkout = read_checkout(repo.root)
-    there, against = rendered(checkout, changed_documents(checkout.repository, "c1", read_changes("workloads.a.slices=+1")))
+    there, against = rendered(
+        checkout, changed_documents(checkout.repository, "c1", read_changes("workloads.a.slices=+1"))
+    )
     overlay = "overlays/c1/default/a/kustomization.yaml"
 
     assert () == against

@@ -1,0 +1,197 @@
+"""Variants against their base: what differs beyond noise, and the verdict in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slicewright.rehearsal.model.comparison import (
+    Noise,
+    longest_wait,
+    measured,
+    moves,
+    stops_falling,
+    verdict,
+)
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+
+NOISE = Noise(10.0)
+"""Differences above 30 seconds count."""
+REPEATED = Noise(10.0, 3)
+Times = tuple[float | None, float | None]
+
+
+def record(evictions: int = 0, **runs: Times) -> Object:
+    """Return the record of a rehearsal, from the times when runs started and ended; submitted at 0."""
+    workloads = [
+        {
+            "workload": f"team/{name}",
+            "run": f"team/{name}-12345678",
+            "clusterQueue": "cq",
+            "outcome": "waiting" if end is None else "finished",
+            "submitted": 0.0,
+            "admitted": start,
+            "started": start,
+            "ended": end,
+            "wait": start,
+            "restarts": 0,
+            "evictions": [{}] * evictions,
+            "states": [],
+        }
+        for name, (start, end) in runs.items()
+    ]
+    ends = [end for _, end in runs.values() if end is not None]
+    starts = [start for start, _ in runs.values()]
+    queue = {"name": "cq", "runs": len(runs), "maxWaitSeconds": None if None in starts else max(starts)}
+    return {
+        "cluster": "c1",
+        "summary": {"runs": len(runs), "finished": len(ends), "evictions": evictions, "restarts": 0},
+        "measures": {"makespanSeconds": max(ends, default=None), "queues": [queue]},
+        "workloads": workloads,
+    }
+
+
+def variant(*records: Object, name: str = "x") -> Object:
+    """Return a variant."""
+    return measured(name, ["a.b=1"], records)
+
+
+BASE = variant(record(train=(0.0, 600.0), pretrain=(600.0, 1200.0)))
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ({"train": (0.0, 600.0), "pretrain": (0.0, 600.0)},
+         "pretrain starts 10m00s earlier, the makespan is 10m00s shorter; nothing else moves"),
+        ({"train": (20.0, 620.0), "pretrain": (620.0, 1220.0)},
+         "nothing changes by more than 30s, 3 times the time resolution"),
+        ({"train": (0.0, 900.0), "pretrain": (900.0, 1500.0)},
+         "pretrain starts 5m00s later, train ends 5m00s later, the makespan is 5m00s longer"),
+        ({"train": (0.0, 600.0), "pretrain": (None, None)},
+         "pretrain never starts, pretrain never ends; nothing else moves"),
+        ({"train": (0.0, 600.0)}, "pretrain is not in it, the makespan is 10m00s shorter"),
+        ({"train": (0.0, 600.0), "pretrain": (600.0, 1200.0), "more": (0.0, 1.0)}, "more is new"),
+    ],
+)  # fmt: skip
+def test_verdict_names_what_moves(runs: dict[str, Times], told: str) -> None:
+    """Runs by their workloads, without the namespace where that is clear."""
+    assert told == verdict(BASE, variant(record(**runs)), NOISE)
+
+
+def test_verdict_begins_with_the_change() -> None:
+    """In the words of the caller."""
+    faster = variant(record(train=(0.0, 600.0), pretrain=(0.0, 600.0)))
+
+    assert verdict(BASE, faster, NOISE, "2 more slices of a").startswith(
+        "2 more slices of a: pretrain starts"
+    )
+
+
+def test_run_that_starts_at_last() -> None:
+    """What never was in the base is told without a difference."""
+    never = variant(record(train=(0.0, 600.0), pretrain=(None, None)))
+
+    assert "pretrain starts now, pretrain ends now; nothing else moves" == verdict(never, BASE, NOISE)
+
+
+def test_many_runs_are_counted() -> None:
+    """With the one that moves most."""
+    names = [f"r{number}" for number in range(5)]
+    before = variant(record(**{name: (1000.0 + 100 * at, None) for at, name in enumerate(names)}))
+    after = variant(record(**dict.fromkeys(names, (0.0, 9000.0))))
+    never = variant(record(**dict.fromkeys(names, (None, None))))
+
+    assert "5 runs start earlier (r4 most: 23m20s), 5 runs end now" == verdict(before, after, NOISE)
+    assert "5 runs never start" == verdict(before, never, NOISE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"), [(0, 2, "2 evictions more"), (1, 0, "1 eviction fewer")]
+)
+def test_evictions_are_counted(before: int, after: int, told: str) -> None:
+    """A verdict names how many more or fewer there are of all runs; no time moves."""
+    base, other = (variant(record(number, train=(0.0, 600.0))) for number in (before, after))
+
+    assert told == verdict(base, other, NOISE)
+
+
+def test_runs_of_one_name_keep_their_namespaces() -> None:
+    """And several runs of one workload are told by the names of the runs."""
+    base, after = record(a=(0.0, 1.0), b=(0.0, 1.0)), record(a=(0.0, 1.0), b=(100.0, 101.0))
+    for one in (base, after):
+        one["workloads"][1]["workload"] = "other/a"
+    kept, later = record(a=(0.0, 1.0), b=(0.0, 1.0)), record(a=(0.0, 1.0), b=(100.0, 101.0))
+    for one in (kept, later):
+        one["workloads"][1]["workload"] = "team/a"
+
+    assert verdict(variant(base), variant(after), NOISE).startswith("other/a starts 1m40s later")
+    assert verdict(variant(kept), variant(later), NOISE).startswith("b-12345678 starts 1m40s later")
+
+
+def repeated(*starts: float) -> Object:
+    """Return a variant that was played several times."""
+    return variant(*(record(train=(start, start + 600.0)) for start in starts))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_none"),
+    [
+        ((0.0, 50.0, 100.0), (90.0, 140.0, 200.0), True),
+        ((0.0, 50.0, 100.0), (105.0, 140.0, 200.0), True),
+        ((0.0, 5.0, 8.0), (40.0, 45.0, 50.0), False),
+    ],
+)
+def test_difference_within_the_spread_of_repetitions_is_none(
+    before: tuple[float, ...], after: tuple[float, ...], is_none: bool
+) -> None:
+    """Ranges that touch, or are no further apart than the time resolution, are equal."""
+    told = verdict(repeated(*before), repeated(*after), REPEATED)
+
+    assert is_none == (told == "nothing changes by more than the spread of 3 repetitions")
+
+
+def test_variant_of_repetitions_has_medians_and_ranges() -> None:
+    """A run that never started in one of them has no most."""
+    twice = variant(record(a=(10.0, 20.0)), record(a=(30.0, 40.0)), record(a=(None, None)))
+    (row,) = twice["workloads"]
+
+    assert (30.0, [10.0, None], 40.0, "finished") == (
+        row["started"],
+        row["ranges"]["started"],
+        twice["makespanSeconds"],
+        row["outcome"],
+    )
+
+
+def test_runs_that_never_start_in_both_do_not_differ() -> None:
+    """Never is not later than never."""
+    never = variant(record(a=(None, None)))
+
+    assert [] == moves(never, never, "started", NOISE)
+
+
+@pytest.mark.parametrize(
+    ("waits", "expected"),
+    [
+        ((300.0, 200.0, 0.0, 0.0), 2),
+        ((300.0, 200.0, 100.0), None),
+        ((0.0, 0.0), 0),
+        ((None, 100.0, 95.0), 1),
+    ],
+)
+def test_waiting_stops_falling(waits: tuple[Any, ...], expected: int | None) -> None:
+    """At the first value after which no run waits shorter, beyond noise."""
+    variants = [variant(record(a=(wait, None))) for wait in waits]
+
+    assert expected == stops_falling(variants, NOISE)
+
+
+def test_longest_wait_is_endless_where_a_run_was_never_admitted() -> None:
+    """Of all queues that had a run."""
+    waits = [longest_wait(variant(record(a=(start, None)))) for start in (20.0, None)]
+
+    assert [20.0, float("inf")] == waits

@@ -1,0 +1,90 @@
+"""Variants as tables and a curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.rehearsal.model.comparison import Noise
+from slicewright.rehearsal.report.variants_text import curve, head_line, tables
+
+from .test_comparison import record, variant
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+
+NOISE = Noise(10.0)
+
+
+def full(name: str, *, wait: float | None, borrowed: float = 0.0, end: float = 1200.0) -> Object:
+    """Return a variant with a pool, a queue, a run that waits and one that does not."""
+    made = variant(record(1, train=(0.0, 600.0), pretrain=(wait, None if wait is None else end)), name=name)
+    waits = {"p50WaitSeconds": 0.0, "p95WaitSeconds": wait, "maxWaitSeconds": wait}
+    entry = [{"flavor": "v5e", "chipHours": borrowed}]
+    queue = {"name": "cq", "runs": 2, "neverAdmitted": int(wait is None), **waits, "borrowedChipHours": entry}
+    idle = {**queue, "name": "idle", "runs": 0}
+    pool = {"pool": "tpus", "available": 1000.0, "used": 12.34, "idle": 987.66, "lost": 0.5}
+    return {**made, "queues": [queue, idle], "chipHours": [pool]}
+
+
+def test_tables_set_variants_below_the_base() -> None:
+    """Rows of one queue, pool or run are below each other; runs that do not move are left out."""
+    found = {
+        table.title: [*map(list, table.rows)]
+        for table in tables([full("base", wait=600.0), full("more", wait=5.0, borrowed=1.5)], NOISE)
+    }
+
+    assert {
+        "runs": [["2 of 2", "20m00s", "1", "0", "base"], ["2 of 2", "20m00s", "1", "0", "more"]],
+        "queue wait": [
+            ["cq", "2", "less than 10s", "10m00s", "10m00s", "-", "base"],
+            ["cq", "2", "less than 10s", "less than 10s", "less than 10s", "1.5 of v5e", "more"],
+        ],
+        "chip-hours": [
+            ["tpus", "1,000.0", "12.3", "0.5", "987.7", "base"],
+            ["tpus", "1,000.0", "12.3", "0.5", "987.7", "more"],
+        ],
+        "runs that move": [
+            ["team/pretrain", "10m00s", "20m00s", "base"],
+            ["team/pretrain", "5.0s", "20m00s", "more"],
+        ],
+    } == found
+
+
+def test_run_that_never_starts_is_told() -> None:
+    """As a number in its queue, and as never in its row; tables without rows are left out."""
+    found = {table.title: table.rows for table in tables([full("base", wait=None)], NOISE)}
+
+    assert ("cq", "2 (1 never)", "less than 10s", "never", "never", "-", "base") == found["queue wait"][0]
+    assert ["runs", "queue wait", "chip-hours"] == list(found)
+
+
+def test_head_has_cluster_numbers_and_resolution() -> None:
+    """And repetitions, where there are several."""
+    variants = [full("base", wait=0.0), full("more", wait=0.0)]
+
+    assert "c1: base and 1 variant; time resolution 10s" == head_line(variants, NOISE)
+    assert "c1: base and 1 variant, 3 times each; time resolution 10s" == head_line(variants, Noise(10.0, 3))
+
+
+def sweep(*waits: float | None) -> list[str]:
+    """Return the curve of a sweep with these waits."""
+    return list(curve([full(f"n={at}", wait=wait) for at, wait in enumerate(waits)], NOISE))
+
+
+def test_curve_says_where_waiting_stops_falling() -> None:
+    """The longest wait of each value, drawn against the longest of all; what never ends fills the line."""
+    title, *bars, told = sweep(None, 600.0, 300.0, 295.0)
+
+    assert "longest queue wait" == title
+    assert [
+        f"n=0  {'█' * 30}  never",
+        f"n=1  {'█' * 30}  10m00s",
+        f"n=2  {'█' * 15}{' ' * 15}  5m00s",
+    ] == bars[:3]
+    assert "Waiting stops falling at n=2." == told
+
+
+def test_curve_that_still_falls_or_never_does() -> None:
+    """Then the end of the sweep is not an answer, or its first value is."""
+    assert "Waiting still falls at n=1." == sweep(600.0, 300.0)[-1]
+    assert "Waiting does not fall below that of n=0." == sweep(0.0, 0.0)[-1]
