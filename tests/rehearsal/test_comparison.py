@@ -24,9 +24,9 @@ REPEATED = Noise(10.0, 3)
 Times = tuple[float | None, float | None]
 
 
-def record(evictions: int = 0, **runs: Times) -> Object:
+def record(evictions: int = 0, /, **runs: Times) -> Object:
     """Return the record of a rehearsal, from the times when runs started and ended; submitted at 0."""
-    workloads = [
+    workloads: list[Object] = [
         {
             "workload": f"team/{name}",
             "run": f"team/{name}-12345678",
@@ -44,8 +44,9 @@ def record(evictions: int = 0, **runs: Times) -> Object:
         for name, (start, end) in runs.items()
     ]
     ends = [end for _, end in runs.values() if end is not None]
-    starts = [start for start, _ in runs.values()]
-    queue = {"name": "cq", "runs": len(runs), "maxWaitSeconds": None if None in starts else max(starts)}
+    starts = [start for start, _ in runs.values() if start is not None]
+    longest = max(starts) if len(starts) == len(runs) else None
+    queue = {"name": "cq", "runs": len(runs), "maxWaitSeconds": longest}
     return {
         "cluster": "c1",
         "summary": {"runs": len(runs), "finished": len(ends), "evictions": evictions, "restarts": 0},
