@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.words import places
 
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
-from slicewright.core.importing.gcluster import GCLUSTER
+from slicewright.core.importing.gcluster import GCLUSTER, OPTIONS
 from slicewright.core.importing.workload import rendered
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
@@ -82,6 +84,9 @@ def repository(*more: Object, queues: tuple[str, ...] = ()) -> Repository:
 def _text(path: str) -> str | None:
     file = PROJECT / path
     return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+REPOSITORY = repository()
 
 
 def words(args: str, slice_args: str = SLICE) -> list[str]:
@@ -195,6 +200,8 @@ def test_every_flag_of_the_command_is_said_or_taken() -> None:
         ("--grace-period soon", "'soon' is not a duration"),
         ("--grace-period=-5s", "'-5s' is not a duration"),
         ("--restart-on-exit-codes 4x", "'4x' is not an exit code"),
+        ("--mount 'a:/a\nb:/b'", "is not a line of CSV"),
+        (f"--grace-period {'9' * 400}h", "is not a duration"),
         ("--node-constraint ,", "'' is not a pair"),
         ("--node-constraint cloud.google.com/gke-spot=false", "gke-spot says no way to get nodes"),
         (
@@ -221,6 +228,26 @@ def test_every_flag_of_the_command_is_said_or_taken() -> None:
 def test_what_cannot_be_imported_is_refused(args: str, why: str) -> None:
     """Each refusal says what is wrong."""
     assert any(why in message for message in refusals(args)), refusals(args)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([option.name for option in OPTIONS]),
+            st.text()
+            | st.sampled_from(["gs://:/x", ";;", "k=|", "9" * 5000, "1e9", "a\nb", "4x", "v6e-16", "/"]),
+        ),
+        max_size=5,
+    )
+)
+def test_no_values_break_the_import(flags: list[tuple[str, str]]) -> None:
+    """Whatever a command says, it becomes a file or problems."""
+    command = [*words(""), *(f"--{name}={value}" for name, value in flags)]
+
+    found = imported_command(command, GCLUSTER, "c1", REPOSITORY)
+
+    assert isinstance(found, ImportedCommand) or errors(found)
 
 
 def test_all_refusals_come_at_once() -> None:

@@ -113,6 +113,7 @@ def test_a_topology_decides_and_a_number_beside_it_is_named() -> None:
         ("v6e", "2x4", "ct6e-standard-4t or ct6e-standard-8t"),
         ("v6e-8", "4x4", "and topology '4x4' on ct6e-standard-8t"),
         ("v6e", "3x3", "and topology '3x3'"),
+        ("v6e-16", "4 x 4", "'4 x 4' is not a topology"),
         ("ct6e-standard-4t", "", "gcluster has no topology for 'ct6e-standard-4t'"),
     ],
 )

@@ -29,8 +29,9 @@ _LOGS = {
 _QUEUE = "multislice-queue"
 _FUSE = "gs://"
 _VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_DURATION = re.compile(r"(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
-_PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_PART = re.compile(r"([0-9]{1,9}\.?[0-9]{0,9}|\.[0-9]{1,9})(ns|us|µs|μs|ms|s|m|h)")
+_DURATION = re.compile(f"({_PART.pattern})+")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _OF_PROGRAM = frozenset(["command", "image", "env", "mount"])
 _DWS = "gke.io/tpu-provisioning-request"
@@ -141,15 +142,19 @@ def _seconds(flags: Given, flag: str) -> int | None:
     written = flags.text(flag)
     if _DURATION.fullmatch(written):
         return int(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(written)))
-    if written and not written.isdecimal():
+    if written and not _NUMBER.fullmatch(written):
         flags.refuse(flag, f"'{written}' is not a duration", "write 90s, 1h30m or a number of seconds")
-    return int(written) if written.isdecimal() else None
+        return None
+    return int(written) if written else None
 
 
-def _lists(flags: Given, flag: str) -> Iterator[str]:
-    """Yield the entries of a flag that may be repeated, and whose values are lines of CSV."""
-    for value in flags.values.get(flag, ()):
-        yield from next(csv.reader([value]), [])
+def _entries(flags: Given, flag: str, value: str) -> list[str]:
+    """Return the entries of a line of CSV."""
+    try:
+        return next(csv.reader([value]), [])
+    except csv.Error:
+        flags.refuse(flag, f"'{value}' is not a line of CSV", "quote entries that have line breaks")
+        return []
 
 
 def _filled(fields: Object) -> Object:
@@ -182,8 +187,9 @@ def _failures(flags: Given) -> Object:
     if "restart-on-exit-codes" in flags.values and flags.on("pathways"):
         what = "is for the program: gcluster v1.96 writes it to workers too, where Kubernetes refuses it"
         flags.remark("restart-on-exit-codes", what)
-    for written in _lists(flags, "restart-on-exit-codes"):
-        if not written.isdecimal():
+    values = flags.values.get("restart-on-exit-codes", ())
+    for written in (one for value in values for one in _entries(flags, "restart-on-exit-codes", value)):
+        if not _NUMBER.fullmatch(written):
             flags.refuse("restart-on-exit-codes", f"'{written}' is not an exit code", "write numbers")
         elif int(written):
             codes.append(int(written))
@@ -253,7 +259,7 @@ def _pairs(flags: Given, flag: str) -> dict[str, str]:
     """Return the pairs of a flag; a value with one sign `=` is one pair, whatever commas it has."""
     found: dict[str, str] = {}
     for value in flags.values.get(flag, ()):
-        pairs = [value.strip('"')] if value.count("=") == 1 else next(csv.reader([value]), [])
+        pairs = [value.strip('"')] if value.count("=") == 1 else _entries(flags, flag, value)
         for pair in pairs:
             name, sign, one = pair.partition("=")
             if not sign:
@@ -304,7 +310,7 @@ def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
 def _mounted(flags: Given) -> Iterator[str]:
     """Yield mounts; those with semicolons, of later releases, may have commas."""
     for value in flags.values.get("mount", ()):
-        yield from [value] if ";" in value else next(csv.reader([value]), [])
+        yield from [value] if ";" in value else _entries(flags, "mount", value)
 
 
 def _parts(written: str) -> tuple[str, str, list[str]]:

@@ -62,6 +62,7 @@ _TOPOLOGIES: Mapping[str, Mapping[int, str]] = {
     "tpu7x": {},
 }
 """The topology of a number of chips; tpu7x needs `--topology`."""
+_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 _COUNTED = re.compile(r"(?P<family>[a-z0-9]+)-(?P<count>[0-9]{1,6})")
 
 
@@ -95,7 +96,9 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
         topology = _TOPOLOGIES.get(family, {}).get(chips, "")
         if not topology:
             return f"gcluster has no topology for '{compute_type}'"
-    elif chips and chips != math.prod(int(side) for side in topology.split("x") if side.isdecimal()):
+    elif not _TOPOLOGY.fullmatch(topology):
+        return f"'{topology}' is not a topology"
+    elif chips and chips != math.prod(map(int, topology.split("x"))):
         unused = f"is '{compute_type}': gcluster takes --topology {topology} instead of its number"
     rows = [
         row
