@@ -10,7 +10,7 @@ from slicewright.core.intent.change import (
     read_change,
     read_changes,
     read_lines,
-    read_range,
+    read_sweep,
 )
 
 
@@ -82,14 +82,33 @@ def test_file_without_a_change_is_refused() -> None:
 )
 def test_range_is_a_variant_for_each_number(text: str, texts: list[str]) -> None:
     """Both ends are in it; with signs they are relative."""
-    assert texts == [changes[0].text for changes in read_range(text)]
+    assert texts == [changes[0].text for changes in read_sweep(text)]
 
 
-@pytest.mark.parametrize("text", ["a.b=1", "a.b=1..+3", "a.b=3..1", "a.b=1..1", "a.b=1..51", "a.b=x..y"])
+def test_ranges_of_one_sweep_go_together() -> None:
+    """As slices and their quota do; what is no range is in each variant."""
+    found = read_sweep("pools.a.slices=1..2,x.y=z,q.n=+0..+1")
+
+    assert [["pools.a.slices=1", "x.y=z", "q.n=+0"], ["pools.a.slices=2", "x.y=z", "q.n=+1"]] == [
+        [change.text for change in changes] for changes in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("a.b=1", "'a.b=1' has no range of numbers"), ("a=1..2,b=1..3", "has ranges of different lengths")],
+)
+def test_sweep_has_ranges_of_one_length(text: str, told: str) -> None:
+    """Else nobody knows what belongs together."""
+    with pytest.raises(ChangeError, match=told):
+        read_sweep(text)
+
+
+@pytest.mark.parametrize("text", ["a.b=1..+3", "a.b=3..1", "a.b=1..1", "a.b=1..51"])
 def test_range_has_two_to_fifty_numbers(text: str) -> None:
     """The lowest first; each is played."""
     with pytest.raises(ChangeError, match="is not a range"):
-        read_range(text)
+        read_sweep(text)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ _BROKEN = 3
 _SIGNALLED = 128
 """Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
 _MOST_REPETITIONS = 20
+_OUTPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OF_THE_BED = ("BED", "REH009")
 
 
@@ -149,7 +150,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 )
 @click.option(
     "--sweep",
-    metavar="PATH=FIRST..LAST",
+    metavar="PATH=FIRST..LAST[,...]",
     default="",
     help="Play a variant for each number, and draw the waits.",
 )
@@ -158,6 +159,12 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     type=click.IntRange(1, _MOST_REPETITIONS),
     default=1,
     help="Play the base and each variant so often: a difference within their spread is none.",
+)
+@click.option(
+    "--compare",
+    type=(_OUTPUT, _OUTPUT),
+    metavar="A.json B.json",
+    help="Play nothing: compare two earlier outputs of -o json.",
 )
 def rehearse(
     cluster: str | None,
@@ -174,6 +181,7 @@ def rehearse(
     variants: tuple[str, ...],
     sweep: str,
     repeat: int,
+    compare: tuple[Path, Path] | None,
     output: str,
 ) -> None:
     """Run the tree on the real controllers, with simulated TPU nodes.
@@ -185,6 +193,8 @@ def rehearse(
     """
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
 
+    if compare:
+        _compare_outputs(compare, html, output)
     _check_place(kubeconfig, context, mark=mark)
     asked = _asked(variants, sweep, repeat, output)
     checkout = open_checkout()
@@ -207,9 +217,7 @@ def rehearse(
             show.stop(refused)
     if not found:
         show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
-    unwritable = html and page_file.unwritable(html)
-    if unwritable:
-        show.stop((unwritable,))
+    _check_page(html)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
     played: list[Result] = []
@@ -218,7 +226,7 @@ def rehearse(
         for one in found
     ]
     if asked:
-        _compare(asked, found, repeat, times, place, output, is_sweep=bool(sweep))
+        _compare(asked, found, repeat, times, place, html, output, is_sweep=bool(sweep))
     for scenario in found:
         played.append(_play(scenario, _clock(scenario, times), place))
         if played[-1].report.interrupted or not played[-1].is_played:
@@ -230,6 +238,13 @@ def rehearse(
     _write(reports, output)
     show.messages(against)
     sys.exit(_exit_code(played) or int(bool(against)))
+
+
+def _check_page(html: Path | None) -> None:
+    """End the command where the page could not be written after a play of minutes."""
+    unwritable = html and page_file.unwritable(html)
+    if unwritable:
+        show.stop((unwritable,))
 
 
 def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) -> None:
@@ -277,6 +292,19 @@ def _clock(scenario: Scenario, times: dict[str, float | None]) -> ClockSettings:
     return clock_settings(scenario.parts, **times, room=room(scenario.site))
 
 
+def _compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -> NoReturn:
+    from slicewright.cli import what_if  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.compare import compared  # noqa: PLC0415
+
+    what_if.check_output(output)
+    _check_page(html)
+    groups, noise = compared(paths)
+    what_if.write(groups, noise, output)
+    against = what_if.write_page(groups, noise, html) if html else ()
+    show.messages(against)
+    sys.exit(int(bool(against)))
+
+
 def _asked(what_if: tuple[str, ...], sweep: str, repeat: int, output: str) -> tuple[Variant, ...]:
     """Return the variants that the command line asks for, the base first; nothing where it asks for none."""
     if not what_if and not sweep:
@@ -284,11 +312,9 @@ def _asked(what_if: tuple[str, ...], sweep: str, repeat: int, output: str) -> tu
             message = "--repeat is about variants: add --what-if or --sweep"
             raise click.UsageError(message)
         return ()
-    if output == "junit":
-        message = "-o junit has no form for variants: use -o json"
-        raise click.UsageError(message)
-    from slicewright.cli.what_if import read_variants  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.what_if import check_output, read_variants  # noqa: PLC0415 - commands start fast
 
+    check_output(output)
     return read_variants(what_if, sweep)
 
 
@@ -309,6 +335,7 @@ def _compare(
     repeat: int,
     times: dict[str, float | None],
     place: tuple[Path, str, bool] | None,
+    html: Path | None,
     output: str,
     *,
     is_sweep: bool,
@@ -322,13 +349,16 @@ def _compare(
     run = partial(_play, place=place)
     records, played = what_if.play(asked, scenarios, repeat, time, run)
     is_broken = len(records) < len(asked)
+    noise = Noise(time.speed, repeat)
+    against = what_if.write_page([records], noise, html) if html and records else ()
     if records:
-        what_if.write(records, Noise(time.speed, repeat), output, is_sweep=is_sweep and not is_broken)
+        what_if.write([records], noise, output, is_sweep=is_sweep and not is_broken)
     elif played[-1].report.problems:
         show.stop(played[-1].report.problems, _exit_code(played))
     if is_broken:
         show.messages(played[-1].report.problems)
-    sys.exit(_exit_code(played) if is_broken else 0)
+    show.messages(against)
+    sys.exit(_exit_code(played) if is_broken else int(bool(against)))
 
 
 def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:

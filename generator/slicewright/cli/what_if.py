@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.cli import show
+from slicewright.cli.report import page_file
 from slicewright.cli.streams import say
-from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_range
+from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
 from slicewright.core.problem import Problem, errors
 
 if TYPE_CHECKING:
@@ -36,7 +38,18 @@ class Variant(Struct, frozen=True):
     def told(self) -> str:
         """Return its changes in words; of a file its name."""
         words = ", ".join(change.told() for change in self.changes)
-        return self.name if self.name != ",".join(change.text for change in self.changes) else words
+        return words if self.name == _name(self.changes) else self.name
+
+
+def _name(changes: Sequence[Change]) -> str:
+    return ",".join(change.text for change in changes)
+
+
+def check_output(output: str) -> None:
+    """Refuse a form that variants do not have. Raises UsageError."""
+    if output == "junit":
+        message = "-o junit has no form for variants: use -o json"
+        raise click.UsageError(message)
 
 
 def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
@@ -48,8 +61,8 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
                 with_changes.append((Path(text[1:]).stem, _of_file(Path(text[1:]))))
             else:
                 changes = read_changes(text)
-                with_changes.append((",".join(change.text for change in changes), changes))
-        with_changes += [(changes[0].text, changes) for changes in (read_range(sweep) if sweep else ())]
+                with_changes.append((_name(changes), changes))
+        with_changes += [(_name(changes), changes) for changes in (read_sweep(sweep) if sweep else ())]
     except ChangeError as error:
         _refuse(error)
     names = [name for name, _ in with_changes]
@@ -112,8 +125,8 @@ def play(
 ) -> tuple[list[Object], list[Result]]:
     """Return what was measured of each variant, and the results of all plays.
 
-    Plays end with the first that is interrupted or breaks; then a variant that was not played to its end is
-    left out.
+    A variant that plays as the base does has the numbers of the base. Plays end with the first that is
+    interrupted or breaks; then a variant that was not played to its end is left out.
     """
     from slicewright.rehearsal.model.comparison import Noise, measured, verdict  # noqa: PLC0415
 
@@ -121,8 +134,11 @@ def play(
     records: list[Object] = []
     played: list[Result] = []
     for variant, scenario in zip(variants, scenarios, strict=True):
-        if variant.changes and _is_same(scenario, scenarios[0]):
-            say(f"{variant.name}: nothing that is rehearsed changes", err=True)
+        texts = [change.text for change in variant.changes]
+        if records and _is_same(scenario, scenarios[0]):
+            told = f"{variant.told}: nothing that is rehearsed changes"
+            records.append({**records[0], "name": variant.name, "changes": texts, "verdict": told})
+            continue
         own: list[Object] = []
         for number in range(repeat):
             say(f"{variant.name}{f', {number + 1} of {repeat}' if repeat > 1 else ''}", err=True)
@@ -131,7 +147,6 @@ def play(
             if report.is_cut_short or not played[-1].is_played:
                 return records, played
             own.append(report.record())
-        texts = [change.text for change in variant.changes]
         record = measured(variant.name, texts, own)
         told = verdict(records[0], record, noise, variant.told) if records else ""
         records.append({**record, "verdict": told, "problems": _problems(own)})
@@ -139,14 +154,17 @@ def play(
 
 
 def _is_same(one: Scenario, other: Scenario) -> bool:
-    """Tell whether two scenarios play the same."""
-    keys = [
-        [(part.runs, part.others, part.submit_at, part.duration, part.faults) for part in scenario.parts]
-        for scenario in (one, other)
+    """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
+    return _played(one) == _played(other)
+
+
+def _played(scenario: Scenario) -> tuple[object, ...]:
+    parts = [
+        (part.runs, part.others, part.submit_at, part.duration, part.faults, part.expect)
+        for part in scenario.parts
     ]
-    pools = [[(pool, shape.names) for pool, shape in scenario.site.pools] for scenario in (one, other)]
-    same_pools = pools[0] == pools[1] and one.site.cluster.cpu_pools == other.site.cluster.cpu_pools
-    return keys[0] == keys[1] and same_pools and one.platform == other.platform
+    cluster = scenario.site.cluster.spec
+    return parts, cluster, scenario.platform, scenario.installation, scenario.beside
 
 
 def _problems(records: Sequence[Object]) -> list[Object]:
@@ -155,14 +173,24 @@ def _problems(records: Sequence[Object]) -> list[Object]:
     return list(every.values())
 
 
-def write(records: Sequence[Object], noise: Noise, output: str, *, is_sweep: bool) -> None:
-    """Print variants, the base first, as tables or as JSON."""
+def write(groups: Sequence[Sequence[Object]], noise: Noise, output: str, *, is_sweep: bool = False) -> None:
+    """Print variants, in each group the base first, as tables or as JSON."""
     if output == "json":
         settings = {"resolution": round(noise.resolution, 3), "repetitions": noise.repetitions}
-        show.as_json({**settings, "variants": list(records)})
+        show.as_json({**settings, "variants": [record for records in groups for record in records]})
         return
-    for line in _lines(records, noise, is_sweep=is_sweep):
-        say(line)
+    for records in groups:
+        for line in _lines(records, noise, is_sweep=is_sweep):
+            say(line)
+
+
+def write_page(groups: Sequence[Sequence[Object]], noise: Noise, html: Path) -> tuple[Problem, ...]:
+    """Write the page of variants, or return why that failed."""
+    against = page_file.write(html, page_file.render_variants(groups, noise))
+    if against:
+        return (against,)
+    say(f"variants: {html}", err=True)
+    return ()
 
 
 def _lines(records: Sequence[Object], noise: Noise, *, is_sweep: bool) -> Iterator[str]:

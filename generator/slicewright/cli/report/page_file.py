@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.comparison import Noise
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 """The folder is closed, or the file is a mount of its own: then only the file itself can be written."""
@@ -24,9 +25,21 @@ def render_page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records."""
     from slicewright.rehearsal.report.page import page  # noqa: PLC0415 - few rehearsals write one
 
+    return page(records, *_frame())
+
+
+def render_variants(groups: Sequence[Sequence[Object]], noise: Noise) -> str:
+    """Return the HTML page of variants, from their JSON records; in each group the base is first."""
+    from slicewright.rehearsal.report.variants_page import page  # noqa: PLC0415 - few rehearsals write one
+
+    return page(groups, noise, *_frame())
+
+
+def _frame() -> tuple[str, str]:
+    """Return the frame of a page, and its style sheet."""
     folder = files("slicewright.rehearsal.report")
     frame, style = ((folder / name).read_text("utf-8") for name in ("page.html", "page.css"))
-    return page(records, frame, style)
+    return frame, style
 
 
 def unwritable(page: Path) -> Problem | None:

@@ -16,6 +16,7 @@ _STEP = re.compile(r"(?:^|\.)(?P<key>[^.\[\]'\"\s]+)|\['(?P<quoted>[^']+)'\]")
 _RELATIVE = re.compile(r"[+-][0-9]{1,9}")
 _RANGE = re.compile(r"(?P<sign>[+-]?)(?P<first>[0-9]{1,9})\.\.(?P<second>[+-]?)(?P<last>[0-9]{1,9})")
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "'\""
+_RANGE_FORM = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"
 MOST_VALUES = 50
 """Values of one sweep: each is played."""
 
@@ -77,20 +78,34 @@ def read_change(text: str) -> Change:
     return Change(text.strip(), way, documents[0].data if documents else None)
 
 
-def read_range(text: str) -> tuple[tuple[Change, ...], ...]:
-    """Return the changes for each number of `PATH=FIRST..LAST`. Raises ChangeError."""
+def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
+    """Return the changes of each variant of a sweep. Raises ChangeError.
+
+    Commas separate changes; those of the form `PATH=FIRST..LAST` go through their numbers together.
+    """
+    parts = [_values(part) for part in _parts(text)]
+    lengths = {len(changes) for changes in parts if len(changes) > 1}
+    if len(lengths) != 1:
+        which = "has no range of numbers" if not lengths else "has ranges of different lengths"
+        message = f"'{text}' {which}"
+        raise ChangeError(message, _RANGE_FORM)
+    (length,) = lengths
+    columns = [changes if len(changes) > 1 else changes * length for changes in parts]
+    return tuple(zip(*columns, strict=True))
+
+
+def _values(text: str) -> tuple[Change, ...]:
+    """Return a change for each number of a range, both ends of which have a sign or none; else one."""
     path, value = _sides(text)
     found = _RANGE.fullmatch(value)
-    form = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"
-    if found is None or bool(found["sign"]) != bool(found["second"]):
-        message = f"'{text}' is not a range of numbers"
-        raise ChangeError(message, form)
+    if found is None:
+        return (read_change(text),)
     first, last = int(found["sign"] + found["first"]), int(found["second"] + found["last"])
-    if not first < last < first + MOST_VALUES:
-        message = f"'{text}' is not a range of 2 to {MOST_VALUES} numbers, the lowest first"
-        raise ChangeError(message, form)
+    if bool(found["sign"]) != bool(found["second"]) or not first < last < first + MOST_VALUES:
+        message = f"'{text.strip()}' is not a range of 2 to {MOST_VALUES} numbers, the lowest first"
+        raise ChangeError(message, _RANGE_FORM)
     sign = "+" if found["sign"] else ""
-    return tuple((read_change(f"{path}={value:{sign}d}"),) for value in range(first, last + 1))
+    return tuple(read_change(f"{path}={value:{sign}d}") for value in range(first, last + 1))
 
 
 def _sides(text: str) -> tuple[str, str]:

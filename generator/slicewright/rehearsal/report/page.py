@@ -50,12 +50,15 @@ def page(records: Sequence[Object], frame: str, style: str) -> str:
     verdict = _verdict(records)
     several = len(records) > 1
     clusters = (_cluster(record, f"c{index}", several=several) for index, record in enumerate(records))
+    title = f"{verdict}: rehearsal of {names}"
+    return filled(frame, style, title, _header(records, verdict), "".join(clusters))
+
+
+def filled(frame: str, style: str, title: str, header: str, sections: str) -> str:
+    """Return the frame of a page with its style sheet and with what it shows."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return Template(frame).substitute(
-        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        style=style,
-        title=f"{verdict}: rehearsal of {names}",
-        header=_header(records, verdict),
-        clusters="".join(clusters),
+        digest=digest, style=style, title=title, header=header, clusters=sections
     )
 
 
@@ -169,7 +172,7 @@ def _problems(problems: Sequence[Object], level: int) -> str:
         for problem in problems
     )
     title = f'Problems<span class="count"> {len(problems)}</span>'
-    return _card(level, title, f"<ul>{''.join(entries)}</ul>")
+    return card(level, title, f"<ul>{''.join(entries)}</ul>")
 
 
 def _hint(hint: str) -> str:
@@ -200,7 +203,7 @@ def _never(record: Object, level: int) -> str:
         f'<p class="dim">{_foretold(run)}</p></div></li>'
         for run in runs
     )
-    return _card(level, "Never ran", f'<ul class="never">{"".join(entries)}</ul>') if runs else ""
+    return card(level, "Never ran", f'<ul class="never">{"".join(entries)}</ul>') if runs else ""
 
 
 def _foretold(run: Object) -> str:
@@ -231,7 +234,7 @@ def _timelines(record: Object, level: int, key: str) -> str:
         for index, run in enumerate(runs)
     ]
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
-    return _card(level, "Timeline", skip, legend(), _when(end), *rows, f'<div id="{key}a"></div>')
+    return card(level, "Timeline", skip, legend(), when(end), *rows, f'<div id="{key}a"></div>')
 
 
 def _sweep(head: str) -> str:
@@ -241,12 +244,12 @@ def _sweep(head: str) -> str:
 
 def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:
     end, most = room_for
-    who = _who("span", run["run"], facts)
+    left = who("span", run["run"], facts)
     plot = f'<span class="plot">{timeline(run, events, end, key)}</span>'
     why = f"<p>{run['why']}</p>" if run["why"] else ""
     told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
     return (
-        f'<details class="row"><summary>{who}{plot}{icon(run["outcome"])}</summary>'
+        f'<details class="row"><summary>{left}{plot}{icon(run["outcome"])}</summary>'
         f'<div class="more">{why}{told}</div></details>'
     )
 
@@ -261,7 +264,8 @@ def _facts(run: Object, resolution: float) -> Iterator[str]:
             yield counted(count, noun)
 
 
-def _when(end: float) -> str:
+def when(end: float) -> str:
+    """Return the labels of the time above rows."""
     return f'<div class="line when"><div class="plot">{axis(end)}</div></div>'
 
 
@@ -276,12 +280,13 @@ def _charts(record: Object, of: str, level: int, key: str) -> str:
     lines = []
     for index, usage in enumerate(record[of]):
         drawn = "".join(chart(usage, end, f"{key}{of[0]}{index}"))
-        lines.append(f'<div class="line usage">{_who("div", usage["name"], described(usage))}{drawn}</div>')
-    return _card(level, title, _keys(record[of], word), _when(end), *lines)
+        lines.append(f'<div class="line usage">{who("div", usage["name"], described(usage))}{drawn}</div>')
+    return card(level, title, _keys(record[of], word), when(end), *lines)
 
 
-def _who(name: str, who: str, told: str) -> str:
-    return f'<{name} class="who"><span class="name">{who}</span><small>{told}</small></{name}>'
+def who(tag: str, name: str, told: str) -> str:
+    """Return what stands at the left of a row: a name, and words below it."""
+    return f'<{tag} class="who"><span class="name">{name}</span><small>{told}</small></{tag}>'
 
 
 def _keys(usages: Sequence[Object], word: str) -> str:
@@ -302,10 +307,11 @@ def _key_line(name: str) -> str:
 def _beside(events: Iterable[Object], level: int) -> str:
     """Return what happened to no run: pools that grew and shrank, warnings of the rehearsal itself."""
     beside = [event for event in events if not event.get("run")]
-    return _card(level, "Nodes and the rehearsal itself", log(beside, room(1))) if beside else ""
+    return card(level, "Nodes and the rehearsal itself", log(beside, room(1))) if beside else ""
 
 
-def _card(level: int, title: str, *inside: str) -> str:
+def card(level: int, title: str, *inside: str) -> str:
+    """Return a section with a heading."""
     return f'<section class="card"><h{level}>{title}</h{level}>{"".join(inside)}</section>'
 
 

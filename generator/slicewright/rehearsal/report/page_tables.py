@@ -50,13 +50,13 @@ def tables(record: Object, level: int, key: str) -> str:
     )
     end = max(record["seconds"], 0.01)
     parts = [
-        _table("Runs", runs, _RUNS, level, f"{key}r"),
-        _table("Slices", slices, _SLICES, level, f"{key}s"),
+        table("Runs", runs, _RUNS, level, f"{key}r"),
+        table("Slices", slices, _SLICES, level, f"{key}s"),
     ]
     for title, of, chips in (("Queues", "queues", "Quota"), ("Pools", "pools", "Chips")):
         rows = [_usage(usage, end, of == "queues") for usage in record[of]]
         columns = (title[:-1], chips, *_USAGE[: 4 if of == "queues" else 2])
-        parts.append(_table(title, rows, columns, level, f"{key}{of[0]}"))
+        parts.append(table(title, rows, columns, level, f"{key}{of[0]}"))
     return "".join(parts)
 
 
@@ -107,7 +107,8 @@ def _moment(value: float | None) -> str:
     return _NONE if value is None else shown(value)
 
 
-def _table(title: str, rows: Sequence[list[str]], columns: Sequence[str], level: int, key: str) -> str:
+def table(title: str, rows: Sequence[list[str]], columns: Sequence[str], level: int, key: str) -> str:
+    """Return a table under a heading that opens and closes it; '' without rows."""
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{column}</th>' for column in columns)

@@ -1,0 +1,65 @@
+"""`slicewright rehearse --compare A.json B.json`: outputs of earlier rehearsals, compared without a play."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from slicewright.cli import show
+from slicewright.rehearsal.model.comparison import Noise, measured, verdict
+from slicewright.workspace.package import package
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slicewright.core.kubernetes.types import Object
+
+_BASE = "base"
+
+
+def compared(paths: tuple[Path, Path]) -> tuple[list[list[Object]], Noise]:
+    """Return pairs of the variants of two outputs that have one name.
+
+    An output is that of `rehearse -o json`, with variants or without; the base has the name of its cluster.
+    Raises Refused.
+    """
+    outputs = [_read(path) for path in paths]
+    first, second = ({_name(variant): variant for variant in variants} for variants, _ in outputs)
+    common = [name for name in first if name in second]
+    if not common:
+        message = f"'{paths[0]}' and '{paths[1]}' have no cluster and no variant in common"
+        raise show.unknown(message, f"the first has {', '.join(first)}; the second {', '.join(second)}")
+    noises = [noise for _, noise in outputs]
+    noise = Noise(max(one.resolution for one in noises), min(one.repetitions for one in noises))
+    pairs: list[list[Object]] = []
+    for name in common:
+        of = "" if len(common) == 1 else f" {name}"
+        before = {**first[name], "name": f"{paths[0]}{of}", "verdict": ""}
+        after = {**second[name], "name": f"{paths[1]}{of}"}
+        pairs.append([before, {**after, "verdict": verdict(before, after, noise, after["name"])}])
+    return pairs, noise
+
+
+def _name(variant: Object) -> str:
+    return str(variant["cluster"] if variant["name"] == _BASE else variant["name"])
+
+
+def _read(path: Path) -> tuple[list[Object], Noise]:
+    """Return the variants of an output, and its noise. Raises Refused."""
+    text = read_file(path, str(path))
+    if not isinstance(text, str):
+        raise show.Refused(text.id, text.message, text.hint)
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    schemas = package().schemas
+    if schemas.accepts("slicewright/what-if.json", data):
+        return data["variants"], Noise(data["resolution"], data["repetitions"])
+    if schemas.accepts("slicewright/rehearsal.json", data) and data["rehearsals"]:
+        records = data["rehearsals"]
+        variants = [{**measured(_BASE, [], [record]), "problems": record["problems"]} for record in records]
+        return variants, Noise(max(record["resolution"] for record in records))
+    hint = "write one with this version: slicewright rehearse -o json > FILE"
+    raise show.unknown(f"'{path}' is not an output of a rehearsal", hint)

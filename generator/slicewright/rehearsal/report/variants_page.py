@@ -1,0 +1,90 @@
+"""Variants of a rehearsal as one HTML file: each run of all variants below each other, on one time axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, timeline
+from slicewright.rehearsal.report.markup import escaped
+from slicewright.rehearsal.report.page import card, filled, when, who
+from slicewright.rehearsal.report.page_tables import table
+from slicewright.rehearsal.report.variants_text import head_line, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.comparison import Noise
+
+_SHORTEST = 0.01
+
+
+def page(groups: Sequence[Sequence[Object]], noise: Noise, frame: str, style: str) -> str:
+    """Return the HTML page of variants, in each group the base first; equal records give equal bytes."""
+    groups = escaped([list(group) for group in groups])
+    heads = [head_line(group, noise) for group in groups]
+    title = f"What if: {', '.join(dict.fromkeys(str(group[0]['cluster']) for group in groups))}"
+    told = "".join(f'<p class="dim">{head}.</p>' for head in heads)
+    top = f'<p class="over">slicewright rehearsal</p><div class="title"><h1>{title}</h1></div>'
+    sections = "".join(_group(group, noise, f"g{index}") for index, group in enumerate(groups))
+    return filled(frame, style, title, f"<header>{top}{told}</header>", sections)
+
+
+def _group(variants: Sequence[Object], noise: Noise, key: str) -> str:
+    rows = [row for variant in variants for row in variant["workloads"]]
+    end = max((span["end"] for row in rows for span in row["states"]), default=_SHORTEST)
+    verdicts = "".join(f"<li><p>{variant['verdict']}</p></li>" for variant in variants[1:])
+    parts = [
+        card(2, "Verdict", f"<ul>{verdicts}</ul>"),
+        card(2, "Timeline", legend(), when(end), *_rows(variants, end, key)),
+        *(
+            table(
+                made.title.capitalize(),
+                [*map(_name_first, made.rows)],
+                _name_first(made.head),
+                2,
+                f"{key}t{at}",
+            )
+            for at, made in enumerate(tables(variants, noise))
+        ),
+        _problems(variants),
+    ]
+    label = f'aria-label="{variants[0]["cluster"]}"'
+    return f'<section class="cluster" id="{key}" {label}>{"".join(parts)}</section>'
+
+
+def _problems(variants: Sequence[Object]) -> str:
+    entries = [
+        f'<li class="problem {one["severity"]}"><p><b>{variant["name"]}: {one["id"]}</b>'
+        f" {one['message']}</p></li>"
+        for variant in variants
+        for one in variant["problems"]
+    ]
+    return card(2, "Problems", f"<ul>{''.join(entries)}</ul>") if entries else ""
+
+
+def _name_first(row: Sequence[str]) -> list[str]:
+    """Return the cells of a row with the variant, which is last in a terminal, first."""
+    return [row[-1], *row[:-1]]
+
+
+def _rows(variants: Sequence[Object], end: float, key: str) -> Iterator[str]:
+    """Yield for each run its name, and a row for each variant that has it."""
+    names = dict.fromkeys(row["name"] for variant in variants for row in variant["workloads"])
+    for at, name in enumerate(names):
+        yield f'<p class="sweep">{name}</p>'
+        for number, variant in enumerate(variants):
+            for row in variant["workloads"]:
+                if row["name"] == name:
+                    drawn = timeline({**row, "evictions": []}, (), end, f"{key}r{at}v{number}")
+                    left = who("div", variant["name"], ", ".join(_facts(row)))
+                    plot = f'<div class="plot">{drawn}</div>{icon(row["outcome"])}'
+                    yield f'<div class="line">{left}{plot}</div>'
+
+
+def _facts(row: Object) -> Iterator[str]:
+    ended = "" if row["ended"] is None else f" at {shown(row['ended'])}"
+    yield OUTCOMES[row["outcome"]] + ended
+    if row["started"] is not None:
+        yield f"started at {shown(row['started'])}"

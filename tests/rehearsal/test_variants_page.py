@@ -1,0 +1,83 @@
+"""The HTML page of variants, as text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from slicewright.cli.report.page_file import render_variants
+from slicewright.rehearsal.model.comparison import Noise
+
+from .test_page import _Reader
+from .test_variants_text import full
+
+NOISE = Noise(10.0)
+SPANS = [{"state": "queued", "start": 0.0, "end": 600.0}, {"state": "running", "start": 600.0, "end": 1200.0}]
+
+
+def variants() -> list[dict[str, Any]]:
+    """Return a base and a variant whose run starts at once."""
+    made = []
+    for name, wait, spans in (
+        ("base", 600.0, SPANS),
+        ("more", 5.0, [{**SPANS[1], "start": 5.0, "end": 605.0}]),
+    ):
+        variant = full(name, wait=wait)
+        for row in variant["workloads"]:
+            row["states"] = spans
+        verdict = "" if name == "base" else "pretrain starts 9m55s earlier"
+        problems = [{"id": "REH001", "severity": "error", "message": "x never ran"}] if name == "base" else []
+        made.append({**variant, "verdict": verdict, "problems": problems})
+    return made
+
+
+def test_page_is_well_formed_and_loads_nothing() -> None:
+    """Elements are closed in order, ids are unique, and there is no script and no address."""
+    text = render_variants([variants(), variants()], NOISE)
+    read = _Reader(text)
+    ids = read.all("id")
+
+    assert ([], []) == (read.wrong, read.open)
+    assert len(set(ids)) == len(ids)
+    assert [] == re.findall(r"<script|https?:|//[a-z]|@import|url\((?!#)", text)
+
+
+def test_runs_of_all_variants_are_on_one_axis() -> None:
+    """600 seconds are half of the width in each of them, for the longest has 1,200."""
+    text = render_variants([variants()], NOISE)
+    widths = re.findall(r'<rect class="running" x="([^"]+)" y="[^"]+" width="([^"]+)"', text)
+
+    assert [("50%", "50%"), ("0.42%", "50%")] * 2 == widths
+
+
+def test_page_has_verdict_tables_and_problems() -> None:
+    """The problem with the name of its variant; the tables have the variant in front."""
+    words = " ".join(" ".join(_Reader(render_variants([variants()], NOISE)).words).split())
+
+    for told in (
+        "pretrain starts 9m55s earlier",
+        "base: REH001 x never ran",
+        "started at 5.0s",
+        "What if: c1",
+    ):
+        assert told in words
+    assert "Variant Queue Runs" in " ".join(words.title().split())
+
+
+def test_variants_without_runs_have_a_page() -> None:
+    """And no run that never started is said to have."""
+    nothing = {**variants()[0], "workloads": [], "problems": []}
+    never = full("never", wait=None)
+
+    text = render_variants([[nothing, {**never, "problems": [], "verdict": ""}]], NOISE)
+
+    assert ([], []) == (_Reader(text).wrong, _Reader(text).open)
+    assert "Problems" not in text
+
+
+def test_what_people_wrote_stays_text() -> None:
+    """Also in the name of a variant and in a verdict."""
+    evil = "<script>alert(1)</script>"
+    poisoned = [{**variant, "name": evil, "verdict": evil, "cluster": evil} for variant in variants()]
+
+    assert "<script" not in render_variants([poisoned], NOISE)
