@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slicewright.core.kubernetes.kinds import PODS
-from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.pods import maker, pods_of
 
 POD: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 JOBSET = {
@@ -108,3 +108,20 @@ def test_a_group_without_a_leader_template_consists_of_workers() -> None:
 def test_an_unknown_kind_has_no_pods() -> None:
     """What is not in the table is not guessed."""
     assert () == pods_of({"spec": {"template": POD}}, "Widget")
+
+
+def test_slices_and_hosts_of_a_run() -> None:
+    """A replica of a Job is a slice and its pods are the hosts; pods of no Job are the hosts of one slice."""
+    job = {"replicas": 2, "template": {"spec": {"parallelism": 4, "template": POD}}}
+    jobset = {"spec": {"replicatedJobs": [job]}}
+    group = {"spec": {"leaderWorkerTemplate": {"size": 4, "workerTemplate": POD}}}
+    made = [*pods_of(jobset, "JobSet"), *pods_of(group, "LeaderWorkerSet")]
+    assert [(2, 4), (1, 4)] == [(pods.slices, pods.hosts) for pods in made]
+
+
+def test_what_makes_a_pod() -> None:
+    """Pods of a JobSet have the label of their Job as well; other pods belong to no run."""
+    job = {"batch.kubernetes.io/job-name": "a-slice-0"}
+    both = {**job, "jobset.sigs.k8s.io/jobset-name": "a"}
+    pods = [{"metadata": {"labels": labels}} for labels in (both, job, {"app": "b"})]
+    assert [("JobSet", "a"), ("Job", "a-slice-0"), ("", "")] == [maker(pod) for pod in pods]

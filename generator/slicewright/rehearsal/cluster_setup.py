@@ -18,7 +18,7 @@ from slicewright.core.kubernetes.kinds import (
     RUN_VERSIONS,
     SCHEDULING_VERSION,
 )
-from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
+from slicewright.core.kubernetes.pods import maker
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
 from slicewright.rehearsal.model.surroundings import volume
@@ -54,8 +54,6 @@ _PLATFORM = (
 )
 _ORDER = tuple(kind for _, kind in (_NAMESPACE, *_PLATFORM))
 """Kinds in which order they are made; what is not listed has no part in a rehearsal."""
-_RUN_LABELS = (JOBSET_NAME, JOB_NAME)
-"""Labels of a pod that name its run."""
 _RUNS = tuple(reversed(RUN_VERSIONS.values()))
 """What has pods. It goes when they have gone, and they need their nodes for that."""
 _BESIDE = ("Service", "PersistentVolumeClaim", "PersistentVolume", "Secret", "ConfigMap")
@@ -201,7 +199,8 @@ class ClusterSetup:
         """Return what is still there of a kind, and the pods for which it waits."""
         items = self.api.list(*kind, labels=label)
         runs = {_name(item) for item in items if kind in _RUNS}
-        return [*items, *(pod for pod in self._pods() if runs & _runs_of(pod))] if runs else items
+        pods = self._pods() if runs else ()
+        return [*items, *(pod for pod in pods if f"{pod['metadata']['namespace']}/{maker(pod)[1]}" in runs)]
 
     def _leaving(self, nodes: set[str]) -> list[Object]:
         """Return the pods on some nodes that are about to go; others, as of a DaemonSet, are not ours."""
@@ -233,11 +232,6 @@ def _listed(items: list[Object]) -> str:
 def _name(item: Object) -> str:
     metadata = item["metadata"]
     return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
-
-
-def _runs_of(pod: Object) -> set[str]:
-    labels = pod["metadata"].get("labels", {})
-    return {f"{pod['metadata']['namespace']}/{labels[key]}" for key in _RUN_LABELS if key in labels}
 
 
 def _namespace(name: str) -> Object:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
-from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RUN_VERSIONS
+from slicewright.core.kubernetes.kinds import KUEUE_VERSION, MAKERS, RUN_VERSIONS
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.model.event import Event, Kind
@@ -109,8 +109,7 @@ class EventLog:
 KINDS = (
     ("v1", "Node"),
     (KUEUE_VERSION, "Workload"),
-    RUN_VERSIONS["JobSet"],
-    RUN_VERSIONS["Job"],
+    *(RUN_VERSIONS[kind] for kind in MAKERS.values()),
     ("v1", "Pod"),
     ("v1", "Event"),
 )

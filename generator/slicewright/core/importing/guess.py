@@ -123,7 +123,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
     way = provisioning_of(selector, taints)
     return {
         "tpu": tpu_field(shape),
-        "slices": pods.replicas if pods.replicas != 1 else None,
+        "slices": pods.slices if pods.slices != 1 else None,
         "provisioning": way if way != "OnDemand" else None,
         "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
         "failurePolicy": copied({key: value for key, value in policy.items() if value}),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.intent.excluded import NOT_IN_JOBS, NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS, NOT_ON_CPUS
+from slicewright.core.intent.excluded import lacks
 from slicewright.core.kubernetes.merge import copied, merge
 
 if TYPE_CHECKING:
@@ -150,15 +150,12 @@ def _cleared(base: Object, addition: Object) -> Object:
 def _fitting(given: Object, own: Object) -> Object:
     """Return the defaults that have a meaning for a workload, by what it writes itself."""
     spec = given["spec"]
-    pathways, api = own.get("pathways"), own.get("api", "JobSet")
-    excluded: list[str] = [*NOT_IN_JOBS] if api == "Job" else []
-    excluded += NOT_ON_CPUS if "cpu" in own else ()
-    if api == "PathwaysJob":
-        excluded += NOT_IN_PATHWAYSJOBS
-    if isinstance(pathways, dict):
-        excluded += [*NOT_IN_PATHWAYS, *(_NOT_HEADLESS if pathways.get("headless") else ())]
-    else:
+    pathways = own.get("pathways")
+    excluded = [field for _, fields in lacks(own) for field in fields]
+    if not isinstance(pathways, dict):
         excluded.append("pathways")
+    elif pathways.get("headless"):
+        excluded += _NOT_HEADLESS
     if not own.get("queueName", spec.get("queueName")):
         excluded += _NEED_QUEUE
     return {**given, "spec": _without(spec, excluded)}

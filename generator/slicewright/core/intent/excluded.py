@@ -1,14 +1,39 @@
 """Fields of a TPUWorkload that a kind of run does not have: dotted paths, each with what to do instead."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slicewright.core.kubernetes.kinds import Api
+    from slicewright.core.kubernetes.types import Object
+
 AS_JOBSET = "write api: JobSet"
-NOT_IN_JOBS = {
-    "pathways": AS_JOBSET,
-    "auxiliaryJobs": AS_JOBSET,
-    "failurePolicy.maxRestarts": f"{AS_JOBSET}, or use spec.backoffLimit",
-    "failurePolicy.restartStrategy": f"{AS_JOBSET}, or use spec.backoffLimit",
-    "failurePolicy.rules": f"{AS_JOBSET}, or use spec.backoffLimit",
+_BACKOFF = f"{AS_JOBSET}, or use spec.backoffLimit"
+_LACKS: dict[Api, dict[str, str]] = {
+    "Job": {
+        "pathways": AS_JOBSET,
+        "auxiliaryJobs": AS_JOBSET,
+        "failurePolicy.maxRestarts": _BACKOFF,
+        "failurePolicy.restartStrategy": _BACKOFF,
+        "failurePolicy.rules": _BACKOFF,
+    },
+    "PathwaysJob": {
+        "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
+        "hostNetwork": "leave it out: the controller always sets it",
+        "privileged": AS_JOBSET,
+        "failurePolicy.restartStrategy": AS_JOBSET,
+        "failurePolicy.rules": AS_JOBSET,
+        "failurePolicy.onHostMaintenance": AS_JOBSET,
+        "failurePolicy.restartOnExitCodes": AS_JOBSET,
+    },
 }
-NOT_ON_CPUS = {
+"""By `api`."""
+ONE_SLICE: frozenset[Api] = frozenset({"Job"})
+"""Values of `api` that cannot run several slices."""
+_ON_CPUS = {
     "tpu": "leave it out, or write it in place of cpu",
     "slices": "use cpu.nodes",
     "provisioning": "leave it out: the pool of CPUs decides",
@@ -19,16 +44,18 @@ NOT_ON_CPUS = {
     "privileged": "leave it out",
     "pathways": "write tpu in place of cpu",
 }
-NOT_IN_PATHWAYS = {
+_UNDER_PATHWAYS = {
     "auxiliaryJobs": "use a workload of its own",
     "backoffLimit": "use pathways.maxSliceRestarts",
 }
-NOT_IN_PATHWAYSJOBS = {
-    "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
-    "hostNetwork": "leave it out: the controller always sets it",
-    "privileged": AS_JOBSET,
-    "failurePolicy.restartStrategy": AS_JOBSET,
-    "failurePolicy.rules": AS_JOBSET,
-    "failurePolicy.onHostMaintenance": AS_JOBSET,
-    "failurePolicy.restartOnExitCodes": AS_JOBSET,
-}
+
+
+def lacks(spec: Object) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield what the run of a spec is called, and the fields that it does not have."""
+    if "cpu" in spec:
+        yield "run on CPU nodes", _ON_CPUS
+    else:
+        api = spec.get("api", "JobSet")
+        yield api, _LACKS.get(api, {})
+    if isinstance(spec.get("pathways"), dict):
+        yield "Pathways run", _UNDER_PATHWAYS

@@ -22,6 +22,8 @@ class Condition(NamedTuple):
 
 
 NOTHING = Condition()
+COMPLETED = ("Completed", "Complete")
+"""What runs have at their end where all went well; `Failed` where it did not."""
 Conditions = dict[str, Condition]
 
 

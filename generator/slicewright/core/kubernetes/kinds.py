@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from slicewright.core.kubernetes.labels import JOB_NAME, JOBSET_NAME
+
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC_VERSION = "rbac.authorization.k8s.io/v1"
 SCHEDULING_GROUP = "scheduling.k8s.io"
@@ -49,38 +51,6 @@ EACH = "*"
 """In a way: each entry of a list, or each value of a map."""
 
 
-class RunKind(Struct, frozen=True):
-    """A kind of object that runs once, and that Kueue may hold back."""
-
-    kind: Api
-    group: str
-    version: str
-    """With its group, as `apiVersion` has it."""
-    plural: str
-    """The resource, as roles name it."""
-    templates: tuple[Way, ...]
-    """To its pod templates."""
-
-
-RUNS = (
-    RunKind("Job", "batch", "batch/v1", "jobs", (("spec", "template"),)),
-    RunKind(
-        "JobSet",
-        JOBSET_GROUP,
-        JOBSET_VERSION,
-        "jobsets",
-        (("spec", "replicatedJobs", EACH, "template", "spec", "template"),),
-    ),
-    RunKind(
-        "PathwaysJob", PATHWAYS_GROUP, PATHWAYS_VERSION, "pathwaysjobs", (("spec", "controller", "template"),)
-    ),
-)
-"""All kinds of runs: nothing else lists them."""
-RUN_KINDS: frozenset[str] = frozenset(run.kind for run in RUNS)
-RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) for run in RUNS}
-"""The `apiVersion` and the kind of runs, by kind."""
-
-
 class Template(Struct, frozen=True):
     """Where an object has a pod template, and how many pods of one Workload Kueue counts for it."""
 
@@ -109,9 +79,49 @@ class PodKind(Struct, frozen=True):
     """Whether another object completes the templates, so that they may lack what a pod must have."""
 
 
+class RunKind(PodKind, frozen=True, kw_only=True):
+    """A kind of object that runs once, and that Kueue may hold back."""
+
+    queued: bool = True
+    version: str
+    """With its group, as `apiVersion` has it."""
+    plural: str
+    """The resource, as roles name it."""
+    pod_label: str
+    """The label of its pods that has its name."""
+
+
 _REPLICAS = (("replicas", 1),)
 _TEMPLATE = Template(("spec", "template"))
 _JOBSET = ("template", "spec", "replicatedJobs", EACH, "template", "spec", "template")
+RUNS = (
+    RunKind("Job", "batch", (_TEMPLATE,), of_job=True, version="batch/v1", plural="jobs", pod_label=JOB_NAME),
+    RunKind(
+        "JobSet",
+        JOBSET_GROUP,
+        (Template(_JOBSET[1:]),),
+        of_job=True,
+        version=JOBSET_VERSION,
+        plural="jobsets",
+        pod_label=JOBSET_NAME,
+    ),
+    RunKind(
+        "PathwaysJob",
+        PATHWAYS_GROUP,
+        (Template(("spec", "controller", "template")),),
+        version=PATHWAYS_VERSION,
+        plural="pathwaysjobs",
+        pod_label=JOBSET_NAME,
+    ),
+)
+"""All kinds of runs: nothing else lists them."""
+RUN_OF: dict[str, RunKind] = {run.kind: run for run in RUNS}
+RUN_KINDS: frozenset[str] = frozenset(RUN_OF)
+RUN_VERSIONS: dict[str, tuple[str, str]] = {run.kind: (run.version, run.kind) for run in RUNS}
+"""The `apiVersion` and the kind of runs, by kind."""
+MAKERS: dict[str, str] = {run.pod_label: run.kind for run in reversed(RUNS)}
+"""The kind of run that makes pods with a label. One that makes others comes first, since its pods have
+the labels of both; where two have one label, the kind is the one whose controller makes the pods."""
 
 
 _RAY_VOLUMES = frozenset({"gcs-storage", "ray-logs", "ray-tls", "ray-token", "shared-mem"})
@@ -141,16 +151,7 @@ def _runtime(kind: str) -> PodKind:
 
 
 PODS = (
-    *(
-        PodKind(
-            run.kind,
-            run.group,
-            tuple(map(Template, run.templates)),
-            queued=True,
-            of_job=run.kind != "PathwaysJob",
-        )
-        for run in RUNS
-    ),
+    *RUNS,
     PodKind("AppWrapper", APPWRAPPER_GROUP, (), queued=True),
     _runtime("ClusterTrainingRuntime"),
     PodKind("CronJob", "batch", (Template(("spec", "jobTemplate", "spec", "template")),), of_job=True),

@@ -77,6 +77,9 @@ REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 
+# api/leaderworkerset/v1 of kubernetes-sigs/lws
+LWS_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+
 # pkg/controller/constants/constants.go and apis/kueue/v1beta2 of kubernetes-sigs/kueue
 KUEUE = "kueue.x-k8s.io/"
 QUEUE = "kueue.x-k8s.io/queue-name"

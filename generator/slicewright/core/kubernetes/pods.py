@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from slicewright.core.kubernetes.kinds import EACH, PODS_OF
+from slicewright.core.kubernetes.kinds import EACH, MAKERS, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, sequence, text, texts
@@ -132,6 +132,16 @@ class Pods(Struct, frozen=True, dict=True):
         return self.parallelism if completions is None else min(self.parallelism, completions)
 
     @property
+    def slices(self) -> int:
+        """Slices of a run: the Jobs. Pods of no Job are one slice, as each Workload of Kueue is."""
+        return self.replicas if self.job_path else 1
+
+    @property
+    def hosts(self) -> int:
+        """Pods of each slice of a run."""
+        return self.pods_per_job if self.job_path else self.replicas
+
+    @property
     def count(self) -> int:
         """How many pods of one Workload Kueue counts."""
         return max(0, self.replicas * self.pods_per_job)
@@ -156,6 +166,12 @@ def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
         for path, steps in along(template.way, data)
         if isinstance(steps[-1], dict) or of.of_job or EACH in template.way
     )
+
+
+def maker(pod: Object) -> tuple[str, str]:
+    """Return the kind and the name of what makes a pod, by its labels; empty for what is no run."""
+    labels = pod["metadata"].get("labels", {})
+    return next(((kind, labels[key]) for key, kind in MAKERS.items() if labels.get(key)), ("", ""))
 
 
 def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:

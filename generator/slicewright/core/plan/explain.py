@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from slicewright.core.document.document import values_in
+from slicewright.core.intent.excluded import lacks
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.problem import dotted
@@ -122,7 +123,7 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact("component", component, "what the workload asks for")
     for field in plan.left_out:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
-    if plan.pathways is None:
+    if not any("backoffLimit" in fields for _, fields in lacks(workload.resolved_spec)):
         why = "a slice is whole or lost" if workload.tpu else "the failure policy restarts the run"
         given = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
         yield Fact("backoffLimit", str(plan.backoff_limit), given)

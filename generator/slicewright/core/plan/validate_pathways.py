@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.intent.excluded import NOT_IN_PATHWAYS, NOT_IN_PATHWAYSJOBS
-from slicewright.core.plan.reserved_fields import excluded
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +24,6 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
         hint = f"write a number below {workload.slices}"
         yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
-    yield from excluded(workload, "Pathways run", NOT_IN_PATHWAYS)
     yield from _custom_components(workload, runtime)
     if runtime.headless and workload.failure_policy.restart_on_exit_codes:
         message = "a headless Pathways run has no program that ends with an exit code"
@@ -103,7 +99,6 @@ def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Proble
 def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """A PathwaysJob's controller makes the pods: what its CRD cannot carry, or it drops, is refused."""
     spec, source = workload.resolved_spec, workload.source
-    yield from excluded(workload, "PathwaysJob", NOT_IN_PATHWAYSJOBS)
     if "metadata" in runtime.head.pod_template:
         message = "the controller of PathwaysJob drops the metadata of the head's pod"
         hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"

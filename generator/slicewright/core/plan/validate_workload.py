@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.excluded import AS_JOBSET, NOT_IN_JOBS, NOT_ON_CPUS
+from slicewright.core.intent.excluded import AS_JOBSET, ONE_SLICE, lacks
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.plan.pattern import PATTERNS
@@ -144,13 +144,14 @@ MAX_INT32 = 2**31 - 1
 def fields(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning beside the others."""
     source = workload.source
-    if workload.cpu is not None:
-        yield from excluded(workload, "run on CPU nodes", NOT_ON_CPUS)
-        if workload.api != "JobSet":
-            message = f"a run on CPU nodes is a JobSet, not a {workload.api}"
-            yield source.problem("FIELD001", ("spec", "api"), message, "leave api out")
-    elif workload.api == "Job":
-        yield from _job(workload)
+    for kind, absent in lacks(workload.resolved_spec):
+        yield from excluded(workload, kind, absent)
+    if workload.cpu is not None and workload.api != "JobSet":
+        message = f"a run on CPU nodes is a JobSet, not a {workload.api}"
+        yield source.problem("FIELD001", ("spec", "api"), message, "leave api out")
+    if workload.cpu is None and workload.api in ONE_SLICE and workload.slices > 1:
+        message = f"a {workload.api} runs one slice, not {workload.slices}"
+        yield source.problem("FIELD001", ("spec", "slices"), message, AS_JOBSET)
     if workload.pathways is not None:
         yield from validate_pathways.fields(workload, workload.pathways)
     elif not workload.has_image:
@@ -182,13 +183,6 @@ def _nothing_to_run(workload: Workload) -> Problem:
         message = f"it is not clear which container runs the program: {names}"
         hint = "describe it in spec.container, or call it 'main'"
     return workload.source.problem("FIELD001", ("spec",), message, hint)
-
-
-def _job(workload: Workload) -> Iterator[Problem]:
-    yield from excluded(workload, "Job", NOT_IN_JOBS)
-    if workload.slices > 1:
-        message = f"a Job runs one slice, not {workload.slices}"
-        yield workload.source.problem("FIELD001", ("spec", "slices"), message, AS_JOBSET)
 
 
 def _alternatives(workload: Workload) -> Iterator[Problem]:

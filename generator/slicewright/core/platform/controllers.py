@@ -48,15 +48,11 @@ def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Rele
         return ()
     written = cluster.spec.get("versions", {})
     apis = {workload.api for workload in workloads if cluster.name in workload.clusters}
-    needed = {
-        KUEUE.field: has_kueue(site),
-        PATHWAYS.field: "PathwaysJob" in apis,
-        JOBSET.field: has_kueue(site) or bool(apis - {"Job"}) or PATHWAYS.field in written,
-    }
+    needed = {KUEUE, JOBSET} if has_kueue(site) else {JOBSET} if PATHWAYS.field in written else set()
     return tuple(
         Release(one, written.get(one.field, one.default))
         for one in CONTROLLERS
-        if needed[one.field] or one.field in written
+        if one in needed or one.field in written or apis.intersection(one.runs)
     )
 
 

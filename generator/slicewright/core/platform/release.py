@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slicewright.core.compose.spec import ReadText
+    from slicewright.core.kubernetes.kinds import Api
 
 ROOT = "bases/controllers"
 MANIFESTS = "manifests.yaml"
@@ -42,6 +43,8 @@ class Controller(Struct, frozen=True):
     """What the folders of its releases begin with, and its Deployment and its namespace."""
     default: str
     """The release that a TPUCluster has which does not say."""
+    runs: tuple[Api, ...] = ()
+    """The kinds of runs that need it."""
 
     @property
     def namespace(self) -> str:
@@ -54,9 +57,9 @@ class Controller(Struct, frozen=True):
         return f"{self.name}-controller-manager"
 
 
-JOBSET = Controller("jobset", "JobSet", "jobset", "v0.12.0")
+JOBSET = Controller("jobset", "JobSet", "jobset", "v0.12.0", ("JobSet", "PathwaysJob"))
 KUEUE = Controller("kueue", "Kueue", "kueue", DEFAULT_RELEASE)
-PATHWAYS = Controller("pathwaysJob", "PathwaysJob", "pathways-job", "v0.1.4")
+PATHWAYS = Controller("pathwaysJob", "PathwaysJob", "pathways-job", "v0.1.4", ("PathwaysJob",))
 CONTROLLERS = (JOBSET, KUEUE, PATHWAYS)
 """In the order in which they are listed and applied."""
 

@@ -131,7 +131,7 @@ def _at(field: str) -> Callable[[Path, Any], bool]:
 def _slices(item: Object, kind: str) -> int:
     if kind == _PATHWAYS_JOB:
         return sum(number(one.get("numSlices"), 1) or 0 for _, one in entries(at(item, "spec", "workers")))
-    return sum(pods.replicas for pods in pods_of(item, kind) if pods.asks_for_tpu)
+    return sum(pods.slices for pods in pods_of(item, kind) if pods.asks_for_tpu)
 
 
 def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:

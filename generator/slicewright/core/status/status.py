@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from slicewright.core.difference.runs import runs_of
-from slicewright.core.kubernetes.conditions import conditions, is_true
+from slicewright.core.kubernetes.conditions import COMPLETED, conditions, is_true
 from slicewright.core.kubernetes.labels import QUEUE, WORKLOAD
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import entries
@@ -149,7 +149,7 @@ def _present(
 
 _ENDS: tuple[tuple[State, tuple[str, ...]], ...] = (
     ("Failed", ("Failed",)),
-    ("Finished", ("Completed", "Complete")),
+    ("Finished", COMPLETED),
 )
 
 

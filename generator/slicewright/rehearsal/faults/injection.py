@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from slicewright.apiserver.errors import ApiError
-from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX, JOB_NAME, JOBSET_NAME
+from slicewright.core.kubernetes.kinds import RUN_OF
+from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.fault import one_host, whole_slice
 from slicewright.rehearsal.model.scenario_part import run_key
@@ -87,14 +88,12 @@ class Injection(Struct, frozen=True):
     def _pods_of_slice(self) -> list[Object]:
         """Return the TPU pods of the slice that is hit; a Job is one slice."""
         metadata = self.item["metadata"]
-        alone = self.item["kind"] == "Job"
-        label = JOB_NAME if alone else JOBSET_NAME
-        namespace, labels = metadata.get("namespace", "default"), f"{label}={metadata['name']}"
+        namespace, index = metadata.get("namespace", "default"), str(self.fault.slice)
+        labels = f"{RUN_OF[self.item['kind']].pod_label}={metadata['name']}"
         return [
             pod
             for pod in self.setup.api.list("v1", "Pod", namespace, labels=labels)
-            if pods_of(pod, "Pod")[0].chips
-            and (alone or pod["metadata"]["labels"][JOB_INDEX] == str(self.fault.slice))
+            if pods_of(pod, "Pod")[0].chips and pod["metadata"]["labels"].get(JOB_INDEX, index) == index
         ]
 
 

@@ -60,9 +60,7 @@ def slices_of(item: Object, plan: tuple[int, int]) -> list[tuple[str, int, int]]
     """
     if item["kind"] == "PathwaysJob":
         return [("", *plan)]
-    return [
-        (pods.name, pods.replicas, pods.pods_per_job) for pods in pods_of(item, item["kind"]) if pods.chips
-    ]
+    return [(pods.name, pods.slices, pods.hosts) for pods in pods_of(item, item["kind"]) if pods.chips]
 
 
 def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
@@ -70,7 +68,7 @@ def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
     numbers = _numbers(item)
     tpu_pods = dict.fromkeys((0, *numbers.values()), 0)
     on_tpus = slices_of(item, plan)
-    everything = [(pods.name, pods.replicas, pods.pods_per_job) for pods in pods_of(item, item["kind"])]
+    everything = [(pods.name, pods.slices, pods.hosts) for pods in pods_of(item, item["kind"])]
     for name, slices, hosts in on_tpus or everything:
         tpu_pods[numbers.get(name, 0)] += slices * hosts
     return Gangs(tpu_pods, numbers, bool(on_tpus), _ending(item) | {*_steps(item)})

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
+from slicewright.core.kubernetes.conditions import COMPLETED, NOTHING, conditions, is_true
+from slicewright.core.kubernetes.kinds import MAKERS
 from slicewright.core.kubernetes.labels import (
     JOB_INDEX,
-    JOB_NAME,
     JOB_UID,
     JOBSET_NAME,
     REPLICATED_JOB,
     RESTART_ATTEMPT,
 )
-from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.pods import maker, pods_of
 from slicewright.core.status.held import held
 from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
 from slicewright.rehearsal.model.scenario_part import run_key
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.conditions import Conditions
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.event import Kind
 
 
+_ENDS: dict[str, Kind] = {**dict.fromkeys(COMPLETED, "finished"), "Failed": "failed"}
+"""The conditions of runs at their end."""
 _OVER = (SUCCEEDED, "Failed")
 RESTARTED = "ContainerRestarted"
 """The reason of our own warning: Kubernetes itself has no event for it."""
@@ -100,24 +103,19 @@ class Observer:
             yield Event(at, "released", run, reason=RECLAIMED, queue=queue, flavors=flavors)
         self._held[uid] = flavors
 
-    def _jobset(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        run = self._note(item, _owner(item) or run_key(item))
-        status = item.get("status", {})
+    def _run(self, at: float, verb: str, item: Object) -> Iterator[Event]:
+        """What is part of a JobSet says nothing of the run's end."""
+        jobset = _labels(item).get(JOBSET_NAME, "")
+        run = self._run_of("JobSet", item, jobset) if jobset else _owner(item) or run_key(item)
+        self._note(item, run)
+        if jobset:
+            return
+        said = conditions(status := item.get("status", {}))
         restarts = status.get("restarts", 0)
         if restarts > self._restarts.get(run, 0):
             self._restarts[run] = restarts
             yield Event(at, "restarted", run, attempt=restarts)
-        yield from self._end(at, verb, item, run, {"Completed": "finished", "Failed": "failed"})
-
-    def _job(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        jobset = _labels(item).get(JOBSET_NAME, "")
-        run = self._note(item, self._run_of("JobSet", item, jobset) if jobset else run_key(item))
-        if not jobset:
-            yield from self._end(at, verb, item, run, {"Complete": "finished", "Failed": "failed"})
-
-    def _end(self, at: float, verb: str, item: Object, run: str, ends: dict[str, Any]) -> Iterator[Event]:
-        said = conditions(item.get("status", {}))
-        for condition, kind in ends.items():
+        for condition, kind in _ENDS.items():
             if is_true(said, condition) and run not in self._ended and verb != "DELETED":
                 self._ended.add(run)
                 _, reason, text, _ = said[condition]
@@ -125,8 +123,7 @@ class Observer:
 
     def _pod(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         labels = _labels(item)
-        jobset, job = labels.get(JOBSET_NAME, ""), labels.get(JOB_NAME, "")
-        kind, owner = ("JobSet", jobset) if jobset else ("Job", job)
+        kind, owner = maker(item)
         if not owner:
             return
         run = self._note(item, self._run_of(kind, item, owner))
@@ -134,7 +131,7 @@ class Observer:
         key = item["metadata"]["uid"]
         if phase != "Pending" and key not in self._seen and verb != "DELETED":
             self._seen.add(key)
-            part = f"{labels[REPLICATED_JOB]}/{labels[JOB_INDEX]}" if jobset else ""
+            part = f"{labels[REPLICATED_JOB]}/{labels[JOB_INDEX]}" if REPLICATED_JOB in labels else ""
             started = Event(
                 at,
                 "podStarted",
@@ -195,8 +192,7 @@ class Observer:
 
 _HOW: dict[str, Callable[[Observer, float, str, Object], Iterator[Event]]] = {
     "Workload": Observer._workload,  # noqa: SLF001 - the table of this module's own methods
-    "JobSet": Observer._jobset,  # noqa: SLF001
-    "Job": Observer._job,  # noqa: SLF001
+    **dict.fromkeys(MAKERS.values(), Observer._run),  # noqa: SLF001
     "Pod": Observer._pod,  # noqa: SLF001
     "Event": Observer._event,  # noqa: SLF001
 }

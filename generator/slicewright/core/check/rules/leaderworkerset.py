@@ -11,7 +11,14 @@ from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_provisioning import own_labels
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
 from slicewright.core.check.spelling import meant_key
-from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, NODE_POOL, PODSET, SLICE_TOPOLOGY
+from slicewright.core.kubernetes.labels import (
+    EXCLUSIVE_TOPOLOGY,
+    HOSTNAME,
+    LWS_EXCLUSIVE,
+    NODE_POOL,
+    PODSET,
+    SLICE_TOPOLOGY,
+)
 from slicewright.core.kubernetes.read import at, count, mapping, number, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
@@ -28,7 +35,6 @@ _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 _SIZE = (*_TEMPLATE, "size")
 _MAX_OWNER = 52
 """The label controller-revision-hash of its pods is the name, a hyphen and up to 10 characters."""
-_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 _SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
 
@@ -75,10 +81,10 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
 def _shared(resource: Resource, objects: ObjectSet) -> Findings:
     groups = count(at(resource.data, "spec", "replicas"))
     groups *= (_size(resource) // (_sub_group(resource) or _size(resource) or 1)) or 1
-    placed = any(key in resource.annotations for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
+    placed = any(key in resource.annotations for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
     for row, pods in _slices(resource, objects):
         keys = [key for entry in pods for key in entry.annotations]
-        by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, _EXCLUSIVE) for key in keys)
+        by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, LWS_EXCLUSIVE) for key in keys)
         if (
             groups > 1
             and not placed
@@ -88,7 +94,7 @@ def _shared(resource: Resource, objects: ObjectSet) -> Findings:
             message = (
                 f"{groups} slices of {row.topology} have no exclusive placement and can share a node pool"
             )
-            place = ("metadata", "annotations", _EXCLUSIVE)
+            place = ("metadata", "annotations", LWS_EXCLUSIVE)
             fix = edits.write(resource.data, {place: NODE_POOL}) if _sub_group(resource) is None else None
             yield Finding(("metadata",), message, fix=fix)
 
@@ -100,15 +106,15 @@ def _foreign(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, written in places:
         if EXCLUSIVE_TOPOLOGY in written:
             place: Path = (*path, EXCLUSIVE_TOPOLOGY)
-            is_read = path[0] == "metadata" and _EXCLUSIVE not in written
-            fix = edits.rename(place, _EXCLUSIVE) if is_read else None
+            is_read = path[0] == "metadata" and LWS_EXCLUSIVE not in written
+            fix = edits.rename(place, LWS_EXCLUSIVE) if is_read else None
             yield Finding(place, f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}", fix=fix)
 
 
 @rule("LWS104", _KIND)
 def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
     for row, pods in _slices(resource, objects):
-        for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
+        for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
             if resource.annotations.get(key) == HOSTNAME and sum(entry.count for entry in pods) > 1:
                 message = f"all pods of a group must be on one host, and {row.topology} has {row.hosts}"
                 yield Finding(("metadata", "annotations", key), message)
@@ -204,7 +210,7 @@ def _startup(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("LWS110", _KIND, "warning")
 def _key(resource: Resource, objects: ObjectSet) -> Findings:
-    for key in (_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
+    for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
         value = resource.annotations.get(key, "")
         own = objects.widest.once("labels of nodes", own_labels)
         is_label = value in {NODE_POOL, HOSTNAME, *own}
