@@ -58,6 +58,26 @@ def test_missing_files_have_the_line_that_lists_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.tools
+def test_templates_of_kustomizations_are_not_whole(tmp_path: Path) -> None:
+    """What a kustomization in a folder of templates lacks is a note: a program writes it elsewhere."""
+    write(
+        tmp_path,
+        {
+            "new/templates/a/kustomization.yaml": "namePrefix: a-\nresources: [../base]\n",
+            "new/templates/b/kustomization.yaml": "namePrefix: a-\n{% if x %}\nnameSuffix: -b\n{% endif %}\n",
+            "other/kustomization.yaml": "namePrefix: a-\nresources: [../base]\n",
+        },
+    )
+    said = places(run(tmp_path, ".", "--schemas-only").out).splitlines()
+
+    assert [
+        "new/templates/a/kustomization.yaml:2:13: note: KUS011",
+        "new/templates/b/kustomization.yaml:2:2: note: YAML001",
+        "other/kustomization.yaml:2:13: KUS011",
+    ] == said[:-1]
+
+
+@pytest.mark.tools
 def test_what_a_kustomization_adds_is_a_note(tmp_path: Path) -> None:
     """Namespaces of subjects, and selectors that come with labels: the files of a build alone lack them."""
     binding = (

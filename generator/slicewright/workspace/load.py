@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.core.check.filling import filled, filled_object
+from slicewright.core.check.partial import of_template
 from slicewright.core.check.passed_by import (
     DEAD_LINK,
     TEMPLATE,
@@ -199,7 +200,8 @@ def _compose(unit: Unit) -> Loaded:
         # As above: compose would report each file that was not read once more.
         found = tuple(tree.refused.values()) or (*refused, *composed.problems)
     instead, notes = ([], []) if objects else plain_files(unit, found)
-    problems = (*(_named(problem, folder, unit) for problem in explained(folder, found)), *notes)
+    said = (of_template(_named(problem, folder, unit)) for problem in explained(folder, found))
+    problems = (*said, *notes)
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     written = tuple(
         (_shown(f"/{path}", folder, unit), text)

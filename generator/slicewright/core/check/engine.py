@@ -125,7 +125,10 @@ class Engine:
             return "unknown"
         if checks is None:
             return "unknown"
-        return "accepted" if checks.validator.is_valid(resource.data) else "refused"
+        if checks.validator.is_valid(resource.data):
+            return "accepted"
+        lacks_status = "status" in resource.data and not any(_refusals(checks, resource))
+        return "accepted" if lacks_status else "refused"
 
     def object_problems(self, resource: Resource, verdict: Verdict) -> Iterator[Problem]:
         """Yield everything that can be said of one object alone, once its verdict is known."""
@@ -166,8 +169,7 @@ class Engine:
         if checks.deprecated:
             yield _deprecated(resource, checks.deprecated)
         if verdict == "refused":
-            refused = list(checks.validator.iter_errors(resource.data))
-            for problem in explained(checks.schema, refused, resource.data):
+            for problem in _refusals(checks, resource):
                 yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
@@ -194,6 +196,17 @@ class Engine:
                     yield outside(resource, problem)
             else:
                 yield found
+
+
+def _refusals(checks: KindChecks, resource: Resource) -> Iterator[Problem]:
+    """Yield what a schema says against an object, but what its status lacks: no API server asks for that.
+
+    It drops the status of what is created, or takes it as it is, as that of a Node.
+    """
+    refused = list(checks.validator.iter_errors(resource.data))
+    for problem in explained(checks.schema, refused, resource.data):
+        if problem.id != _MISSING or problem.path[:1] != ("status",):
+            yield problem
 
 
 def _deprecated(resource: Resource, warning: str) -> Problem:

@@ -18,7 +18,7 @@ from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, may_suppress, suppress
 from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.kubernetes.labels import OURS
@@ -314,7 +314,7 @@ def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resourc
         for name, text in one.kustomizations:
             if (one.unit.cluster, name) in seen:
                 continue
-            documents, _ = read_documents(text, name)
+            documents, _ = read_manifests(text, name)
             seen.add((one.unit.cluster, name))
             if name.rpartition("/")[2] not in (FILE_NAME, *OTHER_NAMES):
                 merged = {"apiVersion": "v1", "kind": MERGED, "documents": [each.data for each in documents]}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(
     r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?)(?:[/.]|$)"
 )
+_TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
 
@@ -26,3 +27,13 @@ def as_note(problem: Problem) -> Problem:
     """Return a problem of a partial object: a note if something is missing."""
     is_missing = problem.id in _COMPLETED or problem.message.endswith(" is missing")
     return replace(problem, severity="note") if is_missing else problem
+
+
+def of_template(problem: Problem) -> Problem:
+    """Return a problem of a build: a note if a kustomization in a folder of templates is not whole yet.
+
+    A program fills it in and writes it elsewhere, where its paths lead to what is there.
+    """
+    is_unfinished = problem.id in ("KUS001", "KUS011") or problem.id.startswith("YAML")
+    is_of_template = is_unfinished and _TEMPLATES.search(problem.file)
+    return replace(problem, severity="note") if is_of_template else problem

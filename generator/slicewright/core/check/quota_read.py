@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
@@ -317,7 +317,7 @@ def _configuration(objects: ObjectSet) -> dict[str, Any]:
             return resource.data
     for resource in objects.of_kind("ConfigMap"):
         if resource.name == KUEUE_CONFIG_MAP:
-            documents, _ = read_documents(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
+            documents, _ = read_manifests(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
             return mapping(documents[0].data) if documents else {}
     if objects.widest is not objects:
         return configuration(objects.widest)

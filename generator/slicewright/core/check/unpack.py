@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Resource
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.intent.fixes import of_key
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import (
@@ -106,7 +106,7 @@ def nested(resource: Resource) -> Iterator[Resource | Problem]:
     )
     if not isinstance(written, str):
         return
-    documents, problems = read_documents(written, resource.file)
+    documents, problems = read_manifests(written, resource.file)
     for problem in problems:
         yield outside(resource, problem)
     for document in documents:

@@ -76,7 +76,7 @@ class PodKind(Struct, frozen=True):
     volumes: frozenset[str] = frozenset()
     """Volumes that its controller adds to the pods."""
     partial: bool = False
-    """Whether another object completes the templates, so that they may lack what a pod must have."""
+    """Whether others complete the templates or make the pods, so that they may lack what a pod must have."""
 
 
 class RunKind(PodKind, frozen=True, kw_only=True):
@@ -193,10 +193,15 @@ PODS = (
         queued=True,
         partial=True,
     ),
-    PodKind("Workload", KUEUE_GROUP, (Template(("spec", "podSets", EACH, "template"), "", (("count", 1),)),)),
+    PodKind(
+        "Workload",
+        KUEUE_GROUP,
+        (Template(("spec", "podSets", EACH, "template"), "", (("count", 1),)),),
+        partial=True,
+    ),
     _kubeflow("XGBoostJob", "xgbReplicaSpecs"),
 )
-"""All kinds that make pods: nothing else lists them."""
+"""All kinds with pods, and Workload, whose templates Kueue only reads: nothing else lists them."""
 PODS_OF: dict[str, PodKind] = {pods.kind: pods for pods in PODS}
 POD_KINDS = frozenset(pods.kind for pods in PODS if pods.templates and not pods.partial)
 """Kinds with whole pod templates."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from slicewright.core.check.model import MERGED
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.pattern import whole
 
@@ -129,7 +129,7 @@ def _deletes(content: Any) -> bool:
 def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Resource]]) -> list[Any]:
     written = entry.get("patch")
     if isinstance(written, str):
-        return [document.data for document in read_documents(written, "")[0]]
+        return [document.data for document in read_manifests(written, "")[0]]
     path = entry.get("path")
     if isinstance(path, str):
         file = posixpath.normpath(posixpath.join(folder, path))
@@ -140,7 +140,7 @@ def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Resour
 def documents_of(entry: str, resource: Resource, objects: ObjectSet) -> list[Any]:
     """Return what a text of a kustomization holds, or the file that it names; nothing of an unknown file."""
     if "\n" in entry:
-        return [document.data for document in read_documents(entry, "")[0]]
+        return [document.data for document in read_manifests(entry, "")[0]]
     by_file = objects.once("resources by file", _by_file)
     held = by_file.get(posixpath.normpath(posixpath.join(posixpath.dirname(resource.file), entry)), ())
     return [data for one in held if one.kind == MERGED for data in one.data["documents"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
-from slicewright.core.document.read import read_documents
+from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.core.kubernetes.quantity import amount
@@ -258,9 +258,10 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _mapping(written: str) -> dict[str, Any] | None:
-    """Return the mapping of a YAML text; None where it is not one."""
-    documents, problems = read_documents(written, "")
-    data = documents[0].data if not problems and len(documents) == 1 else None
+    """Return the mapping of a YAML text; None where it is not one. KubeRay takes the last of equal keys."""
+    documents, problems = read_manifests(written, "")
+    is_read = all(problem.id == "YAML002" or problem.severity != "error" for problem in problems)
+    data = documents[0].data if is_read and len(documents) == 1 else None
     return data if isinstance(data, dict) else None
 
 
