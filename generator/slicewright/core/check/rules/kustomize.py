@@ -253,8 +253,11 @@ def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
         named.append((("patches", index, "path"), text(found.get("path"))))
     for key in ("patchesStrategicMerge", "configurations", "crds"):
         named += [((key, index), word) for index, word in words(resource.data.get(key)) if "\n" not in word]
+    folder = posixpath.dirname(resource.file)
     for path, word in named:
-        if posixpath.normpath(word).startswith(".."):
+        # A path that leaves the folder may come back to it: ../base/patch.yaml in base.
+        leads = posixpath.normpath(posixpath.join(folder, word))
+        if word and not leads.startswith(f"{folder}/") if folder else leads.startswith(".."):
             yield Finding(path, f"'{word}' lies outside of the folder, which kustomize refuses")
 
 
