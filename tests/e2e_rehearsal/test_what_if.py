@@ -20,6 +20,8 @@ from .command import rehearsed
 from .kit import ROOT, spec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slicewright.core.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # five plays on test beds of their own: about six minutes
@@ -92,6 +94,26 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Object]:
     record = json.loads(out)
     assert [] == [error.message for error in _schema().iter_errors(record)]
     return {variant["name"]: variant for variant in record["variants"]}
+
+
+def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -> None:
+    """Two equal runs: the second waits for the first on one slice, and not on two. Its wait is 5 minutes."""
+    repo = Repo(tmp_path)
+    repo.cluster(spec=CLUSTER)
+    for name, times in (("first", "{duration: 5m}"), ("second", "{duration: 5m, submitAt: 30s}")):
+        repo.workload(name, spec(f"queueName: equal\nrehearsal: {times}"))
+    ranges = "pools.equal.slices=1..2,clusterQueues.equal.quota.equal.nominalSlices=1..2"
+    page = tmp_path / "page.html"
+    asked = ["--sweep", ranges, "--repeat", "2", "--speed", str(SPEED), "--html", str(page)]
+    code, out, said = rehearsed(repo, "c1", *asked)
+    one, two = ranges.replace("1..2", "1"), ranges.replace("1..2", "2")
+
+    assert 0 == code, said
+    assert "c1: base and 2 variants, 2 times each" in out
+    assert f"Waiting stops falling at {two}." in out
+    assert f"{one.replace(',', ', ')}: nothing that is rehearsed changes" in out
+    assert f"{two.replace(',', ', ')}: second starts 5m" in out
+    assert "second starts 5m" in page.read_text("utf-8")
 
 
 @cache

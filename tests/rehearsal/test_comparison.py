@@ -181,11 +181,12 @@ def test_runs_that_never_start_in_both_do_not_differ() -> None:
         ((300.0, 200.0, 0.0, 0.0), 2),
         ((300.0, 200.0, 100.0), None),
         ((0.0, 0.0), 0),
+        ((300.0, 20.0), 1),
         ((None, 100.0, 95.0), 1),
     ],
 )
 def test_waiting_stops_falling(waits: tuple[Any, ...], expected: int | None) -> None:
-    """At the first value after which no run waits shorter, beyond noise."""
+    """At the first value after which no run waits shorter, or none waits, beyond noise."""
     variants = [variant(record(a=(wait, None))) for wait in waits]
 
     assert expected == stops_falling(variants, NOISE)

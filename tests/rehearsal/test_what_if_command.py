@@ -168,7 +168,10 @@ def test_json_has_the_base_first(repo: Repo, plays: list[float]) -> None:
     assert [10.0] * 2 == plays
     assert ["base", change] == list(found)
     assert ([], "", 1200.0) == tuple(found["base"][key] for key in ("changes", "verdict", "makespanSeconds"))
-    told = "1 more slice of tpus: a starts 10m00s earlier, the makespan is 10m00s shorter"
+    told = (
+        "1 more slice of tpus: a starts 10m00s earlier, the makespan is 10m00s shorter"
+        "; queues have quota for 1 of the 2 slices of tpus"
+    )
     assert ([change], told) == (found[change]["changes"], found[change]["verdict"])
 
 

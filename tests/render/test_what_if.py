@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.core.intent.change import ChangeError, read_changes
-from slicewright.core.render.what_if import changed_documents
+from slicewright.core.render.what_if import changed_documents, without_quota
 from slicewright.workspace.repository_reader import read_checkout
 from slicewright.workspace.what_if import rendered
 
@@ -91,6 +91,25 @@ def test_value_at_a_path(repo: Repo, text: str, path: tuple[str | int, ...], val
         found = found[step]
 
     assert value == found
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("pools.tpus.slices=+1", ["queues have quota for 2 of the 3 slices of tpus"]),
+        ("pools.tpus.slices=+1,clusterQueues.cq.quota.tpus.nominalSlices=+1", []),
+        ("pools.tpus.slices=-1", []),
+        ("pools.more.slices=+1", []),
+        ("workloads.a.slices=1,clusterQueues.cq.quota.tpus.nominalSlices=1", []),
+    ],
+)
+def test_slices_without_quota_are_told(repo: Repo, text: str, told: list[str]) -> None:
+    """Kueue would never admit a run to them."""
+    checkout = read_checkout(repo.root)
+    changes = read_changes(text)
+    there, _ = rendered(checkout, changed_documents(checkout.repository, "c1", changes))
+
+    assert told == without_quota(there.repository.sites["c1"], changes)
 
 
 def test_null_removes(repo: Repo) -> None:

@@ -128,6 +128,7 @@ def play(
     A variant that plays as the base does has the numbers of the base. Plays end with the first that is
     interrupted or breaks; then a variant that was not played to its end is left out.
     """
+    from slicewright.core.render.what_if import without_quota  # noqa: PLC0415
     from slicewright.rehearsal.model.comparison import Noise, measured, verdict  # noqa: PLC0415
 
     noise = Noise(time.speed, repeat)
@@ -149,6 +150,7 @@ def play(
             own.append(report.record())
         record = measured(variant.name, texts, own)
         told = verdict(records[0], record, noise, variant.told) if records else ""
+        told = "; ".join([told, *without_quota(scenario.site, variant.changes)])
         records.append({**record, "verdict": told, "problems": _problems(own)})
     return records, played
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Documents, Repository
 
 _NAMES = ("name", "pool")
@@ -38,6 +39,24 @@ def changed_documents(repository: Repository, cluster: str, changes: Iterable[Ch
         _set(data["spec"], effective["spec"], way, change, default)
         _name_node_pools(data["spec"], way)
     return documents
+
+
+def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]:
+    """Return, in words, the changed pools of which queues have quota for a part only.
+
+    Kueue admits by quota: the other slices change nothing.
+    """
+    cluster = site.cluster
+    quotas = [quota for queue in cluster.cluster_queues for quota in queue.quota]
+    quotas += [quota for cohort in cluster.cohorts for quota in cohort.quota]
+    told = []
+    for pool in cluster.tpu_pools:
+        slices = [quota.nominal_slices for quota in quotas if quota.pool == pool.name]
+        known = sum(number for number in slices if number is not None)
+        is_changed = any(change.way == ("pools", pool.name, "slices") for change in changes)
+        if is_changed and slices and None not in slices and known < pool.slices:
+            told.append(f"queues have quota for {known} of the {pool.slices} slices of {pool.name}")
+    return told
 
 
 def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:

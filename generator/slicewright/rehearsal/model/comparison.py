@@ -214,10 +214,14 @@ def _whole(base: Object, variant: Object, noise: Noise) -> str:
 
 
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
-    """Return the first variant after which no run waits shorter; None where the last one still improves."""
-    for at, variant in enumerate(variants[:-1]):
+    """Return the first variant after which no run waits shorter; None where the last one may still improve.
+
+    The last one cannot where no wait is longer than noise.
+    """
+    for at, variant in enumerate(variants):
         later = variants[at + 1 :]
-        if not any(move.seconds < 0 for other in later for move in moves(variant, other, "wait", noise)):
+        falls = any(move.seconds < 0 for other in later for move in moves(variant, other, "wait", noise))
+        if not falls and (later or longest_wait(variant) <= noise.slack):
             return at
     return None
 
