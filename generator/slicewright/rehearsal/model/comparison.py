@@ -16,7 +16,7 @@ from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
 
@@ -25,6 +25,7 @@ _ALONE = 3
 _NAMED = 3
 """Runs that a verdict names one by one."""
 _KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "started", "ended", "wait")
+_COUNTS = ("evictions", "restarts")
 _TIMES = ("started", "ended", "wait")
 
 
@@ -58,10 +59,11 @@ def measured(name: str, changes: Sequence[str], records: Sequence[Object]) -> Ob
 
 
 def _measures(record: Object) -> Object:
-    summary = record["summary"]
+    summary, measures = record["summary"], record["measures"]
+    numbers = {**{key: summary[key] for key in ("runs", "finished", *_COUNTS)}, **measures}
     return {
-        **{key: summary[key] for key in ("runs", "finished", "evictions", "restarts")},
-        **record["measures"],
+        **numbers,
+        "ranges": {key: numbers[key] for key in ("makespanSeconds", *_COUNTS)},
         "workloads": _rows(record["workloads"]),
     }
 
@@ -140,7 +142,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     names = _short_names(base, variant)
     started = moves(base, variant, "started", noise)
     ended = moves(base, variant, "ended", noise)
-    beside = {move.name for move in started}
+    beside = {move.name: move for move in started}
     parts = [
         *_told(started, names, "start"),
         *_told([move for move in ended if _is_told(move, beside)], names, "end"),
@@ -150,7 +152,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     if not parts:
         told = f"nothing changes by more than {noise.told()}"
     else:
-        moved = beside | {move.name for move in ended}
+        moved = {move.name for move in (*started, *ended)}
         still = len({row["name"] for row in variant["workloads"]} - moved)
         parts += [_whole(base, variant, noise)]
         rest = "; nothing else moves" if still and moved else ""
@@ -158,9 +160,10 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     return f"{what}: {told}" if what else told
 
 
-def _is_told(move: Move, started: set[str]) -> bool:
-    """Tell whether a verdict names an end: of a run whose start moves only where it is lost or won."""
-    return move.name not in started or math.isinf(move.seconds)
+def _is_told(move: Move, started: Mapping[str, Move]) -> bool:
+    """Tell whether a verdict names an end: where the start moves too, only one that is lost or won alone."""
+    start = started.get(move.name)
+    return start is None or (math.isinf(move.seconds) and math.isfinite(start.seconds))
 
 
 def _short_names(base: Object, variant: Object) -> Callable[[str], str]:
@@ -191,9 +194,9 @@ def _told(found: Sequence[Move], names: Callable[[str], str], verb: str) -> Iter
 
 
 def _counts(base: Object, variant: Object) -> Iterator[str]:
-    for key in ("evictions", "restarts"):
+    for key in _COUNTS:
         more = variant[key] - base[key]
-        if more:
+        if _is_apart(base["ranges"][key], variant["ranges"][key], 0.0):
             number = counted(abs(more), key[:-1])
             yield f"{number} {'more' if more > 0 else 'fewer'}"
 
@@ -208,9 +211,11 @@ def _whole(base: Object, variant: Object, noise: Noise) -> str:
     """Return how the end of all runs moves; '' where it does not, or not all have ended."""
     if any(record["finished"] < record["runs"] for record in (base, variant)):
         return ""
+    before, after = (record["ranges"]["makespanSeconds"] for record in (base, variant))
+    if not _is_apart(before, after, noise.slack):
+        return ""
     more = variant["makespanSeconds"] - base["makespanSeconds"]
-    way = "longer" if more > 0 else "shorter"
-    return f"the makespan is {shown(abs(more))} {way}" if abs(more) > noise.slack else ""
+    return f"the makespan is {shown(abs(more))} {'longer' if more > 0 else 'shorter'}"
 
 
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
