@@ -21,7 +21,8 @@ from slicewright.core.problem import errors
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
 
-from .gcluster_facts import ALWAYS, BASE, FILE, SLICE, facts, flat
+from .facts import facts, flat
+from .gcluster_facts import ALWAYS, BASE, FILE, SLICE
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

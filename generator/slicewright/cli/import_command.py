@@ -1,4 +1,4 @@
-"""`slicewright import gcluster`: a TPUWorkload file from a command of another tool."""
+"""`slicewright import gcluster` and `import xpk`: a TPUWorkload file from a command of another tool."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
 from slicewright.core.importing.gcluster import GCLUSTER
+from slicewright.core.importing.xpk import XPK
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace import write as tree
 
@@ -53,6 +54,21 @@ def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: s
     otherwise than the command is listed.
     """
     _finish(words, GCLUSTER, cluster, output, write=write)
+
+
+@command(
+    "slicewright import xpk --cluster my-cluster -- xpk workload create --workload llama --cluster my-cluster"
+    " --tpu-type v6e-16 --docker-image python:3.12 --command 'python train.py'",
+    name="import",
+)
+@_options
+def import_xpk(words: tuple[str, ...], cluster: str, write: bool, output: str) -> None:
+    """Write a TPUWorkload file from a command `xpk workload create` or `create-pathways`.
+
+    Everything after `--` is the command of xpk; it is read, not run. What the file has otherwise than the
+    command is listed.
+    """
+    _finish(words, XPK, cluster, output, write=write)
 
 
 def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, write: bool) -> None:

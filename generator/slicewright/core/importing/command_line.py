@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.problem import Problem, did_you_mean, errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.cluster import LocalQueue
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 _TRUE = frozenset(["1", "t", "T", "TRUE", "true", "True"])
 _FALSE = frozenset(["0", "f", "F", "FALSE", "false", "False"])
 """What Go's strconv.ParseBool reads."""
+_PYTHON = re.compile(r"(.*/)?python[0-9.]*")
+_VALUE = re.compile(r"-[0-9.]+|.* .*", re.DOTALL)
+"""What argparse takes for a value although it begins with a hyphen."""
 
 
 class Option(Struct, frozen=True):
@@ -38,6 +42,8 @@ class Option(Struct, frozen=True):
     """Whether it needs no value."""
     finished: bool = False
     """Whether its value cannot hold a placeholder."""
+    only: str = ""
+    """The one command of the tool that has it; empty for all."""
     left_out: str = ""
     """Why it becomes no field."""
     refused: str = ""
@@ -49,6 +55,7 @@ class Given:
     """The options of a command with their values, and what is said of them on the way to fields."""
 
     def __init__(self) -> None:
+        self.verb = ""
         self.values: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
 
@@ -91,10 +98,18 @@ class Tool(Struct, frozen=True):
     name: str
     programs: tuple[str, ...]
     """What its program is called."""
-    verbs: tuple[str, ...]
+    verbs: tuple[tuple[str, ...], ...]
+    """The commands that start a run."""
     options: tuple[Option, ...]
     meant: Callable[[Given, Catalogue, tuple[LocalQueue, ...]], Meant]
     """What options mean, by the catalogue and the LocalQueues of the cluster."""
+    by_argparse: bool = False
+    """Whether options are read as Python's argparse reads them, and not as pflag of Go."""
+
+    @property
+    def begins(self) -> str:
+        """How its commands begin."""
+        return " or ".join(f"'{self.programs[0]} {' '.join(verb)}'" for verb in self.verbs)
 
 
 class ImportedCommand(Struct, frozen=True):
@@ -126,27 +141,48 @@ def imported_command(
 
 
 def read(words: Sequence[str], tool: Tool) -> Given:
-    """Return the options of a command, read as pflag reads them.
+    """Return the options of a command, read as pflag or argparse reads them.
 
-    A value follows its option, or an equals sign, or the letter of the option. A switch has a value only
-    after an equals sign. Names are not shortened.
+    pflag: a value follows its option, or an equals sign, or the letter of the option. A switch has a value
+    only after an equals sign. Names are not shortened.
+    argparse: names can be shortened, `--no-x` turns a switch off, and a value begins with a hyphen only if
+    it has a blank or is a negative number.
     """
     given = Given()
-    begin = f"{tool.programs[0]} {' '.join(tool.verbs)}"
-    by_name = {option.name: option for option in tool.options}
-    by_letter = {option.short: option for option in tool.options if option.short}
     left = list(words)
+    if tool.by_argparse and left and _PYTHON.fullmatch(left[0]):
+        left.pop(0)
     if not left or left.pop(0).rpartition("/")[2] not in tool.programs:
         given.problems.append(
-            Problem("IMP030", f"the command is not one of {tool.name}", f"begin with {begin}")
+            Problem("IMP030", f"the command is not one of {tool.name}", f"begin with {tool.begins}")
         )
         return given
+    verb = next((verb for verb in tool.verbs if {*verb} <= {*left}), ("",))
+    options = [option for option in tool.options if option.only in ("", verb[-1])]
+    others = _by_argparse(given, left, options) if tool.by_argparse else _by_pflag(given, left, options)
+    if tuple(others[: len(verb)]) != verb:
+        hint = f"begin with {tool.begins}"
+        given.problems.append(Problem("IMP030", f"only {tool.begins} can be imported", hint))
+        return given
+    given.verb = verb[-1]
+    for word in others[len(verb) :]:
+        hint = "quote a value that has blanks"
+        given.problems.append(Problem("IMP030", f"'{word}' is not the value of an option", hint))
+    by_name = {option.name: option for option in tool.options}
+    for name in given.values:
+        _judge(given, by_name[name])
+    return given
+
+
+def _by_pflag(given: Given, left: list[str], options: Sequence[Option]) -> list[str]:
+    """Take the options of a command; return the other words."""
+    by_name = {option.name: option for option in options}
+    by_letter = {option.short: option for option in options if option.short}
     others: list[str] = []
     while left:
         word = left.pop(0)
         if word == "--":
-            others += left
-            break
+            return others + left
         if word == "-" or not word.startswith("-"):
             others.append(word)
         elif word.startswith("--"):
@@ -155,14 +191,34 @@ def read(words: Sequence[str], tool: Tool) -> Given:
         else:
             value = [word[2:].removeprefix("=")] if word[2:] else None
             _take(given, by_letter.get(word[1]), word[1], value, left, by_letter)
-    if tuple(others[: len(tool.verbs)]) != tool.verbs:
-        given.problems.append(Problem("IMP030", f"only '{begin}' can be imported", f"begin with {begin}"))
-    for word in others[len(tool.verbs) :]:
-        hint = "quote a value that has blanks"
-        given.problems.append(Problem("IMP030", f"'{word}' is not the value of an option", hint))
-    for name in given.values:
-        _judge(given, by_name[name])
-    return given
+    return others
+
+
+def _by_argparse(given: Given, left: list[str], options: Sequence[Option]) -> list[str]:
+    """Take the options of a command; return the other words."""
+    known = {f"--{option.name}": option for option in options}
+    known |= {f"-{option.short}": option for option in options if option.short}
+    negated = {f"--no-{option.name}": option for option in options if option.switch}
+    others: list[str] = []
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-"):
+            others.append(word)
+            continue
+        name, sign, rest = word.partition("=")
+        longer = [one for one in (*known, *negated) if one.startswith(name)]
+        meant = name if name in longer else longer[0] if len(longer) == 1 else ""
+        if len(longer) > 1 and not meant:
+            hint = f"write one of {', '.join(longer)}"
+            given.problems.append(Problem("IMP030", f"'{name}' is short for several options", hint))
+        elif meant in negated:
+            given.values[negated[meant].name] = ["false"]
+        else:
+            is_option = bool(left) and left[0].startswith("-") and not _VALUE.fullmatch(left[0])
+            names = [option.name for option in options]
+            value = [rest] if sign else None
+            _take(given, known.get(meant), name.lstrip("-"), value, [] if is_option else left, names)
+    return others
 
 
 def _take(
@@ -171,7 +227,7 @@ def _take(
     name: str,
     value: list[str] | None,
     left: list[str],
-    known: Mapping[str, Option],
+    known: Iterable[str],
 ) -> None:
     """Take the value of an option, from the words that are left where it has none of its own."""
     if option is None:

@@ -73,4 +73,4 @@ OPTIONS: tuple[Option, ...] = (
 )
 """Every flag of `gcluster job submit`, those of v1.97.0 and later by its documentation."""
 
-GCLUSTER = Tool("gcluster", ("gcluster", "ghpc"), ("job", "submit"), OPTIONS, meant)
+GCLUSTER = Tool("gcluster", ("gcluster", "ghpc"), (("job", "submit"),), OPTIONS, meant)

@@ -6,29 +6,22 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
+from slicewright.core.importing.command_fields import LOGS, filled, template, variables
 from slicewright.core.importing.command_line import Given, Meant
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import LocalQueue
     from slicewright.core.kubernetes.types import Object
 
-_LOGS = {
-    "TPU_STDERR_LOG_LEVEL": "0",
-    "TPU_MIN_LOG_LEVEL": "0",
-    "TF_CPP_MIN_LOG_LEVEL": "0",
-    "TPU_VMODULE": "real_program_continuator=1",
-}
-"""The variables of `--verbose`."""
 _QUEUE = "multislice-queue"
 _FUSE = "gs://"
-_VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _PART = re.compile(r"([0-9]{1,9}\.?[0-9]{0,9}|\.[0-9]{1,9})(ns|us|µs|μs|ms|s|m|h)")
 _DURATION = re.compile(f"({_PART.pattern})+")
@@ -71,7 +64,7 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
     container: Object = {
         "image": flags.text("image"),
         "script": flags.text("command"),
-        "env": _variables(flags, "env", _LOGS if flags.on("verbose") and not under_pathways else {}),
+        "env": variables(flags, "env", LOGS if flags.on("verbose") and not under_pathways else {}),
         "volumeMounts": mounts,
     }
     is_split = shape is not None and shape.generation == "tpu7x" and not under_pathways
@@ -82,14 +75,14 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "provisioning": provisioning,
         "containersPerHost": 2 if is_split and not flags.on("gke-disable-parallel-containers") else None,
         "hostNetwork": True,
-        "container": None if headless else _filled(container),
+        "container": None if headless else filled(container),
         "gcsFuse": fuse,
-        "podTemplate": _template({**own, **workers, "volumes": [] if under_pathways else volumes}),
+        "podTemplate": template({**own, **workers, "volumes": [] if under_pathways else volumes}),
         "failurePolicy": _failures(flags),
         "pathways": pathways,
     }
     metadata = {"name": flags.text("name"), "namespace": flags.text("gke-namespace")}
-    return Meant(_filled(metadata), _filled(spec))
+    return Meant(filled(metadata), filled(spec))
 
 
 def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
@@ -155,29 +148,6 @@ def _entries(flags: Given, flag: str, value: str) -> list[str]:
     except csv.Error:
         flags.refuse(flag, f"'{value}' is not a line of CSV", "quote entries that have line breaks")
         return []
-
-
-def _filled(fields: Object) -> Object:
-    """Return the fields that have a value."""
-    return {key: value for key, value in fields.items() if value not in (None, "", [], {})}
-
-
-def _template(spec: Object) -> Object:
-    return _filled({"spec": _filled(spec)})
-
-
-def _variables(flags: Given, flag: str, further: Mapping[str, str]) -> list[Object]:
-    """Return variables, sorted by name; the last value of a name counts."""
-    found: dict[str, str] = {}
-    for written in flags.values.get(flag, ()):
-        name, sign, value = written.partition("=")
-        if sign and _VARIABLE.fullmatch(name):
-            found[name] = value
-        else:
-            flags.refuse(flag, f"'{written}' is not a variable", "write NAME=VALUE")
-    return [
-        {"name": name, "value": value} for name, value in {**dict(sorted(found.items())), **further}.items()
-    ]
 
 
 def _failures(flags: Given) -> Object:
@@ -349,7 +319,7 @@ def _pathways(flags: Given, own: Object) -> Object:
             else f"{'pathways' if kind == 'server' else kind}_server",
             "image": image,
             "customFlags": flags.text(f"pathways-{kind}-args").split(),
-            "customEnv": _variables(flags, f"pathways-{kind}-env", {}),
+            "customEnv": variables(flags, f"pathways-{kind}-env", {}),
         }
         for kind, image in images.items()
     ]
@@ -359,7 +329,7 @@ def _pathways(flags: Given, own: Object) -> Object:
         "maxSliceRestarts": restarts if elastic and restarts != 1 else None,
         "headless": flags.on("pathways-headless") or None,
         "colocatedPython": {"image": sidecar} if sidecar else None,
-        "customComponents": [filled for one in components if len(filled := _filled(one)) > 1],
-        "head": _filled({"pool": flags.text("pathways-head-np"), "podTemplate": _template(own)}),
+        "customComponents": [one for one in map(filled, components) if len(one) > 1],
+        "head": filled({"pool": flags.text("pathways-head-np"), "podTemplate": template(own)}),
     }
-    return _filled(pathways)
+    return filled(pathways)

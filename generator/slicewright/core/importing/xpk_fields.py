@@ -1,0 +1,210 @@
+"""What the options of `xpk workload create` and `create-pathways` mean in the fields of a TPUWorkload."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slicewright.core.importing.command_fields import LOGS, filled, template, variables
+from slicewright.core.importing.command_line import Given, Meant
+
+if TYPE_CHECKING:
+    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.intent.cluster import LocalQueue
+    from slicewright.core.kubernetes.types import Object
+
+_QUEUE = "multislice-queue"
+_GRACE = 30
+_HEAD_POOL = "cpu-np"
+_PRIORITIES = ("very-low", "low", "medium", "high", "very-high")
+_CODES = re.compile(r"\s*([0-9]+)(?:-([0-9]+))?\s*")
+_RESTARTS_ON: tuple[int | str, ...] = (42, "127-255")
+"""The exit codes after which xpk restarts a run, whatever the command says."""
+_EXCLUSIVE = (("tpu-type", "device-type"), ("on-demand", "spot", "flex", "reservation"))
+
+
+def meant(flags: Given, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+    """Return what the options of a command of xpk 1.16.0 mean."""
+    under_pathways = flags.verb == "create-pathways"
+    _judge(flags)
+    name = flags.text("docker-name") or "jax-tpu"
+    pull = flags.text("docker-image-pull-secret")
+    own = {"imagePullSecrets": [{"name": pull}] if pull else []}
+    workers: Object = {
+        "priorityClassName": _priority(flags),
+        "terminationGracePeriodSeconds": _grace(flags),
+    }
+    container: Object = {
+        "name": name,
+        "image": flags.text("docker-image"),
+        "script": flags.text("command"),
+        "env": variables(flags, "env", LOGS if flags.on("enable-debug-logs") else {}, by_name=False),
+    }
+    if under_pathways:
+        container["imagePullPolicy"] = "Always"
+        container["resources"] = {"limits": {"cpu": "24", "memory": "100G"}}
+    else:
+        workers |= own
+        workers["schedulerName"] = flags.text("scheduler").removeprefix("default-scheduler")
+        workers["volumes"], container["volumeMounts"] = _memory(flags)
+    pathways = _pathways(flags, own, name) if under_pathways else {}
+    spec: Object = {
+        "queueName": _queue(flags, queues),
+        "tpu": flags.text("tpu-type") or flags.text("device-type"),
+        "slices": slices if (slices := flags.whole("num-slices", 1)) != 1 else None,
+        "provisioning": _provisioning(flags),
+        "containersPerHost": _containers(flags, under_pathways=under_pathways),
+        "hostNetwork": True,
+        "privileged": None if under_pathways else True,
+        "container": None if "headless" in pathways else filled(container),
+        "podTemplate": template(workers),
+        "failurePolicy": _failures(flags, under_pathways=under_pathways),
+        "pathways": pathways,
+    }
+    metadata = {"name": flags.text("workload"), "namespace": flags.text("namespace")}
+    return Meant(filled(metadata), filled(spec))
+
+
+def _judge(flags: Given) -> None:
+    """Refuse what is missing, and what does not go together."""
+    wanted = ["workload", "docker-image", *([] if flags.on("headless") else ["command"])]
+    for option in wanted:
+        if not flags.text(option):
+            why = "it is missing, and xpk builds an image" if option == "docker-image" else "it is missing"
+            flags.refuse(option, why, "add it")
+    if not flags.text("tpu-type") and not flags.text("device-type"):
+        flags.refuse("tpu-type", "it is missing", "add it")
+    for group in _EXCLUSIVE:
+        both = [option for option in group if option in flags.values]
+        for option in both[1:]:
+            flags.refuse(option, f"--{both[0]} is there", "keep one of them")
+    if flags.text("command"):
+        what = "runs without xpk's wrapper, which prints the exit code and passes SIGTERM on"
+        flags.remark("command", f"{what}: write exec before the program")
+
+
+def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
+    """Return the queue of a run: xpk's own, unless the cluster has another one only."""
+    namespace = flags.text("namespace") or "default"
+    names = sorted({queue.name for queue in queues if queue.namespace == namespace})
+    if not names or _QUEUE in names:
+        return _QUEUE
+    if len(names) == 1:
+        flags.remark("cluster", f"has no '{_QUEUE}' of xpk: queueName is '{names[0]}'")
+        return names[0]
+    why = f"'{namespace}' has no LocalQueue '{_QUEUE}', but {', '.join(names)}"
+    flags.refuse("cluster", why, f"add '{_QUEUE}' to the TPUCluster")
+    return ""
+
+
+def _priority(flags: Given) -> str:
+    """Return the class of pods, `medium` where nothing is written."""
+    priority = flags.text("priority") or "medium"
+    if priority not in _PRIORITIES:
+        flags.refuse("priority", f"'{priority}' is not known", f"write one of {', '.join(_PRIORITIES)}")
+    return priority
+
+
+def _grace(flags: Given) -> int | None:
+    """Return the seconds before SIGKILL, nothing for those of Kubernetes."""
+    seconds = flags.whole("termination-grace-period-seconds", _GRACE)
+    return None if seconds == _GRACE else seconds
+
+
+def _memory(flags: Given) -> tuple[list[Object], list[Object]]:
+    """Return the volumes of a pod in memory, and their mounts."""
+    volumes: list[Object] = [{"name": "dshm-2", "emptyDir": {"medium": "Memory"}}]
+    mounts = [{"name": "dshm-2", "mountPath": "/dev/shm"}]  # noqa: S108 - the path in the pods
+    folder = flags.text("ramdisk-directory")
+    if folder:
+        driver = "multitier-checkpoint" if flags.on("mtc-enabled") else "phase1-checkpoint"
+        volumes.append({"name": "cache", "csi": {"driver": f"{driver}.csi.storage.gke.io"}})
+        mounts.append({"name": "cache", "mountPath": f"/{folder}"})
+    return volumes, mounts
+
+
+def _provisioning(flags: Given) -> str | Object | None:
+    """Return `provisioning`, which xpk writes only where nodes are provisioned automatically."""
+    ways = {"on-demand": None, "spot": "Spot", "flex": "FlexStart"}
+    for option, way in ways.items():
+        if flags.on(option):
+            flags.remark(option, "selects nodes; xpk selects none unless they are provisioned automatically")
+            return way
+    name = flags.text("reservation")
+    return {"type": "Reservation", "name": name.rpartition("/")[2]} if name else None
+
+
+def _containers(flags: Given, *, under_pathways: bool) -> int | None:
+    """Return how many containers share a host, nothing for one."""
+    name = flags.text("tpu-type") or flags.text("device-type")
+    is_split = flags.on("use-parallel-containers") and name.startswith("tpu7x")
+    return 2 if is_split and not under_pathways else None
+
+
+def _failures(flags: Given, *, under_pathways: bool) -> Object:
+    """Return `failurePolicy`; without restarts any exit code fails the run."""
+    restarts = flags.whole("max-restarts", 0)
+    codes: list[int | str] = []
+    for written in (
+        flags.text("restart-on-exit-codes").split(",") if "restart-on-exit-codes" in flags.values else ()
+    ):
+        found = _CODES.fullmatch(written)
+        if found is None:
+            flags.refuse("restart-on-exit-codes", f"'{written}' is not an exit code", "write codes or ranges")
+        else:
+            codes.append(f"{found[1]}-{found[2]}" if found[2] else int(found[1]))
+    if under_pathways:
+        if restarts:
+            flags.remark("max-restarts", "is left out: xpk writes it to no JobSet of Pathways")
+        return {}
+    if not restarts:
+        if codes:
+            flags.remark(
+                "restart-on-exit-codes", "is left out: no code restarts a run whose --max-restarts is 0"
+            )
+        return {}
+    return {"maxRestarts": restarts, "restartOnExitCodes": list(dict.fromkeys([*_RESTARTS_ON, *codes]))}
+
+
+def _pathways(flags: Given, own: Object, container: str) -> Object:
+    """Return `pathways`; `own` are the fields of the pod of the head."""
+    elastic = flags.whole("elastic-slices", 0)
+    restarts = flags.whole("max-slice-restarts", 1)
+    if not elastic and "max-slice-restarts" in flags.values:
+        flags.remark("max-slice-restarts", "is left out: it counts only with elastic slices")
+    is_headless = flags.on("headless")
+    if is_headless:
+        flags.remark("command", "is left out, and --docker-image: a headless Pathways starts no program")
+    server = flags.text("server-image")
+    parts = (
+        ("pathways_server", server, "server"),
+        ("proxy_server", flags.text("proxy-server-image"), "proxy-server"),
+        ("worker", server, "worker"),
+    )
+    components = [
+        filled(
+            {
+                "componentType": kind,
+                "image": image,
+                "customFlags": flags.text(f"custom-pathways-{one}-args").split(),
+            }
+        )
+        for kind, image, one in parts
+    ]
+    mounts = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the path in the pods
+    main = {"name": container, "securityContext": {"privileged": True}, "volumeMounts": mounts}
+    shared: Object = {"name": "shared-tmp", "hostPath": {"path": "/tmp", "type": "DirectoryOrCreate"}}  # noqa: S108
+    head: Object = {"volumes": [shared], "containers": [main]}
+    sidecar = flags.text("colocated-python-sidecar-image")
+    return filled(
+        {
+            "pathwaysDir": flags.text("pathways-gcs-location") or "gs://cloud-pathways-staging/tmp",
+            "elasticSlices": elastic or None,
+            "maxSliceRestarts": restarts if elastic and restarts != 1 else None,
+            "headless": is_headless or None,
+            "mainContainerName": None if is_headless else container,
+            "colocatedPython": {"image": sidecar} if sidecar else None,
+            "customComponents": [one for one in components if len(one) > 1],
+            "head": {"pool": _HEAD_POOL, "podTemplate": template({**own, **({} if is_headless else head)})},
+        }
+    )
