@@ -283,6 +283,7 @@ def test_whole_object_in_a_place_of_patches_is_checked(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.tools
 def test_file_beside_a_kustomization_is_checked_unless_it_is_a_part(tmp_path: Path) -> None:
     """What no kustomization names is read like any other file; labels and namespaces may be added to it."""
     binding = (

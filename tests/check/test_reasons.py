@@ -141,6 +141,7 @@ def test_comment_needs_an_id_a_reason_and_a_finding(
     assert [expected] == places(run(tmp_path, ".", "--only", "IGN").out).splitlines()[:-1]
 
 
+@pytest.mark.tools
 def test_comment_in_a_kustomization_ignores_findings_about_it(tmp_path: Path) -> None:
     """Comments of a kustomization work; values of the files that it builds from have no line any more."""
     good = BAD_CONFIG_MAP.replace("1}", "'1'}")

@@ -65,6 +65,7 @@ BUILT: list[tuple[str, Tree, list[str]]] = [
 ]
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(("says", "tree", "expected"), BUILT, ids=[row[0] for row in BUILT])
 def test_build_has_thesefindings_of(tmp_path: Path, says: str, tree: Tree, expected: list[str]) -> None:
     """What a build shows to be wrong is reported, and nothing else."""

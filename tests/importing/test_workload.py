@@ -473,6 +473,7 @@ def test_folder_is_imported_with_a_report(repo: Repo) -> None:
     assert (3, 0) == (result["report"]["runs"], result["report"]["imported"])
 
 
+@pytest.mark.tools
 def test_kustomization_is_imported_as_it_builds(repo: Repo) -> None:
     """`--kustomize` imports what a folder builds; a folder without a kustomization is refused."""
     repo.write("custom/base/xpk.yaml", XPK)

@@ -200,3 +200,10 @@ def test_sweep_and_its_entries_have_names_that_nobody_else_has() -> None:
     assert [("workloads/b.yaml", "NAME002"), ("workloads/c.yaml", "NAME002")] == [
         (problem.file, problem.id) for problem in problems
     ]
+
+
+def test_number_without_a_fraction_is_a_value() -> None:
+    """What is an integer elsewhere is the text of a variable here, as JSON writes it."""
+    found = plans({"env": {"A": [0.1, 1.0, 1e3]}, "include": [{"env": {"A": 10.0}}]})
+
+    assert ["0.1", "1.0", "1000.0", "10.0"] == [plan.env["A"] for plan in found.values()]

@@ -45,6 +45,20 @@ CASES = {
         f"{IMAGE}queueName: queue\nworkloadPriorityClassName: high",
         "9:30: LIM002",
     ),
+    "priority of pods": (
+        "workloadPriorityClassNames: [low]",
+        f"{IMAGE}podTemplate: {{spec: {{priorityClassName: top}}}}",
+        "8:43: LIM002",
+    ),
+    "no queue": (
+        "maxExecutionTimeSeconds: 60",
+        (
+            f"{IMAGE}queueName: queue\nmaxExecutionTimeSeconds: 60\n"
+            "patches:\n- target: {kind: JobSet}\n  ops:\n"
+            "  - {op: remove, path: /metadata/labels/kueue.x-k8s.io~1queue-name}"
+        ),
+        "9:28: LIM004",
+    ),
     "slices": ("maxSlices: 1", f"{IMAGE}slices: 2", "8:11: LIM003"),
     "run time": (
         "maxExecutionTimeSeconds: 60",

@@ -62,6 +62,10 @@ def runs_of(objects: Objects) -> Runs:
     return found
 
 
+_GONE = "the workload is gone"
+_NO_ENTRY = "the sweep has no such entry now"
+
+
 class Context(Struct, frozen=True):
     """What has to be known to say what happens to runs."""
 
@@ -77,8 +81,15 @@ class Context(Struct, frozen=True):
 def changes(before: Objects, after: Objects, context: Context) -> Iterator[RunChange]:
     """Yield what happens to runs, by workload, and there what ends before what starts."""
     old, new = runs_of(before), runs_of(after)
+    sweeps = {
+        (*place[:2], run.labels[SWEEP])
+        for place, runs in new.items()
+        for run in runs.values()
+        if SWEEP in run.labels
+    }
     for place in sorted(old.keys() | new.keys()):
-        yield from sorted(_at(place, old, new, context), key=lambda change: _ORDER.index(change.effect))
+        found = _at(place, old, new, context, sweeps)
+        yield from sorted(found, key=lambda change: _ORDER.index(change.effect))
 
 
 def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[Key, TreeObject]:
@@ -87,7 +98,9 @@ def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[K
     return {key: found for key, found in runs if (key in after) != (key in staying)}
 
 
-def _at(place: Place, before: Runs, after: Runs, context: Context) -> Iterator[RunChange]:
+def _at(
+    place: Place, before: Runs, after: Runs, context: Context, sweeps: Container[tuple[str, ...]]
+) -> Iterator[RunChange]:
     """Yield what happens to the runs of a workload."""
     ours, theirs = before.get(place, {}), after.get(place, {})
     left = {key: found for key, found in ours.items() if key not in theirs}
@@ -96,6 +109,8 @@ def _at(place: Place, before: Runs, after: Runs, context: Context) -> Iterator[R
     for key in sorted(left):
         if key in ended:
             reason = _why_it_ends(place, started, theirs, after)
+            if reason == _GONE and (*place[:2], left[key].labels.get(SWEEP)) in sweeps:
+                reason = _NO_ENTRY
             yield _change("ends", place, left[key], reason, context)
         else:
             yield _change("stays", place, left[key], context.staying[key], context)
@@ -168,7 +183,7 @@ def _why_it_ends(place: Place, started: Objects, staying: Objects, after: Runs) 
         return "the workload left the cluster"
     if not any(other[0] == cluster for other in after):
         return "the last workload of the cluster is gone"
-    return "the workload is gone"
+    return _GONE
 
 
 def _why_it_starts(

@@ -65,15 +65,26 @@ def expand(source: Source) -> tuple[list[Source], list[Problem]]:
     for entry in (*combined, *_included(matrix)):
         name = entry.name or _name(source, entry.values)
         if name in entries:
-            message = f"two entries of the matrix are called '{name}'"
+            both = f"{_said(entries[name].values)} and {_said(entry.values)}"
+            message = f"two entries of the matrix are called '{name}': {both}"
             hint = "write one of them with a name of its own under include"
             problems.append(source.problem("SWEEP002", entry.place, message, hint))
         entries.setdefault(name, entry)
     problems += _unknown(source, matrix, list(entries))
     if not entries and not problems:
-        hint = "write an axis under env, slices or tpu, or an entry under include"
-        problems.append(source.problem("SWEEP001", _MATRIX, "the matrix has no entry", hint, key=True))
+        message, hint = (
+            "the matrix has no entry",
+            "write an axis under env, slices or tpu, or an entry under include",
+        )
+        if lists:
+            message, hint = "exclude leaves no entry of the matrix", "take an entry out of exclude"
+        problems.append(source.problem("SWEEP001", _MATRIX, message, hint, key=True))
     return [_source(source, name, entry) for name, entry in entries.items()], problems
+
+
+def _said(values: dict[Path, Any]) -> str:
+    """Return the values of an entry as `explain` shows them: `LR=0.1 slices=2`."""
+    return " ".join(f"{path[-1]}={value}" for path, value in values.items())
 
 
 def _axes(matrix: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:

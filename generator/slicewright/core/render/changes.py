@@ -102,8 +102,11 @@ def render(
         _render_workload(draft, entry, bases)
     remaining = [*rendered, *(folder for folder in present if folder not in named)]
     elsewhere = {folder.key for folder in wanted}
+    sweeps = {(folder.parent, name) for folder in wanted if (name := draft.sweeps[folder])}
     for folder in sorted(named - wanted.keys(), key=lambda folder: folder.path):
-        reason = "the workload left the cluster" if folder.key in elsewhere else "the workload is gone"
+        is_entry = (folder.parent, draft.sweep_of(folder)) in sweeps
+        reason = "the sweep has no such entry now" if is_entry else "the workload is gone"
+        reason = "the workload left the cluster" if folder.key in elsewhere else reason
         _end_workload(draft, folder, reason, remaining)
 
     lasting = gitops.lasting(repository.sites, draft.existing)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import RUN_KINDS
-from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS
+from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 
@@ -97,13 +97,15 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
     """Yield what the run itself exceeds, which is one object."""
     labels = mapping(at(item, "metadata", "labels"))
     allowed = limits.get("workloadPriorityClassNames", [])
-    priority = text(labels.get(PRIORITY_CLASS))
-    if allowed and priority and priority not in allowed:
-        message = f"priority class '{priority}' is not allowed here"
-        hint = f"write one of: {', '.join(allowed)}"
-        yield _Finding(
-            "LIM002", "workloadPriorityClassNames", message, hint, _at("workloadPriorityClassName")
-        )
+    label = text(labels.get(PRIORITY_CLASS))
+    # Where the label is missing, Kueue takes the class of the pods.
+    classes = [label] if label else [text(pods.spec.get("priorityClassName")) for pods in pods_of(item, kind)]
+    for priority in dict.fromkeys(filter(None, classes)):
+        if allowed and priority not in allowed:
+            message = f"priority class '{priority}' is not allowed here"
+            hint = f"write one of: {', '.join(allowed)}"
+            field = "workloadPriorityClassName" if label else "priorityClassName"
+            yield _Finding("LIM002", "workloadPriorityClassNames", message, hint, _last(field))
     slices = _slices(item, kind)
     if slices > limits.get("maxSlices", slices):
         message = f"{slices:,} slices exceed the limit of {limits['maxSlices']:,}"
@@ -111,10 +113,14 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
         yield _Finding("LIM003", "maxSlices", message, hint, _at("slices"))
     if "maxExecutionTimeSeconds" in limits:
         most, seconds = limits["maxExecutionTimeSeconds"], text(labels.get(MAX_EXECUTION_TIME))
-        if not seconds.isdecimal() or int(seconds) > most:
+        message = ""
+        if not seconds:
+            message = f"the run has no maxExecutionTimeSeconds, and the limit is {most} s"
+        elif not seconds.isdecimal() or int(seconds) > most:
             message = f"a run time of {seconds} s exceeds the limit of {most} s"
-            if not seconds:
-                message = f"the run has no maxExecutionTimeSeconds, and the limit is {most} s"
+        elif not labels.get(QUEUE):
+            message = f"the run has no queue label, so Kueue does not end it after {seconds} s"
+        if message:
             hint = f"write maxExecutionTimeSeconds: {most} or less, and queueName"
             yield _Finding("LIM004", "maxExecutionTimeSeconds", message, hint, _at("maxExecutionTimeSeconds"))
     for label in limits.get("requiredLabels", ()):
@@ -126,6 +132,10 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
 
 def _at(field: str) -> Callable[[Path, Any], bool]:
     return lambda path, _value: path[1:] == (field,)
+
+
+def _last(field: str) -> Callable[[Path, Any], bool]:
+    return lambda path, _value: path[-1:] == (field,)
 
 
 def _slices(item: Object, kind: str) -> int:

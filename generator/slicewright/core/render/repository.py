@@ -222,9 +222,13 @@ def _mended(
 
 
 def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
-    """Refuse 2.0 and 1e3: JSON Schema takes them for integers, and the API server does not."""
+    """Refuse 2.0 and 1e3: JSON Schema takes them for integers, and the API server does not.
+
+    What a matrix has under `env` is the text of a variable.
+    """
     for path, value in values_in(data):
-        if isinstance(value, float) and value.is_integer():
+        is_text = path[:2] == ("spec", "matrix") and "env" in path
+        if isinstance(value, float) and value.is_integer() and not is_text:
             yield source.problem("IN001", path, f"{value} has a fraction", f"write {int(value)}")
 
 
