@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.check.kit import jobset, problems
 from tests.check.test_engines_agree import valid
-from tests.schema_kinds.kit import FILES, load, made
+from tests.schema_kinds.kit import FILES, load
 
 from slicewright.core.check import cel
 from slicewright.core.compose import patch
@@ -121,16 +121,30 @@ def test_a_rule_without_a_message_is_shown_itself() -> None:
     assert refused.message == f"failed rule: {entry['rule']}"
 
 
+def part(file: str, path: str) -> dict[str, Any]:
+    """Return what is at a path of the properties of a schema, also where it is a shared definition."""
+    schema = load(file)
+    found = schema
+    for name in path.split("."):
+        found = found["properties"][name] if name != "items" else found["items"]
+        if "$ref" in found:
+            found = schema["definitions"][found["$ref"].rpartition("/")[2]]
+    return found
+
+
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_defaults_that_the_rules_fill_in_are_those_of_the_crd(version: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "path", "default"),
+    [
+        ("clusterqueue", "spec.flavorFungibility.whenCanBorrow", "MayStopSearch"),
+        ("clusterqueue", "spec.flavorFungibility.whenCanPreempt", "TryNextFlavor"),
+        ("clusterqueue", "spec.preemption.reclaimWithinCohort", "Never"),
+        ("clusterqueue", "spec.preemption.borrowWithinCohort.policy", "Never"),
+        ("workload", "spec.podSets.items.count", 1),
+    ],
+)
+def test_defaults_that_the_rules_fill_in_are_those_of_the_crd(
+    kind: str, path: str, default: object, version: str
+) -> None:
     """What the functions fill in for five fields is what the CRD says."""
-    queue, workload = (
-        made()[f"kueue.x-k8s.io/{kind}_{version}.json"]["properties"]["spec"]["properties"]
-        for kind in ("clusterqueue", "workload")
-    )
-    fungibility, preemption = (queue[name]["properties"] for name in ("flavorFungibility", "preemption"))
-    assert fungibility["whenCanBorrow"]["default"] == "MayStopSearch"
-    assert fungibility["whenCanPreempt"]["default"] == "TryNextFlavor"
-    assert preemption["reclaimWithinCohort"]["default"] == "Never"
-    assert preemption["borrowWithinCohort"]["properties"]["policy"]["default"] == "Never"
-    assert workload["podSets"]["items"]["properties"]["count"]["default"] == 1
+    assert default == part(f"kueue.x-k8s.io/{kind}_{version}.json", path)["default"]
