@@ -95,7 +95,8 @@ coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full br
 snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages and how-to pages.
 	@rm -f tests/messages/*.txt
 	@$(PYTEST) -q --no-header --snapshots $$(grep -rl --include='test_*.py' 'words import places' tests) \
-	  tests/docs/test_how_to.py $(PYTEST_ARGS)
+	  tests/docs/test_how_to.py \
+	  tests/e2e_rehearsal/test_tutorial.py::test_first_page_shows_what_its_commands_print $(PYTEST_ARGS)
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from tests.docs.transcript import Shell
 
-CLUSTER = "slicewright cluster up"
-"""The command of pages that need a cluster; tests/e2e_rehearsal/test_tutorial.py plays them."""
+CLUSTERS = ("slicewright cluster up", "$ slicewright rehearse")
+"""Commands of pages that need a cluster; tests/e2e_rehearsal/test_tutorial.py plays them."""
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md"))
 PLAYED = [
     name
     for name in PAGES
-    if name.startswith(("how-to/", "tutorial/")) and CLUSTER not in (DOCS / name).read_text(encoding="utf-8")
+    if name.startswith(("how-to/", "tutorial/"))
+    and not any(command in (DOCS / name).read_text(encoding="utf-8") for command in CLUSTERS)
 ]
 
 
