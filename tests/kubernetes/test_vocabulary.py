@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.kinds import RUNS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.untraced]
 
 PACKAGE = Path(__file__).parents[2] / "generator/slicewright"
 KEY = re.compile(r"([a-z0-9-]+\.)+(io|dev|com|sh|domain)/[A-Za-z0-9._-]*")

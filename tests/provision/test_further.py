@@ -95,6 +95,7 @@ def test_every_flag_of_ours_is_refused_as_a_further_one() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 def test_every_argument_of_ours_is_refused_as_a_further_one() -> None:
     """An argument that some pool gets from a field cannot be written for any: Terraform refuses both."""
     config = "{serviceAccount: a@b.c, privateNodes: true, disk: {sizeGB: 50}}"

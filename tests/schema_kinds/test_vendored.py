@@ -103,6 +103,7 @@ def test_rebuild_refuses_a_source_that_changed(tmp_path: Path) -> None:
         module.read_source({"file": "a.yaml", "sha256": "0"})
 
 
+@pytest.mark.untraced
 def test_sharing_definitions_changes_no_schema() -> None:
     """Each file means what its source makes, however many definitions it shares with others."""
     assert made().keys() == set(FILES)
@@ -125,6 +126,7 @@ def test_repository_does_not_grow_much() -> None:
     assert size < 4_000_000
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("file", FILES)
 def test_schema_compiles_in_python_and_rust(file: str) -> None:
     """Both libraries take the schema, and each pattern is one that Python compiles."""
