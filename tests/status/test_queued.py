@@ -67,6 +67,33 @@ def test_quota_held_in_the_cohort() -> None:
     assert [("QuotaHeld", f"{NEEDS} 4 (12 with what it can borrow), 8 held: 8 by default/b")] == found
 
 
+@pytest.mark.parametrize(
+    ("limits", "held", "expected"),
+    [
+        ({"borrowingLimit": "0"}, 16, "Waiting"),
+        ({"borrowingLimit": "0"}, 17, "QuotaHeld"),
+        ({"lendingLimit": "0"}, 16, "Waiting"),
+        ({"lendingLimit": "4"}, 20, "QuotaHeld"),
+        ({}, 16, "Waiting"),
+        ({}, 17, "QuotaHeld"),
+    ],
+)
+def test_what_others_hold_of_their_own_holds_nobody_back(
+    limits: dict[str, str], held: int, expected: str
+) -> None:
+    """A queue of 8 beside one of 16 waits for quota only if the other has taken a part of the 8."""
+    shared = [
+        *queue(8, cohortName="lab"),
+        queue(16, name="other", local="o", cohortName="lab")[1],
+        item("Cohort", "lab", {}),
+    ]
+    shared[1]["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0] |= limits
+
+    found = why(jobset(), workload(), *shared, *holder("b", held, queue="other"), wanted=[jobset()])
+
+    assert [expected] == [reason for reason, _ in found]
+
+
 def test_cohorts_in_a_circle() -> None:
     """Cohorts that are in each other do not keep anybody waiting."""
     circle = [item("Cohort", "x", {"parentName": "y"}), item("Cohort", "y", {"parentName": "x"})]

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.check.scheduler import NodeSelector
 
@@ -166,6 +166,20 @@ class Quotas(Struct, frozen=True, dict=True):
             self._subtrees[key] = totals
         return self._subtrees[key]
 
+    def used(self, key: Key, by_queue: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return by its name what the members of each cohort use beyond what they keep for themselves."""
+        subtrees = self.subtrees(key)
+        totals: dict[str, Fraction] = {}
+        for name in self._from_below:
+            totals[name] = _ZERO
+            for node in self._members.get(name, ()):
+                cell = node.cells.get(key, _NOTHING)
+                is_cohort = node is self.cohorts.get(node.name)
+                below = subtrees.get(node.name, _ZERO) if is_cohort else cell.nominal
+                used = totals.get(node.name, _ZERO) if is_cohort else by_queue.get(node.name, _ZERO)
+                totals[name] += max(_ZERO, used - kept(cell, below))
+        return totals
+
 
 def kept(cell: Cell, subtree: Fraction) -> Fraction:
     """Return what a node does not lend."""
@@ -194,6 +208,22 @@ def _most(known: Quotas, queue: Node, key: Key) -> Most:
         total += kept(cell, subtree)
         total = total if cell.borrowing is None else min(total, subtree + cell.borrowing)
     return Most(own.nominal, total)
+
+
+def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fraction]) -> Fraction:
+    """Return what a queue can get beside what queues use now (available in Kueue's resource_node.go)."""
+    own = queue.cells.get(key, _NOTHING)
+    used = known.used(key, by_queue)
+    way = [(own, own.nominal, by_queue.get(queue.name, _ZERO))]
+    way += [(cell, subtree, used.get(name, _ZERO)) for name, cell, subtree in _above(known, queue, key)]
+    _, subtree, taken = way.pop()
+    left = subtree - taken
+    for cell, subtree, taken in reversed(way):
+        lent = subtree - kept(cell, subtree)
+        beyond = max(_ZERO, taken - kept(cell, subtree))
+        left = left if cell.borrowing is None else min(left, lent - beyond + cell.borrowing)
+        left += max(_ZERO, kept(cell, subtree) - taken)
+    return left
 
 
 def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Fraction]]:

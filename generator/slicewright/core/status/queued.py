@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.assignment import choices, uncovered
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.quota import most
+from slicewright.core.check.quota import available, most
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
@@ -131,11 +133,15 @@ class Queues:
             nominal, total = int(at_most.nominal), int(at_most.total)
             borrowed = f" ({total} with what it can borrow)" if total != nominal else ""
             start = f"needs {need} chips of flavor {flavor}; ClusterQueue {queue.name} has quota of {nominal}"
-            holders = sorted(self._holders(flavor, members), reverse=True)
+            held_by = list(self._holders(flavor, members))
+            holders = sorted(((chips, run) for chips, run, _ in held_by), reverse=True)
+            by_queue: dict[str, Fraction] = defaultdict(Fraction)
+            for chips, _, name in held_by:
+                by_queue[name] += chips
             if need > total:
                 hint = "fewer slices, more quota, or a cohort to borrow from; as it is, it never starts"
                 yield Cause("QuotaTooSmall", f"{start}{borrowed}", words, hint)
-            elif sum(chips for chips, _ in holders) + need > total:
+            elif need > available(self._known, queue, (flavor, TPU), by_queue):
                 listed = ", ".join(f"{chips} by {name}" for chips, name in holders[:_MOST_HOLDERS])
                 more = f" and {len(holders) - _MOST_HOLDERS} more" if len(holders) > _MOST_HOLDERS else ""
                 held_now = sum(chips for chips, _ in holders)
@@ -143,8 +149,8 @@ class Queues:
                 hint = "wait for one of them to end, raise the quota, or use a higher priority class"
                 yield Cause("QuotaHeld", message, words, hint)
 
-    def _holders(self, flavor: str, members: set[str]) -> Iterator[tuple[int, str]]:
-        """Yield the chips of a flavor that Workloads hold in some ClusterQueues, and whose they are."""
+    def _holders(self, flavor: str, members: set[str]) -> Iterator[tuple[int, str, str]]:
+        """Yield the chips of a flavor that Workloads hold in some ClusterQueues, whose, and where."""
         for workload in self._inventory.of("Workload"):
             status = workload.get("status", {})
             admission = status.get("admission") or {}
@@ -152,7 +158,7 @@ class Queues:
                 chips = dict(held(workload)).get(flavor, 0)
                 run = self._inventory.run_of.get(workload["metadata"]["uid"], f"Workload {called(workload)}")
                 if chips:
-                    yield chips, run
+                    yield chips, run, admission["clusterQueue"]
 
     def _root(self, node: Node) -> str:
         """Return the topmost cohort of a queue; the queue itself where it shares with nobody."""
