@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.testbed.kit import eventually
 
-from slicewright.apiserver.client import Api
+from slicewright.apiserver.client import Api, _object
 from slicewright.apiserver.errors import ApiError
 from slicewright.apiserver.kubeconfig import Access
 from slicewright.testbed.credentials import Authority
@@ -253,3 +253,35 @@ def test_list_that_the_server_forgets(api: Api, server: Server) -> None:
 
     assert ["a", "b"] == [item["metadata"]["name"] for item in api.list("v1", "Pod")]
     assert server.paths[3] == "/api/v1/pods"
+
+
+@pytest.mark.parametrize("answer", ["<html>sign in</html>", ""])
+def test_answer_that_is_not_an_object(api: Api, server: Server, answer: Any) -> None:
+    """What a proxy or a login page answers in place of the API server is an error."""
+    server.answers += [(200, answer, {})]
+
+    with pytest.raises(ApiError, match="the answer is not an object: "):
+        api.request("GET", "/api/v1/pods")
+
+
+@pytest.mark.parametrize("answer", [{}, {"items": None, "metadata": {}}, {"items": [], "metadata": None}])
+def test_answer_that_is_not_a_list(api: Api, server: Server, answer: Object) -> None:
+    """A list without entries or without metadata is an error."""
+    server.answers += [KINDS, (200, answer, {})]
+
+    with pytest.raises(ApiError, match="the answer is not a list of Pod"):
+        api.list("v1", "Pod")
+
+
+def test_list_that_does_not_end(api: Api, server: Server) -> None:
+    """A server that names the same next page again and again is not asked without end."""
+    server.answers += [KINDS, pods(1, pod("a", 1), following="next")]
+
+    with pytest.raises(ApiError, match="the list of Pod does not end"):
+        api.list("v1", "Pod")
+
+
+def test_answer_that_breaks_off() -> None:
+    """Half an object is as if the server did not answer."""
+    with pytest.raises(ConnectionError, match="the answer breaks off: "):
+        _object(b'{"items": [')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .kit import item, job, jobset, pod, queue, read, run, why, workload
+from .kit import inventory, item, job, jobset, pod, queue, read, run, why, workload
 
 END = {"lastTransitionTime": "T2"}
 TWO = [job(), pod("p0", ready=True), pod("p1", ready=True)]
@@ -147,3 +147,13 @@ def test_running_and_finished_runs_have_no_cause() -> None:
     """A run that runs, or has run, needs no explanation."""
     assert [] == why(jobset(), workload(admitted=8), *TWO)
     assert [] == why(jobset(conditions=[("Completed", "True")]))
+
+
+def test_runs_that_own_each_other_are_listed() -> None:
+    """Whoever may write two objects may write that each owns the other: `status` ends all the same."""
+    found = [jobset("a"), jobset("b")]
+    for one, other in (found, found[::-1]):
+        owner = {"uid": other["metadata"]["uid"], "controller": True, "kind": "JobSet", "name": "x"}
+        one["metadata"]["ownerReferences"] = [owner]
+
+    assert {"a", "b"} == {family.run["metadata"]["name"] for family in inventory(*found).families.values()}

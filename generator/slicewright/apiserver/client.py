@@ -67,6 +67,8 @@ _RETRY = _Retry(
     retry_after_max=10,
 )
 _JSON = "application/json"
+_SHOWN = 80
+"""How many characters of an answer a message has that is not an object."""
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 
@@ -164,10 +166,15 @@ class Api:
                     raise
                 items, asked = [], params or {}  # the server has forgotten the list: all of it at once
                 continue
-            items += [{"apiVersion": api_version, "kind": kind, **item} for item in page["items"]]
-            if not page["metadata"].get("continue"):
-                return items, page["metadata"]["resourceVersion"]
-            asked["continue"] = page["metadata"]["continue"]
+            listed, metadata = page.get("items"), page.get("metadata")
+            if not isinstance(listed, list) or not isinstance(metadata, dict):
+                raise ApiError(http.HTTPStatus.OK, {"message": f"the answer is not a list of {kind}"})
+            items += [{"apiVersion": api_version, "kind": kind, **item} for item in listed]
+            if not metadata.get("continue"):
+                return items, metadata.get("resourceVersion", "")
+            if metadata["continue"] == asked.get("continue"):
+                raise ApiError(http.HTTPStatus.OK, {"message": f"the list of {kind} does not end"})
+            asked["continue"] = metadata["continue"]
 
     def list(
         self, api_version: str, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -303,6 +310,10 @@ class Api:
         answer = _object(text)
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise ApiError(status, answer)
+        if not text.startswith(b"{"):
+            raise ApiError(
+                status, {"message": f"the answer is not an object: {answer['message'][:_SHOWN]!r}"}
+            )
         return answer
 
     def raw(self, method: str, path: str, body: Object | None = None, **options: Any) -> tuple[int, bytes]:
@@ -363,5 +374,10 @@ class Api:
 
 def _object(text: bytes) -> Object:
     """Return the object of an answer; one that is no JSON, as a proxy's may be, becomes its message."""
-    answer: Object = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
+    try:
+        answer: Object = (
+            json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
+        )
+    except json.JSONDecodeError as error:
+        raise ConnectionError(f"the answer breaks off: {error}") from error
     return answer

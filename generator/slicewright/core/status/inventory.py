@@ -48,9 +48,11 @@ class Inventory(Struct, frozen=True, dict=True):
         found: dict[str, Family] = {}
         for kind in (*RUN_KINDS, "Workload", "Pod"):
             for item in self.of(kind):
-                root = item
-                while (owner := _controller(root)) in controllers:
+                root, passed = item, set[str]()
+                # Two objects can own each other: whoever may write them may write that.
+                while (owner := _controller(root)) in controllers and owner not in passed:
                     root = controllers[owner]
+                    passed.add(owner)
                 family = found.setdefault(root["metadata"]["uid"], Family(root))
                 family.members[kind].append(item)
         return {
