@@ -230,6 +230,15 @@ def test_default_that_a_kind_of_run_lacks_is_left_out(repo: Repo, spec: str, kin
     assert f"\nkind: {kind}\n" in run_of(repo)
 
 
+def test_headless_workload_takes_no_container_from_a_default(repo: Repo) -> None:
+    """It has none: its program runs elsewhere. A default for all workloads does not refuse it."""
+    given(repo, "container: {image: of-the-default}")
+    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\npathways: {headless: true, pathwaysDir: 'gs://b'}")
+    repo.run("render")
+
+    assert "of-the-default" not in run_of(repo)
+
+
 def test_defaults_of_one_name_or_of_an_odd_cluster(repo: Repo) -> None:
     """A name is given once; what a refused cluster means for its defaults is told at the cluster."""
     repo.workload("a", "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: i}")
