@@ -129,6 +129,7 @@ def ids(found: Mapping[str, Plan]) -> dict[str, str]:
     return {name: plan.run for name, plan in found.items()}
 
 
+@pytest.mark.slow
 @given(AXES, st.randoms(use_true_random=False))
 def test_order_renames_and_restarts_nothing(axes: dict[str, list[Any]], chance: random.Random) -> None:
     """Neither the order of the axes nor that of their values is in a name or an id."""
@@ -138,6 +139,7 @@ def test_order_renames_and_restarts_nothing(axes: dict[str, list[Any]], chance: 
     assert ids(plans({"env": axes})) == ids(plans({"env": other}))
 
 
+@pytest.mark.slow
 @given(AXES, st.sampled_from(["A", "B", "C"]))
 def test_more_values_restart_nothing_that_was_there(axes: dict[str, list[Any]], name: str) -> None:
     """A value more brings entries, and those that were there keep their names and their runs."""
@@ -151,6 +153,7 @@ def test_more_values_restart_nothing_that_was_there(axes: dict[str, list[Any]], 
     assert len(set(after.values())) == len(after)
 
 
+@pytest.mark.slow
 @given(AXES)
 def test_one_entry_that_changes_is_one_run(axes: dict[str, list[Any]]) -> None:
     """An included entry with another value has another id, and no other run has."""
