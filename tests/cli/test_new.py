@@ -286,6 +286,25 @@ def test_matrix_of_another_form_is_refused(repo: Repo, value: str, said: str) ->
     assert said in repo.run(*NEW, "--matrix", value, code=2).err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--matrix", "LR=1,2", "--matrix", "LR=3"), "LR is there twice"),
+        (("--script", "empty.sh"), "--script is empty"),
+        (("--service-account", ""), "--service-account is empty"),
+        (("--", "", "a"), "the command after -- is empty"),
+    ],
+)
+def test_what_would_start_another_run_is_refused(repo: Repo, words: tuple[str, ...], said: str) -> None:
+    """Values that would be lost, and programs that are empty, start nothing."""
+    repo.write("empty.sh", "")
+
+    assert (
+        said
+        in repo.run(*NEW, *(str(repo.root / one) if one == "empty.sh" else one for one in words), code=2).err
+    )
+
+
 def test_everything_common_can_be_said(repo: Repo) -> None:
     """Each option is a field of the file, in the order of the reference."""
     repo.write("train.sh", "echo $A\n")

@@ -484,7 +484,13 @@ def test_kustomization_is_imported_as_it_builds(repo: Repo) -> None:
     refused = repo.run(*command, "--kustomize", "custom", code=2)
     nothing = repo.run(*command, code=2)
 
+    repo.write("custom/base/kustomization.yaml", "resources: [xpk.yaml, 'https://example.com/a//b?ref=v1']\n")
+    remote = repo.run(*command, "--kustomize", "custom/base", code=1)
+
     assert ["workloads/my-train.yaml"] == [one["file"] for one in json.loads(done.out)["workloads"]]
+    assert ["custom/base/kustomization.yaml:1:23: KUS010", "1 error, 0 warnings"] == places(
+        remote.err
+    ).splitlines()
     assert "the folder has no kustomization.yaml" in refused.err
     assert "name what to import" in nothing.err
 

@@ -186,9 +186,10 @@ def _objects(
     for unit in found.units:
         loaded = load(unit, values)
         used |= loaded.used
-        problems += (
-            one if unit.named else replace(one, severity="warning") for one in errors(loaded.problems)
-        )
+        # Of a kustomization that is not built a note says why: here nothing of it is imported.
+        unbuilt = [one for one in loaded.problems if not loaded.documents and one.id != "KUS021"]
+        lost = errors(loaded.problems) or unbuilt
+        problems += (replace(one, severity="error" if unit.named else "warning") for one in lost)
         read = (document.data for document in loaded.documents if unit.named or holds_object(document.data))
         for one in chain.from_iterable(unpack(data, unit.name) for data in read):
             if isinstance(one, Problem):

@@ -54,6 +54,8 @@ def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str
             raise click.BadParameter("write --matrix NAME=A,B")
         if name == "slices" and not all(map(str.isdecimal, items)):
             raise click.BadParameter("write numbers: --matrix slices=1,2")
+        if name in {**env, **matrix}:
+            raise click.BadParameter(f"{name} is there twice: write all its values in one, {name}=A,B,C")
         if name in ("slices", "tpu"):
             matrix[name] = list(map(int, items)) if name == "slices" else items
         else:
@@ -96,6 +98,7 @@ def _pairs(
     "--script",
     type=click.File(encoding="utf-8"),
     metavar="FILE",
+    callback=lambda _context, _option, file: file.read() if file else None,
     help="A file with the bash script that the container runs, in place of a command.",
 )
 @click.option(
@@ -179,6 +182,10 @@ def new(
     """
     if command and written["script"]:
         raise click.UsageError("write either --script, or a command after --")
+    empty = [option for option in ("script", "service_account") if written[option] == ""]
+    if empty or "" in command[:1]:
+        what = f"--{empty[0].replace('_', '-')}" if empty else "the command after --"
+        raise click.UsageError(f"{what} is empty")
     if bool(written["cpu"]) < bool(written["nodes"]):
         raise click.UsageError("--nodes needs --cpu POOL")
     root = repository_root()

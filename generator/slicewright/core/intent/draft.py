@@ -46,7 +46,7 @@ def _container(options: Mapping[str, Any]) -> Object:
     fields = {
         "image": options["image"],
         "command": list(options["command"]),
-        "script": options["script"].read() if options["script"] else "",
+        "script": options["script"] or "",
         "env": [{"name": name, "value": value} for name, value in options["env"]],
         "resources": {"requests": dict(options["requests"])} if options["requests"] else {},
     }
