@@ -11,6 +11,7 @@ from slicewright.core.importing.command_line import Given, Meant
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
+from slicewright.core.kubernetes.labels import GKE_PROVISIONING, GKE_TPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 _OF_PROGRAM = frozenset(["command", "image", "env", "mount"])
 _DWS = "gke.io/tpu-provisioning-request"
 _GROUP = "cloud.google.com/gke-placement-group"
-_NAP = "cloud.google.com/gke-provisioning"
 _PROVISIONING = {"on-demand": None, "spot": "Spot"}
 
 
@@ -175,7 +175,7 @@ def _placement(flags: Given) -> tuple[Object, str | Object | None]:
     affinity: list[Object] = []
     for name, value in sorted(_pairs(flags, "node-constraint").items()):
         several = [one.strip() for one in value.split("|")]
-        if name.startswith("cloud.google.com/gke-tpu-"):
+        if name.startswith(GKE_TPU):
             flags.refuse(
                 "node-constraint", f"{name} is that of the slice", "use --compute-type and --topology"
             )
@@ -212,7 +212,7 @@ def _provisioning(flags: Given, labels: dict[str, str]) -> str | Object | None:
     elif reservation:
         flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add it")
     if asked in _PROVISIONING:
-        flags.remark("gke-nap-provisioning", f"selects other labels: gcluster selects {_NAP}")
+        flags.remark("gke-nap-provisioning", f"selects other labels: gcluster selects {GKE_PROVISIONING}")
         return _PROVISIONING[asked]
     return None if way == "OnDemand" else way
 

@@ -14,6 +14,7 @@ from slicewright.core.kubernetes.labels import (
     ACCELERATOR_COUNT,
     COMPUTE_CLASS,
     FLEX_START,
+    GKE_TPU,
     KUEUE,
     MAX_EXECUTION_TIME,
     MAX_RUN_DURATION,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""
 RESERVED = (
-    "cloud.google.com/gke-tpu-",
+    GKE_TPU,
     ACCELERATOR_COUNT,
     RESERVATION,
     SPOT,

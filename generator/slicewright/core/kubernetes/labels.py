@@ -35,6 +35,8 @@ SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
 # pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler
 GKE = "cloud.google.com/"
 """The prefix of GKE's labels."""
+GKE_TPU = "cloud.google.com/gke-tpu-"
+"""The prefix of GKE's labels of TPU nodes."""
 ACCELERATOR_COUNT = "cloud.google.com/gke-accelerator-count"
 GPU = "cloud.google.com/gke-accelerator"
 NODE_POOL = "cloud.google.com/gke-nodepool"
