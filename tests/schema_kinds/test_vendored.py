@@ -104,7 +104,6 @@ def test_rebuild_refuses_a_source_that_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.untraced
 def test_sharing_definitions_changes_no_schema() -> None:
     """Each file means what its source makes, however many definitions it shares with others."""
     assert made().keys() == set(FILES)
