@@ -155,6 +155,7 @@ def test_aliases_cannot_explode() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 def test_the_largest_file() -> None:
     """Exactly as many values are read as the limit says, the collections among them."""
     values = ", ".join(["1"] * (MAX_VALUES - 1))

@@ -74,6 +74,7 @@ _WRONG = (True, None, -1, 1e28, "1e99", [True], [[True]], {"a": True})
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
     """Each place of the objects of the fixtures holds each wrong value once; pairs are drawn below."""
     site = site_of(_SITE)
