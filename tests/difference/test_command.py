@@ -88,6 +88,20 @@ def test_workload_that_is_new_and_one_that_is_gone(base: Repo) -> None:
     ] == said(diff(base))
 
 
+def test_entry_that_its_sweep_has_no_more(base: Repo) -> None:
+    """The sweep is there, so its workload is not gone."""
+    spec = f"{JOB.rstrip()}\n    matrix: {{env: {{LR: [1, 2]}}}}\n"
+    base.workload("lr", spec)
+    base.run("render")
+    git(base.root, "add", "--all")
+    git(base.root, "commit", "--message", "sweep")
+    base.workload("lr", spec.replace("[1, 2]", "[1]"))
+    base.run("render")
+
+    (ends,) = said(diff(base))
+    assert ends.endswith(" 8: the sweep has no such entry now")
+
+
 @pytest.mark.slow
 def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     """With onChange: Keep nothing ends."""

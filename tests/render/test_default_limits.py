@@ -102,7 +102,7 @@ def test_runs_within_limits_are_rendered(repo: Repo, naming: str) -> None:
         "maxExecutionTimeSeconds: 60, requiredLabels: [cost], forbidden: [privileged, hostNetwork]}\n"
         "labels: {cost: a}\nqueueName: queue\nmaxExecutionTimeSeconds: 60",
     )
-    repo.workload("a", f"{SPEC}naming: {naming}\n{IMAGE}")
+    repo.workload("a", f"{SPEC}naming: {naming}\n{IMAGE}podTemplate: {{spec: {{priorityClassName: low}}}}")
 
     assert len(repo.effects()) == 1
 
