@@ -495,6 +495,21 @@ def test_kustomization_is_imported_as_it_builds(repo: Repo) -> None:
     assert "name what to import" in nothing.err
 
 
+def test_a_name_that_another_file_has_is_refused(repo: Repo) -> None:
+    """The next render would refuse both."""
+    repo.write("old/xpk.yaml", XPK)
+    repo.write(
+        "workloads/other.yaml",
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {name: train}\n"
+        "spec: {clusters: [c1], tpu: v5litepod-16, container: {image: x}}\n",
+    )
+
+    done = repo.run("import", "workload", "old/xpk.yaml", "--cluster", "c1", "--write", code=1)
+
+    assert "old/xpk.yaml: NAME002" in places(done.err).splitlines()
+    assert not (repo.root / "workloads/train.yaml").exists()
+
+
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 MAIN = {"name": "jax", "image": "python:3.12"}
 

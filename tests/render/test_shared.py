@@ -123,12 +123,23 @@ def test_render_of_a_workload_writes_what_its_namespace_shares_and_nothing_else(
         ("- x\n", "1:1: SHARED002"),
         (CONFIG.replace("team", "slicewright-anchor"), "3:18: SHARED002"),
         ("apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {a: b}\n", "2:7: SHARED003"),
+        (
+            "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\nmetadata: {name: x}\nspec: {}\n",
+            "2:7: SHARED003",
+        ),
+        (
+            (
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
+                "  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+            ),
+            "5:52: SHARED002",
+        ),
         (f"{CONFIG}---\n{CONFIG}", "8:18: KUS005"),
         (CONFIG.replace("'0.1'", '"\\x7f"'), "1:1: BUILD002"),
     ],
     ids=[
         *("other namespace", "no namespace", "what is synced", "run", "pods", "queue", "generated name"),
-        *("list", "kustomization", "no object", "anchor", "secret", "twice", "character"),
+        *("list", "kustomization", "no object", "anchor", "secret", "plain", "local", "twice", "character"),
     ],
 )
 def test_object_that_cannot_be_shared_is_refused_at_its_line(repo: Repo, text: str, expected: str) -> None:

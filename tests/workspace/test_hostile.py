@@ -97,3 +97,12 @@ def test_interrupt_while_modules_are_imported_is_quiet() -> None:
     )
     done = subprocess.run([sys.executable, "-c", hook], capture_output=True, check=False, text=True)
     assert (130, "", "\ninterrupted\n") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_link_that_leads_to_itself_is_no_file(repo: Repo) -> None:
+    """A link in a circle is refused as a file of a run, at the line of the workload."""
+    (repo.root / "loop").symlink_to("loop")
+    files = "files: [{path: loop, mountPath: /x}]"
+    repo.workload("a", f"clusters: [c1]\ntpu: v5litepod-8\ncontainer: {{image: i}}\n{files}\n")
+
+    assert "FILE033" in places(repo.run("render", code=1).err)

@@ -260,6 +260,10 @@ def _read(root: Path, name: str, problems: list[Problem]) -> str | None:
     return None
 
 
+def _is_within(path: Path, folder: str) -> bool:
+    return f"{os.path.realpath(path)}/".startswith(f"{folder}/")
+
+
 _INSIDE = re.compile(r"(?!/)(?!(.*/)?\.\.(/|$)).+")
 
 
@@ -267,11 +271,10 @@ def _read_in_tree(root: Path, path: str) -> str | None:
     """Return the text of a file, None where there is none. Raises Stopped for a link out of the tree."""
     if not _INSIDE.fullmatch(path):
         return None
-    target, within = root / path, root.resolve()
-    if not target.resolve().is_relative_to(within):
+    target, within = root / path, os.path.realpath(root)  # Path.resolve() fails for links in a circle
+    if not _is_within(target, within):
         way = (*reversed(PurePosixPath(path).parents), PurePosixPath(path))
-        link = next(part for part in way if not (root / part).resolve().is_relative_to(within))
-        raise Stopped(_out(str(link)))
+        raise Stopped(_out(str(next(part for part in way if not _is_within(root / part, within)))))
     text = read_file(target, path)
     if isinstance(text, Problem) and text.id == "FILE005":
         raise Stopped(text)

@@ -31,7 +31,7 @@ from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, texts
 from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.plans import plan_all
-from slicewright.core.render.repository import read_repository
+from slicewright.core.render.repository import identities, read_repository
 from slicewright.core.render.tree import Bases, make
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
     path = f"workloads/{document['metadata'].get('name')}.yaml"
     file = SourceFile(path, json.dumps(document))
     alone = read_repository([file], known.settings, known.package, known.read_text)
-    planned, problems = plan_all(replace(known, workloads=alone.workloads, problems=alone.problems))
+    elsewhere = (one for one in known.workloads if one.source.file.path != path)
+    taken = (one for one in identities((*elsewhere, *alone.workloads)) if one.file == path)
+    wrong = (*alone.problems, *taken)
+    planned, problems = plan_all(replace(known, workloads=alone.workloads, problems=wrong))
     if errors(problems) or not planned:
         return None, tuple(replace(one, line=0, column=0) for one in errors(problems))
     made, problems = make(planned[0], Bases(known.read_text, known.package.schemas))
