@@ -43,6 +43,16 @@ def test_numbers_of_a_jobset() -> None:
     assert found["tpu"][1] == "spec.tpu; catalogue v5e, tier listed"
 
 
+def test_chips_are_those_without_patches() -> None:
+    """A patch can add slices, which only the finished object tells."""
+    patch = "patches: [{target: {kind: JobSet}, ops: [{op: add, path: /metadata/labels/a, value: b}]}]\n"
+    found = facts("tpu: v5litepod-16\n" + PROGRAM + patch)
+
+    assert ("16", "1 x 16 chips: without what patches change: see slicewright capacity") == found[
+        "chips in all"
+    ]
+
+
 def test_other_shapes_of_the_same_count_are_named() -> None:
     """A count that several shapes have says which are the others."""
     found = facts("tpu: v5litepod-8\nbackoffLimit: 2\n" + PROGRAM)

@@ -71,7 +71,8 @@ def _shape(plan: Plan, tpu: TpuRequest, workload: Workload, same_count: tuple[Sh
     per_host = f"{shape.chips} chips / {shape.chips_per_host} chips per host"
     yield Fact("hosts per slice", str(shape.hosts), per_host)
     yield Fact("slices", str(plan.slices), "spec.slices" if "slices" in workload.resolved_spec else "default")
-    chips = f"{plan.slices} x {shape.chips} chips: what Kueue counts"
+    meaning = "without what patches change: see slicewright capacity" if plan.patches else "what Kueue counts"
+    chips = f"{plan.slices} x {shape.chips} chips: {meaning}"
     yield Fact("chips in all", str(plan.slices * shape.chips), chips)
     yield Fact("TensorCores per slice", str(shape.tensor_cores), "chips x cores per chip of the generation")
     if shape.exceeds_documented_max:
