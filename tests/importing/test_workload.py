@@ -589,6 +589,21 @@ def test_slice_of_several_hosts_gets_exclusive_placement(pods: dict[str, str], e
     assert (not expected) == any("/template/metadata" in path for path in found.patched)
 
 
+def test_secret_that_xpk_does_not_mean_is_left_out() -> None:
+    """Without an image pull secret xpk writes the name None, which no Secret can have."""
+    item: Any = next(iter(yaml.safe_load_all(XPK)))
+    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["imagePullSecrets"] = [{"name": "None"}]
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert ["imagePullSecrets"] == [
+        one.path.rpartition("/")[2] for one in found.differences if "xpk" in one.why
+    ]
+    assert "imagePullSecrets" not in json.dumps(found.document)
+
+
 def test_a_value_that_no_file_may_hold_is_a_problem() -> None:
     """What kustomize would lose is refused, not lost."""
     item: Any = next(iter(yaml.safe_load_all(XPK)))

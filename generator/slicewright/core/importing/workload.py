@@ -177,6 +177,9 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
         if given["kind"] == "Job" and at(given, "spec", "manualSelector") is None:
             mapping(given.get("spec")).pop("selector", None)
     for path, holder in list(_mappings(given, "")):
+        if holder.get("imagePullSecrets") == [{"name": "None"}]:
+            why = "xpk writes it where no Secret is named"
+            found.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
         for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (key in _SERVER or key.startswith(_GENERATORS)):
                 why = "another tool or a controller wrote it to find the object"
