@@ -210,3 +210,10 @@ def test_number_without_a_fraction_is_a_value() -> None:
     found = plans({"env": {"A": [0.1, 1.0, 1e3]}, "include": [{"env": {"A": 10.0}}]})
 
     assert ["0.1", "1.0", "1000.0", "10.0"] == [plan.env["A"] for plan in found.values()]
+
+
+def test_number_of_many_digits_is_no_part_of_a_name() -> None:
+    """More digits than are counted would give two values one name."""
+    (name,) = plans({"env": {"A": ["1.0000000000000000000000000000001"]}})
+
+    assert "lr-1" != name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -70,6 +71,9 @@ def _pairs(
     pairs = [value.partition("=") for value in values]
     if not all(first and equals for first, equals, _ in pairs):
         raise click.BadParameter(f"write {option.opts[0]} {option.metavar}")
+    twice = [name for name, count in Counter(first for first, _, _ in pairs).items() if count > 1]
+    if twice and option.name in ("env", "request"):
+        raise click.BadParameter(f"{twice[0]} is there twice")
     return [(first, second) for first, _, second in pairs]
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, getcontext
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +176,7 @@ def _part(field: str | int, value: Any) -> str:
         return f"{value}x"
     if not isinstance(value, str):
         return ""
-    if not value.isdecimal() and _NUMBER.fullmatch(value):
+    if not value.isdecimal() and _NUMBER.fullmatch(value) and len(value) <= getcontext().prec:
         _, digits, exponent = Decimal(value).normalize().as_tuple()
         mantissa = "".join(map(str, digits))
         return f"{mantissa}e{exponent}" if exponent else mantissa

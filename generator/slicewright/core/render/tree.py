@@ -73,8 +73,9 @@ class Bases:
                 problems += [stopped.problem] if stopped.problem else []
                 continue
             if text is None:
-                message = f"the repository has no text file '{file.path}'"
-                problems.append(source.problem("FILE033", place, message, "write a path from its root"))
+                message = f"'{file.path}' is not a UTF-8 text file of the repository"
+                hint = "write the path of a file, from the root of the repository"
+                problems.append(source.problem("FILE033", place, message, hint))
             elif file.key in found:
                 message = f"two files would be '{file.key}' in the ConfigMap"
                 problems.append(source.problem("FIELD001", place, message, "rename one, or name it once"))
