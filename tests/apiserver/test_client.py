@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -285,3 +286,14 @@ def test_answer_that_breaks_off() -> None:
     """Half an object is as if the server did not answer."""
     with pytest.raises(ConnectionError, match="the answer breaks off: "):
         _object(b'{"items": [')
+
+
+def test_nothing_is_asked_twice_before_a_deadline(api: Api, server: Server) -> None:
+    """Whoever waits until a time asks again himself, and knows when to stop."""
+    server.answers += [BUSY]
+    api.deadline = time.monotonic() + 1
+
+    with pytest.raises(ApiError, match="429 TooManyRequests"):
+        api.request("GET", "/api/v1/pods")
+
+    assert server.asked == 1

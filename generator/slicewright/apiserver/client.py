@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MANAGER = "slicewright"
 _WORKERS = 16
 _TIMEOUT_SECONDS = 60
+_LEAST_SECONDS = 2.0
+"""How long an answer may take, however near the deadline is."""
 _PAGE = "500"
 """Objects of one answer to a list, as kubectl asks for them."""
 _SHORT_SECONDS = 0.2
@@ -95,6 +97,8 @@ class Api:
     """One cluster. Raises AccessError where the program of a kubeconfig gives no credentials at the start."""
 
     def __init__(self, access: Access) -> None:
+        self.deadline: float | None = None
+        """By time.monotonic(): when nobody waits for answers any more. Then nothing is asked twice either."""
         self._access = access
         self._root = access.server.rstrip("/")
         self._used = access.resolved()
@@ -338,6 +342,9 @@ class Api:
         """
         target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()
+        seconds = float(_TIMEOUT_SECONDS)
+        if self.deadline is not None:
+            seconds = min(seconds, max(_LEAST_SECONDS, self.deadline - time.monotonic()))
         for is_last in (False, True):
             used, pool = self._current()
             try:
@@ -346,9 +353,9 @@ class Api:
                     target,
                     body=data,
                     headers={**used.headers(), "Accept": _JSON, "Content-Type": content},
-                    retries=_RETRY,
+                    retries=_RETRY if self.deadline is None else _RETRY.new(status=0),
                     redirect=False,
-                    timeout=_TIMEOUT_SECONDS,
+                    timeout=seconds,
                     preload_content=not stream,
                 )
             except HTTPError as error:

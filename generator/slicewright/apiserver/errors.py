@@ -24,4 +24,4 @@ class ApiError(Exception):
         self.code = code
         self.reason: str = status.get("reason", "")
         self.message: str = status.get("message", "") or f"HTTP status {code}"
-        super().__init__(f"{code} {self.reason}: {self.message}")
+        super().__init__(f"{f'{code} {self.reason}'.rstrip()}: {self.message}")

@@ -74,6 +74,8 @@ def wait(
         raise show.unknown(f"'{name}' is a cluster", "name a workload")
     reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
     show.stop_for_errors(reader.problems)
+    for reached in reader.places:
+        reached.api.deadline = deadline
     found = reader.first()
     show.messages(reach.warnings(found))
     told: dict[tuple[str, str], str] = {}
