@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from slicewright.binaries.build import go_environ
 from slicewright.binaries.find import platform_name
