@@ -14,6 +14,7 @@ from slicewright.core.document.write import write_documents
 from slicewright.core.gitops import anchor
 from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, PODS_OF
+from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.kubernetes.read import texts
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.render import gitops
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 INPUT = "shared"
 CLAIMS = "claims.yaml"
 """What holds data, and so is never pruned."""
-_LOCAL = "config.kubernetes.io/local-config"
 _OBJECTS = "objects.yaml"
 _WITH_DATA = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 
@@ -129,9 +129,9 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
         hint = "encrypt it with sops before it is committed, and change the values that were"
         plain = f"SopsSecret '{name}' has its values in Git: it lacks the field sops of an encrypted file"
         yield source.problem("SHARED003", ("kind",), plain, hint)
-    elif texts(data["metadata"].get("annotations")).get(_LOCAL) == "true":
-        message, hint = f"kustomize leaves the object out: {_LOCAL} is 'true'", "remove the annotation"
-        place = ("metadata", "annotations", _LOCAL)
+    elif texts(data["metadata"].get("annotations")).get(LOCAL_CONFIG) == "true":
+        message, hint = f"kustomize leaves the object out: {LOCAL_CONFIG} is 'true'", "remove the annotation"
+        place = ("metadata", "annotations", LOCAL_CONFIG)
     elif name == anchor.NAME and kind == "ConfigMap":
         message, place = f"slicewright creates the ConfigMap '{name}' itself", ("metadata", "name")
         hint = "give it another name"
