@@ -12,8 +12,8 @@ import click
 import pytest
 from tests.words import places
 
-from slicewright.cli.rehearse import Speed
 from slicewright.cli.report import page_file
+from slicewright.cli.time_options import Speed
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import errors
 from slicewright.workspace.repository_reader import read_checkout

@@ -8,6 +8,8 @@ import pytest
 
 from slicewright.rehearsal.model.comparison import (
     Noise,
+    added_problems,
+    longer_waits,
     longest_wait,
     measured,
     moves,
@@ -205,3 +207,32 @@ def test_longest_wait_is_endless_where_a_run_was_never_admitted() -> None:
     waits = [longest_wait(variant(record(a=(start, None)))) for start in (20.0, None)]
 
     assert [20.0, float("inf")] == waits
+
+
+def problem(ident: str, file: str = "workloads/a.yaml", message: str = "m") -> Object:
+    """Return the JSON form of a problem."""
+    return {"id": ident, "file": file, "path": "metadata.name", "message": message}
+
+
+def test_problem_is_added_where_the_base_has_fewer_of_its_id_and_place() -> None:
+    """Names of runs and times in its words may differ; a second entry of a sweep that fails is new."""
+    base = {"problems": [problem("REH001", message="a-1 failed"), problem("REH004")]}
+    again, second = problem("REH001", message="a-2 failed"), problem("REH001", message="a-3 failed")
+    elsewhere = problem("REH004", "workloads/b.yaml")
+
+    assert [second, elsewhere] == added_problems(base, {"problems": [again, second, elsewhere]})
+    assert [] == added_problems(base, {"problems": []})
+
+
+def test_wait_is_longer_by_more_than_a_share_and_by_more_than_noise() -> None:
+    """Of 100 s a fifth is 20 s, and noise is 30 s; what never waited or is never admitted counts, too."""
+    base = variant(
+        record(a=(100.0, 900.0), b=(1000.0, 1900.0), c=(1000.0, 1900.0), d=(0.0, 900.0), e=(5.0, 9.0))
+    )
+    later = variant(
+        record(a=(125.0, 900.0), b=(1190.0, 1900.0), c=(1210.0, 1900.0), d=(60.0, 900.0), e=(None, None))
+    )
+
+    found = [move.name for move in longer_waits(base, later, NOISE, 0.2)]
+    assert ["team/e", "team/c", "team/d"] == found
+    assert [] == longer_waits(later, base, NOISE, 0.2)

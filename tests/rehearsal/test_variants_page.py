@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from slicewright.cli.report.page_file import render_variants
-from slicewright.rehearsal.model.comparison import Noise
+from slicewright.rehearsal.model.comparison import Group, Noise
 
 from .test_page import _Reader
 from .test_variants_text import full
@@ -33,7 +33,7 @@ def variants() -> list[dict[str, Any]]:
 
 def test_page_is_well_formed_and_loads_nothing() -> None:
     """Elements are closed in order, ids are unique, and there is no script and no address."""
-    text = render_variants([variants(), variants()], NOISE)
+    text = render_variants([Group(variants(), NOISE), Group(variants(), NOISE)])
     read = _Reader(text)
     ids = read.all("id")
 
@@ -44,7 +44,7 @@ def test_page_is_well_formed_and_loads_nothing() -> None:
 
 def test_runs_of_all_variants_are_on_one_axis() -> None:
     """600 seconds are half of the width in each of them, for the longest has 1,200."""
-    text = render_variants([variants()], NOISE)
+    text = render_variants([Group(variants(), NOISE)])
     widths = re.findall(r'<rect class="running" x="([^"]+)" y="[^"]+" width="([^"]+)"', text)
 
     assert [("50%", "50%"), ("0.42%", "50%")] * 2 == widths
@@ -52,7 +52,7 @@ def test_runs_of_all_variants_are_on_one_axis() -> None:
 
 def test_page_has_verdict_tables_and_problems() -> None:
     """The problem with the name of its variant; the tables have the variant in front."""
-    words = " ".join(" ".join(_Reader(render_variants([variants()], NOISE)).words).split())
+    words = " ".join(" ".join(_Reader(render_variants([Group(variants(), NOISE)])).words).split())
 
     for told in (
         "pretrain starts 9m55s earlier",
@@ -69,7 +69,7 @@ def test_variants_without_runs_have_a_page() -> None:
     nothing = {**variants()[0], "workloads": [], "problems": []}
     never = full("never", wait=None)
 
-    text = render_variants([[nothing, {**never, "problems": [], "verdict": ""}]], NOISE)
+    text = render_variants([Group([nothing, {**never, "problems": [], "verdict": ""}], NOISE)])
 
     assert ([], []) == (_Reader(text).wrong, _Reader(text).open)
     assert "Problems" not in text
@@ -80,4 +80,4 @@ def test_what_people_wrote_stays_text() -> None:
     evil = "<script>alert(1)</script>"
     poisoned = [{**variant, "name": evil, "verdict": evil, "cluster": evil} for variant in variants()]
 
-    assert "<script" not in render_variants([poisoned], NOISE)
+    assert "<script" not in render_variants([Group(poisoned, NOISE)])

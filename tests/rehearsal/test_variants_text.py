@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.model.comparison import Noise
+from slicewright.rehearsal.model.comparison import Group, Noise
 from slicewright.rehearsal.report.variants_text import curve, head_line, tables
 
 from .test_comparison import record, variant
@@ -30,7 +30,7 @@ def test_tables_set_variants_below_the_base() -> None:
     """Rows of one queue, pool or run are below each other; runs that do not move are left out."""
     found = {
         table.title: [*map(list, table.rows)]
-        for table in tables([full("base", wait=600.0), full("more", wait=5.0, borrowed=1.5)], NOISE)
+        for table in tables(Group([full("base", wait=600.0), full("more", wait=5.0, borrowed=1.5)], NOISE))
     }
 
     assert {
@@ -52,18 +52,22 @@ def test_tables_set_variants_below_the_base() -> None:
 
 def test_run_that_never_starts_is_told() -> None:
     """As a number in its queue, and as never in its row; tables without rows are left out."""
-    found = {table.title: table.rows for table in tables([full("base", wait=None)], NOISE)}
+    found = {table.title: table.rows for table in tables(Group([full("base", wait=None)], NOISE))}
 
     assert ("cq", "2 (1 never)", "less than 10s", "never", "never", "-", "base") == found["queue wait"][0]
     assert ["runs", "queue wait", "chip-hours"] == list(found)
 
 
 def test_head_has_cluster_numbers_and_resolution() -> None:
-    """And repetitions, where there are several."""
+    """And repetitions, where there are several; a base with a name is named."""
     variants = [full("base", wait=0.0), full("more", wait=0.0)]
 
-    assert "c1: base and 1 variant; time resolution 10s" == head_line(variants, NOISE)
-    assert "c1: base and 1 variant, 3 times each; time resolution 10s" == head_line(variants, Noise(10.0, 3))
+    assert "c1: base and 1 variant; time resolution 10s" == head_line(Group(variants, NOISE))
+    compared = [full("a.json", wait=0.0), full("b.json", wait=0.0)]
+    assert "c1: a.json and b.json; time resolution 10s" == head_line(Group(compared, NOISE))
+    assert "c1: base and 1 variant, 3 times each; time resolution 10s" == head_line(
+        Group(variants, Noise(10.0, 3))
+    )
 
 
 def sweep(*waits: float | None) -> list[str]:

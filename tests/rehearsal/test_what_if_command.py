@@ -83,7 +83,7 @@ PROBLEM = Problem("BED001", "etcd ended")
          "two variants are called 'a.b=1'; write each variant once"),
         (["--sweep", "pools.tpus.slices=3"],
          "'pools.tpus.slices=3' has no range of numbers; write for example pools.NAME.slices=1..4, or "),
-        (["--repeat", "2"], "--repeat is about variants: add --what-if or --sweep"),
+        (["--repeat", "2"], "--repeat is about comparisons: add --what-if, --sweep or --changed"),
         (["--what-if", "a.b=1", "-o", "junit"], "-o junit has no form for variants: use -o json"),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
-_NAME = re.compile(r"(?:inputs|github|steps)(?:\.\w+)+")
+_NAME = re.compile(r"(?:inputs|github|steps)(?:\.[\w-]+)+")
 _PYTHON = {"&&": " and ", "!cancelled()": "True", "||": " or "}
 _BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
 

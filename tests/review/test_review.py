@@ -233,3 +233,22 @@ def test_long_text_leaves_room_for_the_others() -> None:
     assert "~~~text\nall\n~~~\n" in whole
     assert "**d**\n\n1 more line is in `d.txt` of the report.\n" in small
     assert not re.search(r"~~~text\n\n?~~~", small)
+
+
+@pytest.mark.slow
+def test_rehearsals_of_a_change_are_a_check(repo: Repo) -> None:
+    """Of a cluster that does not differ a line says so; one that cannot be rehearsed makes it red."""
+    repo.workload("a")
+    repo.run("render")
+    commit(repo)
+
+    done = repo.run("review", "--rehearse-changed")
+    assert "- ✅ `slicewright rehearse --changed=HEAD`\n" in done.out
+    assert "**What the change does to rehearsals**" in done.out
+    assert "c1: nothing that is rehearsed differs from HEAD" in done.out
+
+    done = repo.run("review", "nowhere", "--rehearse-changed", code=2)
+    assert "- ❌ `slicewright rehearse --changed=nowhere`" in done.out
+    assert (
+        "git knows no revision 'nowhere'" in done.out.partition("**What the change does to rehearsals**")[2]
+    )

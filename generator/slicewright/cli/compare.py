@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from slicewright.cli import show
-from slicewright.rehearsal.model.comparison import Noise, measured, verdict
+from slicewright.rehearsal.model.comparison import BASE, Group, Noise, measured, verdict
 from slicewright.workspace.package import package
 from slicewright.workspace.text_file import read_file
 
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-_BASE = "base"
 
-
-def compared(paths: tuple[Path, Path]) -> tuple[list[list[Object]], Noise]:
+def compared(paths: tuple[Path, Path]) -> list[Group]:
     """Return pairs of the variants of two outputs that have one name.
 
     An output is that of `rehearse -o json`, with variants or without; the base has the name of its cluster.
@@ -32,17 +30,18 @@ def compared(paths: tuple[Path, Path]) -> tuple[list[list[Object]], Noise]:
         raise show.unknown(message, f"the first has {', '.join(first)}; the second {', '.join(second)}")
     noises = [noise for _, noise in outputs]
     noise = Noise(max(one.resolution for one in noises), min(one.repetitions for one in noises))
-    pairs: list[list[Object]] = []
+    pairs: list[Group] = []
     for name in common:
         of = "" if len(common) == 1 else f" {name}"
         before = {**first[name], "name": f"{paths[0]}{of}", "verdict": ""}
         after = {**second[name], "name": f"{paths[1]}{of}"}
-        pairs.append([before, {**after, "verdict": verdict(before, after, noise, after["name"])}])
-    return pairs, noise
+        after["verdict"] = verdict(before, after, noise, after["name"])
+        pairs.append(Group([before, after], noise))
+    return pairs
 
 
 def _name(variant: Object) -> str:
-    return str(variant["cluster"] if variant["name"] == _BASE else variant["name"])
+    return str(variant["cluster"] if variant["name"] == BASE else variant["name"])
 
 
 def _read(path: Path) -> tuple[list[Object], Noise]:
@@ -59,7 +58,7 @@ def _read(path: Path) -> tuple[list[Object], Noise]:
         return data["variants"], Noise(data["resolution"], data["repetitions"])
     if schemas.accepts("slicewright/rehearsal.json", data) and data["rehearsals"]:
         records = data["rehearsals"]
-        variants = [{**measured(_BASE, [], [record]), "problems": record["problems"]} for record in records]
+        variants = [{**measured(BASE, [], [record]), "problems": record["problems"]} for record in records]
         return variants, Noise(max(record["resolution"] for record in records))
     hint = "write one with this version: slicewright rehearse -o json > FILE"
     raise show.unknown(f"'{path}' is not an output of a rehearsal", hint)

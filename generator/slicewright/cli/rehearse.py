@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from msgspec.structs import replace
@@ -18,21 +17,16 @@ from slicewright.cli.command import command, output_option
 from slicewright.cli.report import page_file
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, did_you_mean
-from slicewright.rehearsal.model.clock import (
-    FASTEST,
-    Override,
-    clock_settings,
-    factor,
-    overridden,
-    read_override,
-    unclear,
-)
-from slicewright.rehearsal.model.duration import is_duration, seconds, shown, why_not
+from slicewright.cli.time_options import Duration, Share, Span, Speed, more_than_none
+from slicewright.core.problem import Problem, counted, did_you_mean
+from slicewright.rehearsal.model.clock import FASTEST, clock_settings, factor, overridden, unclear
+from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
-    from slicewright.cli.what_if import Variant
-    from slicewright.rehearsal.model.clock import ClockSettings
+    from collections.abc import Callable, Iterable
+
+    from slicewright.cli.what_if import Family, Variant
+    from slicewright.rehearsal.model.clock import ClockSettings, Override
     from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
@@ -44,51 +38,6 @@ _SIGNALLED = 128
 _MOST_REPETITIONS = 20
 _OUTPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OF_THE_BED = ("BED", "REH009")
-
-
-class Duration(click.ParamType[float]):
-    """A time span such as 90s or 1h30m, as seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
-        if isinstance(value, float):
-            return value
-        if not is_duration(str(value)):
-            self.fail(why_not(str(value)), param, ctx)
-        return seconds(str(value))
-
-
-class Speed(click.FloatRange):
-    """Seconds of the rehearsal in one of real time."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; what is none, and yet compares with nothing, is refused."""
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
-            self.fail(f"'{value}' is not a number", param, ctx)
-        return found
-
-
-class Span(click.ParamType[Override]):
-    """A time span for one workload, or for all."""
-
-    name = "[[namespace/]name=]duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
-        """Return whose it is, and the seconds."""
-        found = value if isinstance(value, Override) else read_override(str(value))
-        if found is None:
-            self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)
-        return found
-
-
-def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value == 0:
-        message = f"--{param.name} 0s leaves no time to simulate"
-        raise click.UsageError(message)
-    return value
 
 
 @command(
@@ -119,7 +68,7 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
 @click.option(
     "--deadline",
     type=Duration(),
-    callback=_more_than_none,
+    callback=more_than_none,
     help="Give up after so long, on the rehearsal's clock. By default after ten minutes of real time.",
 )
 @click.option(
@@ -161,6 +110,18 @@ def _more_than_none(_ctx: click.Context, param: click.Parameter, value: float | 
     help="Play the base and each variant so often: a difference within their spread is none.",
 )
 @click.option(
+    "--changed",
+    metavar="REV",
+    help="Play the clusters that the working tree changed since it left this commit, before and after.",
+)
+@click.option(
+    "--worse-than",
+    type=Share(),
+    default="20%",
+    show_default=True,
+    help="With --changed: how much longer a run may wait than before.",
+)
+@click.option(
     "--compare",
     type=(_OUTPUT, _OUTPUT),
     metavar="A.json B.json",
@@ -181,6 +142,8 @@ def rehearse(
     variants: tuple[str, ...],
     sweep: str,
     repeat: int,
+    changed: str | None,
+    worse_than: float,
     compare: tuple[Path, Path] | None,
     output: str,
 ) -> None:
@@ -191,12 +154,10 @@ def rehearse(
     become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says;
     time passes faster (--speed).
     """
-    from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
-
     if compare:
         _compare_outputs(compare, html, output)
     _check_place(kubeconfig, context, mark=mark)
-    asked = _asked(variants, sweep, repeat, output)
+    asked = _asked(variants, sweep, repeat, changed, output)
     checkout = open_checkout()
     repository = checkout.repository
     if cluster and cluster not in repository.sites:
@@ -209,25 +170,23 @@ def rehearse(
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(*wrong)
-    if asked:
-        found = _of_variants(checkout, wanted, asked)
-    else:
-        found, refused = scenarios(checkout, wanted)
-        if refused:
-            show.stop(refused)
-    if not found:
-        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
+    found = [] if asked and wanted else _of_tree(checkout, wanted)
+    tell = partial(say, err=output == "json")
+    families = _families(checkout, wanted, asked, changed, found, tell)
     _check_page(html)
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
+
+    def timed(one: Scenario) -> Scenario:
+        parts = overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration)
+        return replace(one, parts=parts)
+
+    if asked or changed is not None:
+        families = [replace(one, scenarios=tuple(map(timed, one.scenarios))) for one in families]
+        share = None if changed is None else worse_than
+        _compare(families, repeat, times, place, html, output, is_sweep=bool(sweep), share=share)
     played: list[Result] = []
-    found = [
-        replace(one, parts=overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration))
-        for one in found
-    ]
-    if asked:
-        _compare(asked, found, repeat, times, place, html, output, is_sweep=bool(sweep))
-    for scenario in found:
+    for scenario in map(timed, found):
         played.append(_play(scenario, _clock(scenario, times), place))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
@@ -298,18 +257,25 @@ def _compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -
 
     what_if.check_output(output)
     _check_page(html)
-    groups, noise = compared(paths)
-    what_if.write(groups, noise, output)
-    against = what_if.write_page(groups, noise, html) if html else ()
+    groups = compared(paths)
+    what_if.write(groups, output)
+    against = what_if.write_page(groups, html) if html else ()
     show.messages(against)
     sys.exit(int(bool(against)))
 
 
-def _asked(what_if: tuple[str, ...], sweep: str, repeat: int, output: str) -> tuple[Variant, ...]:
+def _asked(
+    what_if: tuple[str, ...], sweep: str, repeat: int, changed: str | None, output: str
+) -> tuple[Variant, ...]:
     """Return the variants that the command line asks for, the base first; nothing where it asks for none."""
+    if changed is not None:
+        from slicewright.cli.changed import check_options  # noqa: PLC0415 - commands start fast
+
+        check_options(changed, output, is_varied=bool(what_if or sweep))
+        return ()
     if not what_if and not sweep:
         if repeat > 1:
-            message = "--repeat is about variants: add --what-if or --sweep"
+            message = "--repeat is about comparisons: add --what-if, --sweep or --changed"
             raise click.UsageError(message)
         return ()
     from slicewright.cli.what_if import check_output, read_variants  # noqa: PLC0415 - commands start fast
@@ -318,20 +284,45 @@ def _asked(what_if: tuple[str, ...], sweep: str, repeat: int, output: str) -> tu
     return read_variants(what_if, sweep)
 
 
-def _of_variants(checkout: Checkout, wanted: list[str], asked: tuple[Variant, ...]) -> list[Scenario]:
-    from slicewright.cli.what_if import variant_scenarios  # noqa: PLC0415
+def _of_tree(checkout: Checkout, wanted: list[str]) -> list[Scenario]:
+    """Return the scenarios of the tree as it is rendered, or end the command."""
+    from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415 - commands start fast
+
+    found, refused = scenarios(checkout, wanted)
+    if refused:
+        show.stop(refused)
+    if not found:
+        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
+    return found
+
+
+def _families(
+    checkout: Checkout,
+    wanted: list[str],
+    asked: tuple[Variant, ...],
+    changed: str | None,
+    found: list[Scenario],
+    tell: Callable[[str], None],
+) -> list[Family]:
+    """Return what is compared: variants of one cluster, or each cluster that changed since a revision."""
+    if changed is not None:
+        from slicewright.cli.changed import families_of_change  # noqa: PLC0415 - commands start fast
+
+        return families_of_change(checkout.root, changed, found, tell)
+    if not asked:
+        return []
+    from slicewright.cli.what_if import variant_scenarios  # noqa: PLC0415 - commands start fast
 
     show.stop_for_errors(checkout.repository.problems)
     here = [name for name in wanted if any(name in one.clusters for one in checkout.repository.workloads)]
     if len(here) > 1:
         message = "variants are about one cluster: name it"
         raise show.unknown(message, f"one of: {', '.join(here)}")
-    return variant_scenarios(checkout, (here or wanted)[0], asked) if wanted else []
+    return [variant_scenarios(checkout, (here or wanted)[0], asked)]
 
 
 def _compare(
-    asked: tuple[Variant, ...],
-    scenarios: list[Scenario],
+    families: Iterable[Family],
     repeat: int,
     times: dict[str, float | None],
     place: tuple[Path, str, bool] | None,
@@ -339,26 +330,38 @@ def _compare(
     output: str,
     *,
     is_sweep: bool,
+    share: float | None,
 ) -> NoReturn:
-    """Play the base and its variants at one speed, print how they compare, and end the command."""
-    from slicewright.cli import what_if  # noqa: PLC0415
-    from slicewright.rehearsal.model.comparison import Noise  # noqa: PLC0415
+    """Play variants, those of a cluster at one speed, print how they compare, and end the command.
 
-    clocks = [_clock(scenario, times) for scenario in scenarios]
-    time = max(clocks, key=lambda clock: clock.speed)
-    run = partial(_play, place=place)
-    records, played = what_if.play(asked, scenarios, repeat, time, run)
-    is_broken = len(records) < len(asked)
-    noise = Noise(time.speed, repeat)
-    against = what_if.write_page([records], noise, html) if html and records else ()
-    if records:
-        what_if.write([records], noise, output, is_sweep=is_sweep and not is_broken)
-    elif played[-1].report.problems:
-        show.stop(played[-1].report.problems, _exit_code(played))
-    if is_broken:
-        show.messages(played[-1].report.problems)
+    Where a `share` is given they are a change: what got worse by more than it is an error.
+    """
+    from slicewright.cli import changed, what_if  # noqa: PLC0415
+    from slicewright.rehearsal.model.comparison import Group, Noise  # noqa: PLC0415
+
+    groups: list[Group] = []
+    against: list[Problem] = []
+    code = new = 0
+    for family in families:
+        time = max((_clock(one, times) for one in family.scenarios), key=lambda clock: clock.speed)
+        records, played = what_if.play(family, repeat, time, partial(_play, place=place))
+        is_broken = len(records) < len(family.variants)
+        if records:
+            groups.append(Group(records, Noise(time.speed, repeat)))
+        if is_broken:
+            against += played[-1].report.problems
+            code = _exit_code(played)
+            break
+        if share is not None:
+            new += len(changed.new_errors(family, groups[-1], share))
+    if code and not groups:
+        show.stop(against, code)
+    against += what_if.write_page(groups, html) if html else ()
+    what_if.write(groups, output, is_sweep=is_sweep and not code)
     show.messages(against)
-    sys.exit(_exit_code(played) if is_broken else int(bool(against)))
+    if new:
+        say(f"the change brings {counted(new, 'error')}", err=True)
+    sys.exit(code or int(bool(against or new)))
 
 
 def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:

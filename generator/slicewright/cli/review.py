@@ -10,7 +10,6 @@ import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -21,10 +20,12 @@ from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.repository import repository_root
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import SEVERITIES, Problem, counted, errors, foremost, tallied
+from slicewright.core.problem import SEVERITIES, Problem, counted, errors, foremost, from_record, tallied
 from slicewright.workspace.write import apply
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_TABLE = re.compile(r"(?!verdict\n)[a-z -]+\n  ")
+"""A table of `rehearse`, below its title."""
 _LINK = re.compile(r"https?://[\w./:%?=&@+-]+", re.ASCII)
 
 
@@ -56,6 +57,9 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
     help="Rehearse it too. Repeatable.",
 )
 @click.option(
+    "--rehearse-changed", is_flag=True, help="Rehearse the clusters that differ from REV, before and after."
+)
+@click.option(
     "--report",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
@@ -64,12 +68,19 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
 @click.option(
     "--link", metavar="URL", default="", callback=_link, help="Where readers find the files of --report."
 )
-def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, output: str) -> None:
+def review(
+    rev: str,
+    rehearse: tuple[str, ...],
+    rehearse_changed: bool,
+    report: Path | None,
+    link: str,
+    output: str,
+) -> None:
     """Run all checks of a change, and print them as one Markdown text.
 
-    The checks are render --check, validate, diff, and with --rehearse a rehearsal. Each runs, also after one
-    that fails. REV is the commit that the change is compared with, as in diff. The exit code is the highest
-    of all checks.
+    The checks are render --check, validate, diff, and the rehearsals that you ask for. Each runs, also after
+    one that fails. REV is the commit that the change is compared with, as in diff. The exit code is the
+    highest of all checks.
 
     comment.md is short enough for a comment on a pull request, and `slicewright comment` writes it there.
     With -o github each problem is printed as an annotation too.
@@ -79,6 +90,8 @@ def review(rev: str, rehearse: tuple[str, ...], report: Path | None, link: str, 
         _written(report, {})
     problems: list[Problem] = []
     checks = [_render(rev), _validate(problems), _diff(rev), *(_rehearse(name, report) for name in rehearse)]
+    if rehearse_changed:
+        checks.append(_rehearse_changed(rev, report))
     whole = (
         f"[the report]({link})" if link else code(str(report)) if report else "the whole report: --report DIR"
     )
@@ -161,7 +174,7 @@ def _validate(problems: list[Problem]) -> Check:
         report = json.loads(printed)
     except ValueError:
         return Check("validate", called, ended or BROKEN, "The objects", words=f"{printed}\n{said}".strip())
-    found = [_problem(record) for record in report["problems"]]
+    found = [from_record(record) for record in report["problems"]]
     problems += found
     objects = counted(report.get("summary", {}).get("objects", 0), "object")
     words, *others = (
@@ -179,12 +192,6 @@ def _validate(problems: list[Problem]) -> Check:
     )
 
 
-def _problem(record: dict[str, Any]) -> Problem:
-    """Return a problem that `-o json` printed; the path, which is text there, leads the message."""
-    path = "" if record["line"] or not record["path"] else f"{record['path']}: "
-    return Problem(**{**record, "message": path + record["message"], "path": ()})
-
-
 def _in_checkout(problem: Problem) -> Problem:
     """Return a problem with its file as GitHub names it: from the top of the checkout, not of this folder."""
     top = os.environ.get("GITHUB_WORKSPACE", ".")
@@ -200,6 +207,27 @@ def _diff(rev: str) -> Check:
     title, fold = "What the change does to the clusters", "The differences in full"
     return Check(
         "diff", called.replace(" -- ", " "), ended, title, "", read_first, "\n\n".join(differences), fold
+    )
+
+
+def _rehearse_changed(rev: str, report: Path | None) -> Check:
+    page = [f"--html={report / 'rehearsal-changed.html'}"] if report else []
+    changed = f"--changed={rev or 'HEAD'}"
+    _, ended, printed, said = _run("rehearse", changed, *page)
+    parts = printed.split("\n\n")
+    tables = [part for part in parts if _TABLE.match(part)]
+    words = [part for part in parts if part not in tables]
+    if ended > 1:
+        words.append(said)
+    return Check(
+        "rehearsal-changed",
+        shlex.join(["slicewright", "rehearse", changed]),
+        ended,
+        "What the change does to rehearsals",
+        "",
+        "\n\n".join(filter(None, words)),
+        "\n\n".join(tables),
+        "Tables",
     )
 
 

@@ -13,19 +13,18 @@ from slicewright.cli import show
 from slicewright.cli.report import page_file
 from slicewright.cli.streams import say
 from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
-from slicewright.core.problem import Problem, errors
+from slicewright.core.problem import Problem, errors, from_record
+from slicewright.rehearsal.model.comparison import BASE, Noise, added_problems, measured, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.model.comparison import Noise
+    from slicewright.rehearsal.model.comparison import Group
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
     from slicewright.workspace.repository_reader import Checkout
-
-BASE = "base"
 
 
 class Variant(Struct, frozen=True):
@@ -39,6 +38,13 @@ class Variant(Struct, frozen=True):
         """Return its changes in words; of a file its name."""
         words = ", ".join(change.told() for change in self.changes)
         return words if self.name == _name(self.changes) else self.name
+
+
+class Family(Struct, frozen=True):
+    """Variants that are compared, the base first, and the scenario of each."""
+
+    variants: tuple[Variant, ...]
+    scenarios: tuple[Scenario, ...]
 
 
 def _name(changes: Sequence[Change]) -> str:
@@ -84,8 +90,8 @@ def _refuse(error: ChangeError) -> NoReturn:
     raise show.unknown(str(error), error.hint) from None if error.hint else show.Refused("USE004", str(error))
 
 
-def variant_scenarios(checkout: Checkout, cluster: str, variants: Sequence[Variant]) -> list[Scenario]:
-    """Return the scenario of the base and of each variant, or end the command with all their problems."""
+def variant_scenarios(checkout: Checkout, cluster: str, variants: tuple[Variant, ...]) -> Family:
+    """Return the base and the variants with their scenarios, or end the command with all their problems."""
     from slicewright.core.render.what_if import changed_documents  # noqa: PLC0415 - commands start fast
     from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415
     from slicewright.workspace.what_if import rendered  # noqa: PLC0415
@@ -108,7 +114,7 @@ def variant_scenarios(checkout: Checkout, cluster: str, variants: Sequence[Varia
         show.stop(against)
     if not made:
         show.stop((Problem("REH007", f"no workload names {cluster}: there is nothing to rehearse"),))
-    return made
+    return Family(variants, tuple(made))
 
 
 def _of(variant: Variant, problem: Problem) -> Problem:
@@ -117,8 +123,7 @@ def _of(variant: Variant, problem: Problem) -> Problem:
 
 
 def play(
-    variants: Sequence[Variant],
-    scenarios: Sequence[Scenario],
+    family: Family,
     repeat: int,
     time: ClockSettings,
     run: Callable[[Scenario, ClockSettings], Result],
@@ -129,14 +134,13 @@ def play(
     interrupted or breaks; then a variant that was not played to its end is left out.
     """
     from slicewright.core.render.what_if import without_quota  # noqa: PLC0415
-    from slicewright.rehearsal.model.comparison import Noise, measured, verdict  # noqa: PLC0415
 
     noise = Noise(time.speed, repeat)
     records: list[Object] = []
     played: list[Result] = []
-    for variant, scenario in zip(variants, scenarios, strict=True):
+    for variant, scenario in zip(family.variants, family.scenarios, strict=True):
         texts = [change.text for change in variant.changes]
-        if records and _is_same(scenario, scenarios[0]):
+        if records and is_same(scenario, family.scenarios[0]):
             told = f"{variant.told}: nothing that is rehearsed changes"
             records.append({**records[0], "name": variant.name, "changes": texts, "verdict": told})
             continue
@@ -155,7 +159,7 @@ def play(
     return records, played
 
 
-def _is_same(one: Scenario, other: Scenario) -> bool:
+def is_same(one: Scenario, other: Scenario) -> bool:
     """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
     return _played(one) == _played(other)
 
@@ -175,40 +179,49 @@ def _problems(records: Sequence[Object]) -> list[Object]:
     return list(every.values())
 
 
-def write(groups: Sequence[Sequence[Object]], noise: Noise, output: str, *, is_sweep: bool = False) -> None:
-    """Print variants, in each group the base first, as tables or as JSON."""
+def write(groups: Sequence[Group], output: str, *, is_sweep: bool = False) -> None:
+    """Print groups of variants as tables or as JSON."""
     if output == "json":
-        settings = {"resolution": round(noise.resolution, 3), "repetitions": noise.repetitions}
-        show.as_json({**settings, "variants": [record for records in groups for record in records]})
+        noises = [group.noise for group in groups] or [Noise(0.0)]
+        show.as_json(
+            {
+                "resolution": round(max(noise.resolution for noise in noises), 3),
+                "repetitions": noises[0].repetitions,
+                "variants": [record for group in groups for record in group.variants],
+            }
+        )
         return
-    for records in groups:
-        for line in _lines(records, noise, is_sweep=is_sweep):
+    for group in groups:
+        for line in _lines(group, is_sweep=is_sweep):
             say(line)
 
 
-def write_page(groups: Sequence[Sequence[Object]], noise: Noise, html: Path) -> tuple[Problem, ...]:
+def write_page(groups: Sequence[Group], html: Path) -> tuple[Problem, ...]:
     """Write the page of variants, or return why that failed."""
-    against = page_file.write(html, page_file.render_variants(groups, noise))
+    against = page_file.write(html, page_file.render_variants(groups))
     if against:
         return (against,)
     say(f"variants: {html}", err=True)
     return ()
 
 
-def _lines(records: Sequence[Object], noise: Noise, *, is_sweep: bool) -> Iterator[str]:
+def _lines(group: Group, *, is_sweep: bool) -> Iterator[str]:
     from slicewright.rehearsal.report.variants_text import curve, head_line, tables  # noqa: PLC0415
 
-    yield head_line(records, noise)
-    for table in tables(records, noise):
+    base, *others = group.variants
+    yield head_line(group)
+    for table in tables(group):
         yield f"\n{table.title}"
         yield from (f"  {line}" for line in show.table_lines(table.head, table.rows))
     if is_sweep:
         yield ""
-        yield from curve(records[1:], noise)
-    yield "\nverdict"
-    yield from (f"  {record['verdict']}" for record in records[1:])
-    known = {one["message"] for one in records[0]["problems"]}
-    for record in records:
-        is_base = record is records[0]
-        own = [one for one in record["problems"] if is_base or one["message"] not in known]
-        yield from (f"\n{record['name']}: {one['id']} {one['message']}" for one in own)
+        yield from curve(others, group.noise)
+    if others:
+        yield "\nverdict"
+    yield from (f"  {record['verdict']}" for record in others)
+    yield from (_told(base, problem) for problem in base["problems"])
+    yield from (_told(record, problem) for record in others for problem in added_problems(base, record))
+
+
+def _told(record: Object, problem: Object) -> str:
+    return f"\n{record['name']}: {from_record(problem).text()}"

@@ -152,6 +152,16 @@ class Problem(Struct, frozen=True, eq=False):
         }
 
 
+def from_record(record: dict[str, Any]) -> Problem:
+    """Return a problem of its JSON form, without its fixes.
+
+    A path, which is text there, leads the message where no line is known.
+    """
+    path = "" if record["line"] or not record["path"] else f"{record['path']}: "
+    fields = {name: value for name, value in record.items() if name != "fixes"}
+    return Problem(**{**fields, "message": path + record["message"], "path": ()})
+
+
 _QUOTED = frozenset("./[]' ")
 """Characters of a key that would look like a step of a path."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Noise
+    from slicewright.rehearsal.model.comparison import Group
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 """The folder is closed, or the file is a mount of its own: then only the file itself can be written."""
@@ -28,11 +28,11 @@ def render_page(records: Sequence[Object]) -> str:
     return page(records, *_frame())
 
 
-def render_variants(groups: Sequence[Sequence[Object]], noise: Noise) -> str:
+def render_variants(groups: Sequence[Group]) -> str:
     """Return the HTML page of variants, from their JSON records; in each group the base is first."""
     from slicewright.rehearsal.report.variants_page import page  # noqa: PLC0415 - few rehearsals write one
 
-    return page(groups, noise, *_frame())
+    return page(groups, *_frame())
 
 
 def _frame() -> tuple[str, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
+BASE = "base"
 _ALONE = 3
 """Times the time resolution that a difference exceeds where each variant was played once."""
 _NAMED = 3
@@ -45,6 +46,13 @@ class Noise(Struct, frozen=True):
         if self.repetitions > 1:
             return f"the spread of {self.repetitions} repetitions"
         return f"{shown(self.slack)}, {_ALONE} times the time resolution"
+
+
+class Group(Struct, frozen=True):
+    """Variants that are compared, the base first."""
+
+    variants: Sequence[Object]
+    noise: Noise
 
 
 def measured(name: str, changes: Sequence[str], records: Sequence[Object]) -> Object:
@@ -229,6 +237,32 @@ def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
         if not falls and (later or longest_wait(variant) <= noise.slack):
             return at
     return None
+
+
+def added_problems(base: Object, variant: Object) -> list[Object]:
+    """Return the problems that a variant has and its base has not.
+
+    They are compared by id and place: names of runs and times differ in their words.
+    """
+    known = Counter(map(_place, base["problems"]))
+    added = []
+    for problem in variant["problems"]:
+        if known[_place(problem)]:
+            known[_place(problem)] -= 1
+        else:
+            added.append(problem)
+    return added
+
+
+def _place(problem: Object) -> tuple[str, str, str]:
+    return problem["id"], problem["file"], problem["path"]
+
+
+def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> list[Move]:
+    """Return the runs that wait longer than in the base, by more than this share of the wait there."""
+    waits = {row["name"]: _number(row["wait"]) for row in base["workloads"]}
+    found = moves(base, variant, "wait", noise)
+    return [move for move in found if move.seconds > share * waits[move.name]]
 
 
 def longest_wait(variant: Object) -> float:

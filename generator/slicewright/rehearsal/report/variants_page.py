@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, timeline
 from slicewright.rehearsal.report.markup import escaped
@@ -15,23 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Noise
+    from slicewright.rehearsal.model.comparison import Group
 
 _SHORTEST = 0.01
 
 
-def page(groups: Sequence[Sequence[Object]], noise: Noise, frame: str, style: str) -> str:
+def page(groups: Sequence[Group], frame: str, style: str) -> str:
     """Return the HTML page of variants, in each group the base first; equal records give equal bytes."""
-    groups = escaped([list(group) for group in groups])
-    heads = [head_line(group, noise) for group in groups]
-    title = f"What if: {', '.join(dict.fromkeys(str(group[0]['cluster']) for group in groups))}"
+    groups = [replace(group, variants=escaped(list(group.variants))) for group in groups]
+    heads = [head_line(group) for group in groups]
+    title = f"What if: {', '.join(dict.fromkeys(str(group.variants[0]['cluster']) for group in groups))}"
     told = "".join(f'<p class="dim">{head}.</p>' for head in heads)
     top = f'<p class="over">slicewright rehearsal</p><div class="title"><h1>{title}</h1></div>'
-    sections = "".join(_group(group, noise, f"g{index}") for index, group in enumerate(groups))
+    sections = "".join(_group(group, f"g{index}") for index, group in enumerate(groups))
     return filled(frame, style, title, f"<header>{top}{told}</header>", sections)
 
 
-def _group(variants: Sequence[Object], noise: Noise, key: str) -> str:
+def _group(group: Group, key: str) -> str:
+    variants = group.variants
     rows = [row for variant in variants for row in variant["workloads"]]
     end = max((span["end"] for row in rows for span in row["states"]), default=_SHORTEST)
     verdicts = "".join(f"<li><p>{variant['verdict']}</p></li>" for variant in variants[1:])
@@ -46,7 +49,7 @@ def _group(variants: Sequence[Object], noise: Noise, key: str) -> str:
                 2,
                 f"{key}t{at}",
             )
-            for at, made in enumerate(tables(variants, noise))
+            for at, made in enumerate(tables(group))
         ),
         _problems(variants),
     ]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import longest_wait, moves, stops_falling
+from slicewright.rehearsal.model.comparison import BASE, longest_wait, moves, stops_falling
 from slicewright.rehearsal.model.duration import shown, shown_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Noise
+    from slicewright.rehearsal.model.comparison import Group, Noise
 
 _BAR = 30
 _NEVER = "never"
@@ -29,15 +29,19 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def head_line(variants: Sequence[Object], noise: Noise) -> str:
+def head_line(group: Group) -> str:
     """Return what was played."""
+    variants, noise = group.variants, group.noise
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
+    base = variants[0]["name"]
     number = counted(len(variants) - 1, "variant")
-    return f"{variants[0]['cluster']}: base and {number}{times}; time resolution {shown(noise.resolution)}"
+    names = f"base and {number}" if base == BASE else " and ".join(one["name"] for one in variants)
+    return f"{variants[0]['cluster']}: {names}{times}; time resolution {shown(noise.resolution)}"
 
 
-def tables(variants: Sequence[Object], noise: Noise) -> Iterator[Table]:
+def tables(group: Group) -> Iterator[Table]:
     """Yield the tables that compare variants, the base first."""
+    variants, noise = group.variants, group.noise
     yield Table(
         "runs",
         ("finished", "makespan", "evictions", "restarts", "variant"),

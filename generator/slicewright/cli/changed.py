@@ -1,0 +1,109 @@
+"""`slicewright rehearse --changed REV`: the clusters that a change touches, played before and after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slicewright.cli.repository import git_errors_shown
+from slicewright.cli.what_if import Family, Variant, check_output, is_same
+from slicewright.core.problem import counted
+from slicewright.rehearsal.model.comparison import added_problems, longer_waits
+from slicewright.rehearsal.model.duration import shown_within
+from slicewright.rehearsal.scenario import scenarios
+from slicewright.workspace.change import Change
+from slicewright.workspace.repository_reader import WrongVersionError, read_checkout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.comparison import Group
+    from slicewright.rehearsal.scenario import Scenario
+
+_NOW = "working tree"
+
+
+def families_of_change(
+    root: Path, rev: str, now: Sequence[Scenario], tell: Callable[[str], None]
+) -> list[Family]:
+    """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
+
+    It is the scenario before the change and that of now; of a cluster that cannot be rehearsed before the
+    change it is that of now alone, and `tell` gets the reason. Raises Refused for an unknown revision.
+    """
+    families: list[Family] = []
+    with git_errors_shown(), Change(root, rev, ()).before() as (folder, _, _):
+        for scenario in now:
+            name = scenario.site.cluster.name
+            before, why_not = _before(folder, name)
+            if before is None:
+                tell(f"{name}: {rev} is not rehearsed: {why_not}")
+                families.append(Family((Variant(_NOW),), (scenario,)))
+            elif is_same(before, scenario):
+                tell(f"{name}: nothing that is rehearsed differs from {rev}")
+            else:
+                families.append(Family((Variant(rev), Variant(_NOW)), (before, scenario)))
+    return families
+
+
+def _before(folder: Path, cluster: str) -> tuple[Scenario | None, str]:
+    """Return a cluster's scenario in the tree before a change, or why there is none."""
+    try:
+        checkout = read_checkout(folder)
+    except WrongVersionError as error:
+        return None, str(error).partition("\n")[0]
+    if cluster not in checkout.repository.sites:
+        return None, "the cluster is not in it"
+    made, refused = scenarios(checkout, [cluster])
+    if refused:
+        more = f" ({counted(len(refused), 'problem')})" if len(refused) > 1 else ""
+        return None, f"{refused[0].id} {refused[0].message}{more}"
+    return (made[0], "") if made else (None, "no workload names the cluster")
+
+
+def new_errors(family: Family, group: Group, share: float) -> list[Object]:
+    """Return the errors that came with a change; where nothing was played of the tree before it, all.
+
+    One is added to the problems of the working tree for each run that waits longer by more than a share,
+    unless it fails besides.
+    """
+    *befores, after = group.variants
+    if not befores:
+        return [problem for problem in after["problems"] if problem["severity"] == "error"]
+    (before,) = befores
+    failed = {problem["file"] for problem in _added_errors(before, after)}
+    sources = {part.key: part.workload.source for part in family.scenarios[-1].parts}
+    for move in longer_waits(before, after, group.noise, share):
+        was, now = (_row(variant, move.name) for variant in group.variants)
+        source = sources[now["workload"]]
+        if source.file.path not in failed:
+            waits = [_waited(row, group.noise.resolution) for row in (was, now)]
+            message = f"{move.name} waits {waits[1]}; at {before['name']} it waits {waits[0]}"
+            hint = f"a wait may become {share:.0%} longer; --worse-than sets another share"
+            found = source.problem("REH022", ("metadata", "name"), message, hint)
+            after["problems"].append(found.record())
+    return _added_errors(before, after)
+
+
+def _added_errors(before: Object, after: Object) -> list[Object]:
+    return [problem for problem in added_problems(before, after) if problem["severity"] == "error"]
+
+
+def _row(variant: Object, name: str) -> Object:
+    return next(row for row in variant["workloads"] if row["name"] == name)
+
+
+def _waited(row: Object, resolution: float) -> str:
+    return "to the end" if row["wait"] is None else shown_within(row["wait"], resolution)
+
+
+def check_options(rev: str, output: str, *, is_varied: bool) -> None:
+    """Refuse what --changed does not go with. Raises UsageError."""
+    if not rev:
+        raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
+    if is_varied:
+        raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
+    check_output(output)
