@@ -87,11 +87,11 @@ quick-a-o quick-p-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
+	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
 snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages and how-to pages.

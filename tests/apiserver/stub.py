@@ -98,7 +98,7 @@ def serving(authority: Authority, folder: Path, name: str = "api") -> Iterator[S
     context.verify_mode = ssl.CERT_OPTIONAL
     with Server([]) as running:
         running.socket = context.wrap_socket(running.socket, server_side=True)
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         try:
             yield running
         finally:

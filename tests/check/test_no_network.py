@@ -95,7 +95,7 @@ def asked() -> Iterator[list[str]]:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         paths.append(f"127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield paths
         server.shutdown()

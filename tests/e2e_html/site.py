@@ -31,7 +31,7 @@ def served(folder: Path = SITE) -> Iterator[str]:
     """Serve a folder on the loopback address, and yield the address of its first page."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/docs/"
         server.shutdown()

@@ -67,7 +67,7 @@ def index(tmp_path: Path) -> Iterator[str]:
     page.write_text(json.dumps({"files": listed}), encoding="utf-8")
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "index")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -103,6 +103,7 @@ def test_rebuild_refuses_a_source_that_changed(tmp_path: Path) -> None:
         module.read_source({"file": "a.yaml", "sha256": "0"})
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_sharing_definitions_changes_no_schema() -> None:
     """Each file means what its source makes, however many definitions it shares with others."""
