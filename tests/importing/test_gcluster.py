@@ -402,5 +402,6 @@ def test_command_writes_the_file_once(repo: Repo) -> None:
     assert "note: IMP031 --project is left out: the TPUCluster has it" in shown.err
     assert ["workloads/llama.yaml"] == done.json["written"]
     assert "IMP006" in again.err
+    assert "nothing is written" in again.err
     assert "IMP030 --num-nodes cannot be imported: gcluster refuses it for TPUs" in refused.err
     assert yaml.safe_load((repo.root / "workloads/llama.yaml").read_text()) == done.json["workload"]

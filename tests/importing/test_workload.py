@@ -510,6 +510,59 @@ def test_a_name_that_another_file_has_is_refused(repo: Repo) -> None:
     assert not (repo.root / "workloads/train.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("parallelism: 4", "parallelism: 3", "TPU103"),
+        ("replicas: 1", "replicas: true", "SCHEMA003"),
+        ("command: [bash, -c, python train.py]", "command: python", "SCHEMA003"),
+        ("restartPolicy: Never", "restartPolicies: Never", "SCHEMA004"),
+    ],
+)
+def test_what_the_next_render_refuses_is_not_imported(repo: Repo, old: str, new: str, expected: str) -> None:
+    """A run whose object no API server takes, or whose render fails, is an error, and no file is written."""
+    repo.write("old/xpk.yaml", XPK.replace(old, new))
+
+    done = repo.run("import", "workload", "old/xpk.yaml", "--cluster", "c1", "--write", code=1)
+
+    assert [expected] == [
+        line.split()[1] for line in places(done.err).splitlines() if ".yaml: S" in line or ".yaml: T" in line
+    ]
+    assert "nothing is written" in done.err
+    assert not (repo.root / "workloads/train.yaml").exists()
+
+
+def test_runs_of_a_folder_that_the_next_render_refuses_are_warnings(repo: Repo) -> None:
+    """The other runs are written, and the output says so; a render takes them."""
+    repo.write("old/a.yaml", XPK)
+    repo.write("old/b.yaml", XPK.replace("train", "wrong").replace("parallelism: 4", "parallelism: 3"))
+
+    done = repo.run("import", "workload", "old", "--cluster", "c1", "--write")
+
+    assert "workloads/train.yaml: written, and renders the object" in done.err
+    assert "old/b.yaml: warning: TPU103" in places(done.err)
+    assert [False, True] == [(repo.root / f"workloads/{name}.yaml").exists() for name in ("wrong", "train")]
+    assert 0 == repo.run("render").code
+
+
+def test_defaults_are_a_part_of_what_an_import_renders(repo: Repo) -> None:
+    """What TPUDefaults add is taken out by a patch, so the run renders the object that was given."""
+    repo.write("old/xpk.yaml", XPK)
+    repo.write(
+        "defaults/all.yaml",
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUDefaults\nmetadata: {name: all}\n"
+        "spec: {labels: {team: a}}\n",
+    )
+
+    done = repo.run("import", "workload", "old/xpk.yaml", "--cluster", "c1", "--write", "-o", "json")
+
+    assert ["/metadata/labels/team"] == [
+        path for path in done.json["workloads"][0]["patched"] if path.endswith("team")
+    ]
+    repo.run("render")
+    assert "team: a" not in repo.read("overlays/c1/default/train/kustomization.yaml")
+
+
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 MAIN = {"name": "jax", "image": "python:3.12"}
 
@@ -671,17 +724,15 @@ def test_a_living_job_is_imported_without_what_the_server_wrote() -> None:
             XPK.partition("---")[0].replace(
                 "ports: [{containerPort: 8471}, {containerPort: 8080}]", "env: {A: b}"
             ),
-            (),
+            ("custom/a.yaml: SCHEMA003",),
         ),
     ],
 )
 def test_what_is_no_object_is_a_problem(repo: Repo, text: str, expected: tuple[str, ...]) -> None:
-    """What the API server would not read is refused as `validate` refuses it; a wrong field stays."""
+    """What the API server would not read is refused as `validate` refuses it."""
     repo.write("custom/a.yaml", text)
 
-    done = repo.run(
-        *("import", "workload", "custom/a.yaml", "--cluster", "c1", "-o", "json"), code=bool(expected)
-    )
+    done = repo.run(*("import", "workload", "custom/a.yaml", "--cluster", "c1", "-o", "json"), code=1)
 
     problems = json.loads(done.out)["problems"]
     assert expected == tuple(f"{one['file']}: {one['id']}" for one in problems)

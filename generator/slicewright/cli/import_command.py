@@ -14,8 +14,11 @@ from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
 from slicewright.core.importing.gcluster import GCLUSTER
 from slicewright.core.importing.xpk import XPK
+from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import Problem, errors
+from slicewright.core.render.beside import beside
 from slicewright.workspace import write as tree
+from slicewright.workspace.judge import judged_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,12 +87,17 @@ def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, wr
     if (checkout.root / path).exists():
         message, hint = "the file exists and is left alone", "give another --name"
         problems.append(Problem("IMP006", message, hint, file=path))
+    else:
+        further = beside(checkout.repository, SourceFile(path, text))
+        problems += errors(judged_beside(checkout, further)[1])
     written = write and not errors(problems)
     if written:
         with tree.locked(checkout.root):
             problems += tree.apply(checkout.root, {path: text}, ())
         if output == "text" and not errors(problems):
             say(f"{path}: the next render starts it: slicewright render")
+    elif write and output == "text":
+        say(show.NOTHING_WRITTEN, err=True)
     elif output == "text":
         exact(text)
     record = {"file": path, "workload": found.document, "written": [path] if written else []}

@@ -15,17 +15,24 @@ from slicewright.cli import candidates, placeholder_values, reach, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
 from slicewright.cli.streams import exact, say
+from slicewright.core.check.engine import Engine
+from slicewright.core.check.examine import schema_errors
 from slicewright.core.check.filling import not_taken
+from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import holds_object
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.workload import FILLED_IN, imported_run
+from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import WORKLOAD
 from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.record import record
+from slicewright.core.render.beside import beside
 from slicewright.workspace import write as tree
 from slicewright.workspace.discovery import Discovery
+from slicewright.workspace.judge import judged_beside
+from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.kustomize import FILE_NAMES
 from slicewright.workspace.load import load
 
@@ -119,8 +126,10 @@ def import_workload(
         if not write:
             exact("---\n".join(made.values()))
         for entry in records:
-            _summary(entry)
+            _summary(entry, "written, and renders" if written and not errors(problems) else "renders")
         _totals(report)
+        if write and errors(problems):
+            say(show.NOTHING_WRITTEN, err=True)
     show.finish(
         {"workloads": records, "report": report, "written": sorted(made) if written else []}, problems, output
     )
@@ -133,7 +142,9 @@ def _imported(
 
     An object of a folder that cannot be imported is a warning where another one can.
     """
-    beside: Counter[str] = Counter()
+    engine = Engine(kind_schemas(), requires_schemas=False)
+    others: Counter[str] = Counter()
+    origins: dict[str, Given] = {}
     made: dict[str, str] = {}
     records: list[dict[str, Any]] = []
     problems: list[Problem] = []
@@ -142,25 +153,45 @@ def _imported(
     for one in given:
         kind = one.item.get("kind")
         if kind not in RUN_KINDS or one.made_by:
-            beside[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
+            others[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
             problems += [_not_a_run(one)] if one.named else []
             continue
         runs += 1
         run = imported_run(one.item, cluster, checkout.repository)
-        if isinstance(run, tuple):
-            refused = [replace(problem, file=one.file) for problem in run]
+        against = run if isinstance(run, tuple) else _against_schema(run, engine)
+        if isinstance(run, tuple) or against:
+            refused = [replace(problem, file=one.file) for problem in against]
         elif (path := _path(run)) in made or (checkout.root / path).exists():
             message, hint = "the file exists and is left alone", "rename the object, or the file"
             refused = [Problem("IMP006", message, hint, file=path)]
         else:
             made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
+            origins[path] = one
             records.append(_record(path, one.item, run))
             continue
         problems += refused
         of_folders += [] if one.named else refused
+    for problem in _refused_by_render(made, checkout):
+        one = origins[problem.file]
+        made.pop(problem.file, None)
+        problems.append(replace(problem, file=one.file))
+        of_folders += [] if one.named else problems[-1:]
+    records = [one for one in records if one["file"] in made]
     if records:
         problems = [replace(one, severity="warning") if one in of_folders else one for one in problems]
-    return made, records, _report(records, runs, beside), problems
+    return made, records, _report(records, runs, others), problems
+
+
+def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
+    """Return the errors of the object that a TPUWorkload renders, which is that of a person."""
+    found = schema_errors(engine, Resource(run.rendered, ""))
+    return tuple(replace(one, message=f"{one.object} {one.dotted()}: {one.message}") for one in found)
+
+
+def _refused_by_render(made: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
+    """Return the errors of files by which the next render would stop."""
+    files = (SourceFile(path, text) for path, text in made.items())
+    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1]) if made else ()
 
 
 def _path(run: ImportedRun) -> str:
@@ -245,10 +276,10 @@ def _report(records: list[dict[str, Any]], runs: int, beside: Counter[str]) -> d
     return {"runs": runs, "imported": len(records), **added, "patched": patched, "notRuns": dict(beside)}
 
 
-def _summary(entry: dict[str, Any]) -> None:
+def _summary(entry: dict[str, Any], verb: str) -> None:
     """Print what a workload renders differently, and what its patches write."""
     fields = counted(len(entry["patched"]), "field")
-    say(f"{entry['file']}: renders the object; {fields} in patches", err=True)
+    say(f"{entry['file']}: {verb} the object; {fields} in patches", err=True)
     for path in entry["patched"]:
         say(f"  {path}: written by a patch", err=True)
     filled_in = [one for one in entry["differences"] if one["why"] == FILLED_IN]

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from msgspec.structs import replace
 
 from slicewright.cli import asking, candidates, show
 from slicewright.cli.command import command as declare
@@ -17,11 +16,12 @@ from slicewright.core.intent import draft
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
-from slicewright.core.render.plans import Planned, plan_all
-from slicewright.core.render.repository import identities, read_repository
+from slicewright.core.render.beside import beside
 from slicewright.workspace import write
+from slicewright.workspace.judge import judged_beside
 
 if TYPE_CHECKING:
+    from slicewright.core.render.plans import Planned
     from slicewright.workspace.repository_reader import Checkout
 
 _WAYS = get_args(ProvisioningType)
@@ -229,24 +229,13 @@ def new(
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
-    """Plan the new workload beside those that are there; its problems have no line, for it is not written."""
-    known = checkout.repository
-    sources = (
-        *(one.source for one in known.levels.documents),
-        *(site.cluster.source for site in known.sites.values()),
-    )
-    there = {source.file.path: source.file for source in sources}
-    read = read_repository([*there.values(), file], known.settings, known.package, known.read_text)
-    workloads = [one for one in read.workloads if one.source.file is file]
-    if workloads and (checkout.root / file.path).exists():
+    """Plan the new workload beside those that are there."""
+    further = beside(checkout.repository, file)
+    if further.workloads and (checkout.root / file.path).exists():
         return [], (Problem("FILE007", "the file exists already", "choose another name", file=file.path),)
-    everyone = (*known.workloads, *workloads)
-    beside = replace(known, workloads=everyone, problems=(*read.problems, *identities(everyone)))
-    planned, problems = plan_all(beside)
-    own = [replace(problem, line=0, column=0) for problem in problems if problem.file == file.path]
-    made = [entry for entry in planned if entry.workload.source.file is file]
+    planned, problems = judged_beside(checkout, further)
     # Neither a plan nor an error: then its cluster's file is wrong.
-    return made, in_order(own if made or errors(own) else known.problems)
+    return planned, problems if planned or errors(problems) else in_order(checkout.repository.problems)
 
 
 def _has_default_image(checkout: Checkout, clusters: list[str], namespace: str) -> bool:

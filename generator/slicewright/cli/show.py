@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+NOTHING_WRITTEN = "nothing is written, because of the errors below"
+
+
 class Refused(click.UsageError):
     """Wrong usage with an id: exit 2."""
 

@@ -107,6 +107,10 @@ class Problem(Struct, frozen=True, eq=False):
         """Return the same problem with a place in a file."""
         return replace(self, file=file, line=line, column=column)
 
+    def without_place(self) -> Problem:
+        """Return the same problem without line and column, for a file that nobody can open or edits."""
+        return replace(self, line=0, column=0)
+
     @property
     def is_about_key(self) -> bool:
         """Whether it is about the key at its path, which is unknown or excludes another one."""

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slicewright.core.problem import errors
+from slicewright.core.render.changes import render
 from slicewright.workspace.ignore_files import read_ignore_files
 
 if TYPE_CHECKING:
     from slicewright.core.problem import Problem
+    from slicewright.core.render.beside import Beside
+    from slicewright.core.render.plans import Planned
     from slicewright.core.render.rendering import Rendering
     from slicewright.workspace.repository_reader import Checkout
 
@@ -29,6 +32,15 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
     ignored = read_ignore_files(checkout.root).entries
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
     return judge.judged(rendering, checkout.repository, checkout.existing, ignored, added().rules)
+
+
+def judged_beside(checkout: Checkout, further: Beside) -> tuple[list[Planned], tuple[Problem, ...]]:
+    """Return the runs of further files, and all that a render would say of these files."""
+    checkout = replace(checkout, repository=further.repository)
+    keys = frozenset(one.key for one in further.workloads)
+    rendering = judged(checkout, render(checkout.repository, checkout.existing, keys))
+    planned = [entry for entry in rendering.planned if entry.workload.source.file in further.files]
+    return planned, further.own(rendering.problems)
 
 
 def acknowledged(checkout: Checkout, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -13,10 +13,11 @@ from msgspec import Struct, field
 from slicewright.core.check.filling import not_taken
 from slicewright.core.check.model import MERGED, Resource
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
+from slicewright.core.check.run import RuleSet
 from slicewright.core.check.scopes import Scope, object_sets
 from slicewright.core.check.selection import ALL, Selection, is_below
 from slicewright.core.check.suppress import inputs, may_suppress, suppress
-from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill
+from slicewright.core.check.unfinished import VARIANTS, Placeholders, certain, fill, placeholders_in
 from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES
 from slicewright.core.document.read import read_manifests
 from slicewright.core.intent.source import Source, SourceFile
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import ObjectSet
     from slicewright.core.check.origin import Origins
     from slicewright.core.check.reasons import Ignores
-    from slicewright.core.check.run import RuleSet
     from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -274,6 +274,13 @@ def _object_check(
         return certain(checked.resource, checked.placeholders, of_variant, is_partial=checked.partial)
 
     return check
+
+
+def schema_errors(engine: Engine, resource: Resource) -> tuple[Problem, ...]:
+    """Return the errors of one object by its schema, whatever its placeholders become."""
+    held = placeholders_in(resource.data)
+    checked = Checked(resource, engine.verdict(resource), clean=False, placeholders=held)
+    return errors(_object_check(engine, RuleSet(()), [checked], {}, lambda _: {})(checked))
 
 
 def _left(

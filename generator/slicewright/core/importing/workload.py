@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
@@ -30,8 +29,7 @@ from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, texts
 from slicewright.core.problem import Problem, errors, escape_key, pointer
-from slicewright.core.render.plans import plan_all
-from slicewright.core.render.repository import identities, read_repository
+from slicewright.core.render.beside import beside
 from slicewright.core.render.tree import Bases, make
 
 if TYPE_CHECKING:
@@ -85,6 +83,8 @@ class ImportedRun(Struct, frozen=True):
     """A TPUWorkload that renders a given object."""
 
     document: Object
+    rendered: Object
+    """What the document renders."""
     differences: tuple[Difference, ...]
     patched: tuple[str, ...]
     """JSON pointers of the fields that `patches` writes."""
@@ -114,11 +114,10 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         if operations:
             document["spec"]["patches"] = [{"target": {"kind": given["kind"]}, "ops": operations}]
         again, problems = rendered(document, given["kind"], known)
-        if again == wanted:
+        if again is not None and again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
-            return ImportedRun(
-                document, (*dropped, *placed, *_differences(meant, again, (), given["kind"])), tuple(changed)
-            )
+            found = (*dropped, *placed, *_differences(meant, again, (), given["kind"]))
+            return ImportedRun(document, again, found, tuple(changed))
         refused = refused or problems
     return refused
 
@@ -148,13 +147,9 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
     """Return the run object of a TPUWorkload on its own, or its problems."""
     path = f"workloads/{document['metadata'].get('name')}.yaml"
     file = SourceFile(path, json.dumps(document))
-    alone = read_repository([file], known.settings, known.package, known.read_text)
-    elsewhere = (one for one in known.workloads if one.source.file.path != path)
-    taken = (one for one in identities((*elsewhere, *alone.workloads)) if one.file == path)
-    wrong = (*alone.problems, *taken)
-    planned, problems = plan_all(replace(known, workloads=alone.workloads, problems=wrong))
+    planned, problems = beside(known, file).plan()
     if errors(problems) or not planned:
-        return None, tuple(replace(one, line=0, column=0) for one in errors(problems))
+        return None, errors(problems)
     made, problems = make(planned[0], Bases(known.read_text, known.package.schemas))
     objects = made.objects if made else []
     return next((item for item in objects if item["kind"] == kind), None), problems

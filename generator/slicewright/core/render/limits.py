@@ -67,7 +67,7 @@ def of_frozen(
             problem = workload.source.problem(
                 found.id, ("metadata", "name"), found.message, _hint(found, one), warning=warning
             )
-            yield replace(problem, file=file, line=0, column=0, object="", path=())
+            yield replace(problem.without_place(), file=file, object="", path=())
 
 
 def _hint(found: _Finding, one: Defaults) -> str:
