@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.kit import planned, workload
 
-from slicewright.core.plan.names import room_in_jobset, room_in_pathwaysjob
+from slicewright.core.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob
 
 if TYPE_CHECKING:
     import random
@@ -113,6 +113,20 @@ def test_names_of_values_fit_every_kind_of_run(more: str, room: int) -> None:
     }
 
     assert room - id_of_run - 1 <= max(lengths) <= room - id_of_run
+
+
+def test_names_of_values_fit_beside_auxiliary_jobs() -> None:
+    """A long auxiliary job shortens the room of names; an entry that does not fit has a digest."""
+    pod = "{spec: {containers: [{name: m, image: i}]}}"
+    more = f"auxiliaryJobs: [{{name: metrics-and-logs, pool: cpu-np, podTemplate: {pod}}}]"
+    axes = {"env": {"A": ["adafactor", "adam"]}}
+
+    found = plans(axes, name="learning-rate-llama", more=more)
+    fixed = plans(axes, name="learning-rate-llama", more=f"naming: Fixed\n{more}")
+
+    digests = {name for name in found if not name.endswith("-adam")}
+    assert (2, 1, {26}) == (len(found), len(digests), {len(name) for name in digests})
+    assert {"learning-rate-llama-adafactor", "learning-rates-of-llama-adam"} == set(fixed)
 
 
 VALUES = st.lists(

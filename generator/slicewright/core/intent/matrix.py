@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.core.intent.source import Sweep
+from slicewright.core.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob, subdomain
 from slicewright.core.problem import Path, Problem, did_you_mean, dotted
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ MOST = 256
 _MATRIX: Path = ("spec", "matrix")
 _FIELDS = ("slices", "tpu")
 """Fields of the spec that an entry may set; everything else is a variable."""
-_ROOMS = {"PathwaysJob": 13, "pathways": 24, "": 34}
-"""Characters of a workload's name that fit runs of a kind, as core/plan/names counts them, with their id."""
+_ID = len("-0123abcd")
+"""Characters of the id of a run that is Hashed."""
+_LARGE = (1000, 1000)
+"""Slices and hosts for which a name of an entry has room: it does not change with their number."""
 _DIGITS = 6
 """Of a digest, in place of values that no name can hold."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?", re.ASCII)
@@ -160,11 +163,23 @@ def _name(source: Source, values: dict[Path, Any]) -> str:
     parts = [_part(path[0], value) for path, value in values.items()]
     name = "-".join(parts)
     spec = source.data["spec"]
-    kind = "PathwaysJob" if spec.get("api") == "PathwaysJob" else "pathways" if "pathways" in spec else ""
-    if all(parts) and len(f"{source.data['metadata']['name']}-{name}") <= _ROOMS[kind]:
+    if all(parts) and len(f"{source.data['metadata']['name']}-{name}") <= _room(spec):
         return name
     text = json.dumps([[dotted(path), value] for path, value in values.items()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _room(spec: dict[str, Any]) -> int:
+    """Return how many characters of a workload's name fit its runs, with their id."""
+    room = room_in_jobset({"slice": _LARGE})
+    if "pathways" in spec:
+        room = room_in_jobset({"worker": _LARGE}, coordinator_subdomain=subdomain("", ""))
+    if spec.get("api") == "PathwaysJob":
+        room = room_in_pathwaysjob()
+    # An id was always counted for those: names of sweeps that run do not change.
+    beside = {one["name"]: (1, 1) for one in spec.get("auxiliaryJobs", ())}
+    rooms = [room_in_jobset(beside).length - _ID * (spec.get("naming") != "Fixed")] if beside else []
+    return min([room.length - _ID, *rooms])
 
 
 def _part(field: str | int, value: Any) -> str:

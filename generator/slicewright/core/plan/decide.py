@@ -20,6 +20,7 @@ from slicewright.core.kubernetes.labels import (
     SWEEP,
     WORKLOAD,
 )
+from slicewright.core.kubernetes.name_room import subdomain
 from slicewright.core.plan import (
     accounts,
     names,
@@ -69,7 +70,7 @@ def _pathways_plan(
         written=wanted,
         instance_type=shape.pathways_instance_type or "",
         image_tag=wanted.pathways_version or _DEFAULT_TAG,
-        subdomain=names.subdomain(workload.namespace, name),
+        subdomain=subdomain(workload.namespace, name),
         max_slice_restarts=restarts,
         worker_backoff_limit=shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
         colocate_head=wanted.deployment_mode == "colocate_head_with_workers",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.intent.excluded import AS_JOBSET, ONE_SLICE, lacks
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.plan import validate_pathways
-from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.reserved_fields import excluded
 from slicewright.core.plan.validate_pathways import RUNTIME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from slicewright.core.plan.names import MAX_LABEL
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 
 _DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _SIGN = re.compile(r"[-a-z0-9]")

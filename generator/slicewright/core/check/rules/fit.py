@@ -24,9 +24,9 @@ from slicewright.core.kubernetes.labels import (
     TPU,
     WORKLOAD,
 )
+from slicewright.core.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.core.kubernetes.quantity import amount, plain
 from slicewright.core.kubernetes.read import mapping
-from slicewright.core.plan.names import PATHWAYS_HEAD
 from slicewright.core.platform.flavor import TpuCapacity
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from slicewright.core.check.training import RUNTIMES
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.mend import edits
-from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

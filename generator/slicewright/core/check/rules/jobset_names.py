@@ -12,8 +12,8 @@ from slicewright.core.check.rules.dns import (
     is_label_value,
     is_subdomain,
 )
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, count, mapping, number, text
-from slicewright.core.plan.names import MAX_LABEL
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods

@@ -9,9 +9,9 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.jobset_names import JOBSET
 from slicewright.core.intent.fixes import of_choice
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
 from slicewright.core.mend import edits
-from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:

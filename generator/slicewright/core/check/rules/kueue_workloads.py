@@ -20,9 +20,9 @@ from slicewright.core.kubernetes.labels import (
     PRIORITY_CLASS,
     QUEUE,
 )
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number
-from slicewright.core.plan.names import MAX_LABEL
 from slicewright.core.plan.validate_workload import MAX_INT32
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from slicewright.core.check.rules.limits import (
     shaped,
     table,
 )
+from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
-from slicewright.core.plan.names import MAX_LABEL
 
 
 def _always(value: Any, _within: dict[str, Any]) -> str:

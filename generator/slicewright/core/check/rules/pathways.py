@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR
+from slicewright.core.kubernetes.name_room import room_in_pathwaysjob
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.plan.decide import SIDECAR_FLAG
-from slicewright.core.plan.names import room_in_pathwaysjob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
