@@ -68,6 +68,35 @@ def test_content_of_a_file_is_not_in_the_id_of_a_run() -> None:
     assert sorted(one.writes) == sorted(other.writes)
 
 
+def test_a_file_may_be_at_two_paths() -> None:
+    """One file of the ConfigMap is mounted twice."""
+    written = [{"path": "a.txt", "mountPath": path} for path in ("/x", "/y/a.txt")]
+    made = rendering("jobset", {"files": written}, files={"a.txt": "1"})
+
+    assert errors(made.problems) == ()
+    (text,) = [text for path, text in made.writes.items() if path.endswith("files.yaml")]
+    assert text.count("a.txt: ") == 1
+    mounts = "".join(made.writes.values())
+    assert (1, 1) == (mounts.count("mountPath: /x"), mounts.count("mountPath: /y/a.txt"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"files": [{"path": "a.txt", "mountPath": path} for path in ("/etc/x/y", "/etc/x")]},
+        {"gcsFuse": [{"bucket": "b", "mountPath": "/etc/x/y"}]},
+        {"container": {"image": "i", "volumeMounts": [{"name": "v", "mountPath": "/etc/x/y"}]}},
+    ],
+)
+def test_nothing_is_mounted_below_a_file(more: Object) -> None:
+    """A container with a mount below a file would never start."""
+    written = [{"path": "a.txt", "mountPath": "/etc/x"}]
+    made = rendering("jobset", {"files": written, **more}, files={"a.txt": "1"})
+
+    (problem,) = errors(made.problems)
+    assert "FIELD001 a file is mounted at '/etc/x', so nothing can be mounted at '/etc/x/y'" in problem.text()
+
+
 @pytest.mark.parametrize(
     ("written", "files", "said"),
     [

@@ -178,6 +178,29 @@ def test_outdated_does_not_compare_what_was_edited(both: Repo) -> None:
     assert places(done.err).startswith(f"{path}: RUN001")
 
 
+@pytest.mark.parametrize(
+    ("broken", "ident"), [("", "TREE001"), ("link in", "TREE001"), ("link out", "RUN005"), (None, "RUN005")]
+)
+def test_a_run_without_its_file_is_not_up_to_date(both: Repo, broken: str | None, ident: str) -> None:
+    """A frozen file that is emptied, deleted or replaced by a link is an error of outdated and of rerun."""
+    (path,) = [path for path in both.tree("overlays/c1/default/a") if "a-" in path]
+    file = both.root / path
+    file.unlink()
+    if broken == "":
+        file.write_text("")
+    elif broken:
+        both.write("custom/other.yaml", "a: b\n")
+        outside = both.root.parent / "other.yaml"
+        outside.write_text("a: b\n")
+        file.symlink_to(outside if broken == "link out" else both.root / "custom/other.yaml")
+
+    shown = both.run("outdated", code=1)
+    done = both.run("rerun", "--outdated", code=1)
+
+    assert places(shown.err).startswith(f"{path}: {ident}")
+    assert places(done.err).startswith(f"{path}: {ident}")
+
+
 def test_outdated_shows_what_cannot_be_rendered_any_more(both: Repo) -> None:
     """A base that is gone is a problem of its own, and so is a workload that cannot be planned."""
     (both.root / "bases/jobset/jobset.yaml").unlink()

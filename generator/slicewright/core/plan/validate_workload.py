@@ -121,6 +121,14 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
             hint = "give each mount its own path"
             yield workload.source.problem("FIELD001", (*place, "mountPath"), message, hint)
         taken.add(path)
+    for (_, field, index), path in paths.items():
+        below = next(
+            (other for other in sorted(taken) if field == "files" and other.startswith(f"{path}/")), ""
+        )
+        if below:
+            message = f"a file is mounted at '{path}', so nothing can be mounted at '{below}'"
+            hint = "a file has no folder below it: mount one of them elsewhere"
+            yield workload.source.problem("FIELD001", ("spec", field, index, "mountPath"), message, hint)
     ours = {f"{FUSE_VOLUME}{index}": "gcsFuse" for index in range(len(workload.gcs_fuse))}
     ours |= {FILES_VOLUME: "files"} if workload.files else {}
     for volume in spec.get("volumes", []):

@@ -14,7 +14,7 @@ from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import gitops, limits, platform, shared, tree
 from slicewright.core.render.conflicts import conflicts
-from slicewright.core.render.existing import Existing, edited, reused
+from slicewright.core.render.existing import Existing, edited, foreign, missing, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.rendering import Effect, Rendering, RunChange
@@ -203,7 +203,7 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
         if path not in live or not existing.is_ours(f"{folder}/{FILE_NAME}"):
             draft.note("starts", plan.run_folder, plan.name, "its list did not name it")
     elif path in live and path not in existing.texts:
-        draft.problems.append(_missing(path))
+        draft.problems.append(missing(path))
         return
     else:
         made, problems = tree.make(entry, bases)
@@ -229,13 +229,6 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
             entry.workload, plan.cluster, frozen, body, draft.repository.levels
         )
     draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
-
-
-def _missing(path: str) -> Problem:
-    """Refuse to write a live run anew: what its name stands for in the cluster may be something else."""
-    message = "the file of a live run is missing"
-    hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
-    return Problem("RUN005", message, hint, file=path)
 
 
 def _nameless(path: str) -> Problem:
@@ -325,7 +318,7 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
         if there == text or (there is not None and is_same_list(there, text)):
             continue
         if path in existing.texts and not existing.is_ours(path):
-            draft.problems.append(_foreign(path))
+            draft.problems.append(foreign(path))
         writes[path] = text
     stay = draft.files.keys() | draft.kept
     for path in existing.texts:
@@ -375,9 +368,3 @@ def _rank(file: tuple[str, str]) -> int:
     if name != FILE_NAME:
         return 0
     return 2 if namespace_folder(folder) else 1
-
-
-def _foreign(path: str) -> Problem:
-    message = "slicewright did not write this file, and a generated one belongs here"
-    hint = "move it to custom/, or delete it"
-    return Problem("TREE001", message, hint, file=path)

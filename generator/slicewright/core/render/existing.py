@@ -105,6 +105,31 @@ def reused(existing: Existing, path: str, entry: Planned) -> Iterator[Problem]:
         yield entry.workload.source.problem("RUN007", ("spec",), message, hint, key=True)
 
 
+def missing(path: str) -> Problem:
+    """Return the problem of a live run without a file.
+
+    No render writes it anew: what its name stands for in the cluster may be something else.
+    """
+    message = "the file of a live run is missing"
+    hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
+    return Problem("RUN005", message, hint, file=path)
+
+
+def foreign(path: str) -> Problem:
+    """Return the problem of a file that is in the place of one of ours."""
+    message = "slicewright did not write this file, and a generated one belongs here"
+    hint = "move it to custom/, or delete it"
+    return Problem("TREE001", message, hint, file=path)
+
+
+def lost(existing: Existing, path: str) -> Iterator[Problem]:
+    """Yield a problem where a live run has no file, or something else is in its place."""
+    if existing.is_foreign(path):
+        yield foreign(path)
+    elif path not in existing.texts and path in existing.live_runs(posixpath.dirname(path)):
+        yield missing(path)
+
+
 def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:
     """Yield a problem for each of the frozen runs that somebody edited by hand."""
     for path in paths:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import limits, tree
-from slicewright.core.render.existing import Existing, edited
+from slicewright.core.render.existing import Existing, edited, lost
 from slicewright.core.render.plans import plan_all
 from slicewright.core.run import header
 
@@ -90,7 +90,7 @@ _RENDER_AGAIN = "start a new run: slicewright rerun NAME; or delete its folder a
 def _compared(
     planned: Iterable[Planned], present: Existing, repository: Repository
 ) -> tuple[tuple[Outdated, ...], list[Problem]]:
-    """Compare frozen runs with what a render would write; runs that are not there are passed by."""
+    """Compare frozen runs with what a render would write; new runs are passed by."""
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     found: list[Outdated] = []
     noted: list[Problem] = []
@@ -99,6 +99,7 @@ def _compared(
         path = tree.frozen_file(plan)
         frozen = present.frozen.get(path)
         if frozen is None:
+            noted += lost(present, path) if plan.run else ()
             continue
         if not frozen.intact:
             noted += edited(present, [path])

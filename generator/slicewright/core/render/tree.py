@@ -64,6 +64,7 @@ class Bases:
     def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
         """Return the files of a run by their keys in its ConfigMap, and why some cannot be had."""
         found: dict[str, str] = {}
+        paths: dict[str, str] = {}
         problems: list[Problem] = []
         for index, file in enumerate(plan.files):
             place: Path = ("spec", "files", index, "path")
@@ -76,7 +77,7 @@ class Bases:
                 message = f"'{file.path}' is not a UTF-8 text file of the repository"
                 hint = "write the path of a file, from the root of the repository"
                 problems.append(source.problem("FILE033", place, message, hint))
-            elif file.key in found:
+            elif paths.setdefault(file.key, file.path) != file.path:
                 message = f"two files would be '{file.key}' in the ConfigMap"
                 problems.append(source.problem("FIELD001", place, message, "rename one, or name it once"))
             found[file.key] = text or ""
