@@ -35,7 +35,7 @@ class Served(ReadOnly):
 
 def listing(*names: str) -> Object:
     """Return a list of objects of namespace `a`."""
-    items = [{"metadata": {"name": name, "namespace": "a", "uid": name}} for name in names]
+    items = [{"metadata": {"name": name, "namespace": "a", "uid": name}, "spec": {}} for name in names]
     return {"items": items, "metadata": {"resourceVersion": "1"}}
 
 
@@ -126,3 +126,45 @@ def test_places_of_a_server_that_breaks() -> None:
     """Any other answer is an error."""
     with pytest.raises(ApiError, match="500"):
         read_inventory(Served(kueue(500)), [])
+
+
+WHOLE: Object = {"metadata": {"name": "j", "namespace": "a", "uid": "u"}, "spec": {}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"spec": None}, "a/j: Object missing required field `spec`"),
+        ({"metadata": None}, "without a name: Object missing required field `metadata`"),
+        ({"metadata": {"name": "j"}}, "j: Object missing required field `uid`"),
+        (
+            {"metadata": {**WHOLE["metadata"], "creationTimestamp": "yesterday"}},
+            "a/j: Invalid RFC3339 encoded datetime - at `$.metadata.creationTimestamp`",
+        ),
+        (
+            {"metadata": {**WHOLE["metadata"], "creationTimestamp": "2026-11-23T00:00:00"}},
+            "a/j: Expected `datetime` with a timezone component",
+        ),
+        ({"status": {"failed": "many"}}, "a/j: Expected `int`, got `str` - at `$.status.failed`"),
+        ({"status": {"conditions": [{"type": "Failed"}]}}, "a/j: Object missing required field `status`"),
+    ],
+)
+def test_object_with_wrong_types_is_skipped(change: Object, why: str) -> None:
+    """One odd object is noted with the field, and all others are read."""
+    odd, good = {**WHOLE, **change}, {**WHOLE, "metadata": {"name": "good", "uid": "v"}, "status": None}
+    answers = {"/apis/batch/v1/jobs": {**listing(), "items": [odd, good]}}
+
+    found = read_inventory(Served(cluster(answers)), [])
+
+    assert ["good"] == [item["metadata"]["name"] for item in found.of("Job")]
+    assert found.unread["Job"].startswith(f"1 object skipped, the first is {why}")
+
+
+def test_entry_of_a_list_that_is_not_an_object_is_skipped() -> None:
+    """Several are counted."""
+    answers = {"/apis/batch/v1/jobs": {**listing(), "items": [None, "j", WHOLE]}}
+
+    found = read_inventory(Served(cluster(answers)), [])
+
+    assert 1 == len(found.of("Job"))
+    assert found.unread["Job"].startswith("2 objects skipped, the first is without a name: ")

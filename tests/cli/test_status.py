@@ -69,7 +69,7 @@ def test_context_is_that_of_gcloud(living: Repo) -> None:
     done = living.run("status")
 
     assert f"c1, context {CONTEXT}: 1 run, 0 chips admitted" == done.out.splitlines()[0]
-    assert "warning: STA002 may not list Node on c1: no" in done.err
+    assert "warning: STA002 not every Node on c1 can be read: no" in done.err
 
 
 def test_one_workload_in_three_lines(living: Repo) -> None:

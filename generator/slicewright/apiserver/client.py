@@ -20,6 +20,7 @@ from msgspec import Struct
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from slicewright.apiserver.errors import AccessError, ApiError
+from slicewright.core.kubernetes.read import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -173,7 +174,7 @@ class Api:
             listed, metadata = page.get("items"), page.get("metadata")
             if not isinstance(listed, list) or not isinstance(metadata, dict):
                 raise ApiError(http.HTTPStatus.OK, {"message": f"the answer is not a list of {kind}"})
-            items += [{"apiVersion": api_version, "kind": kind, **item} for item in listed]
+            items += [{"apiVersion": api_version, "kind": kind, **mapping(item)} for item in listed]
             if not metadata.get("continue"):
                 return items, metadata.get("resourceVersion", "")
             if metadata["continue"] == asked.get("continue"):

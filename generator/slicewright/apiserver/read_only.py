@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.readable import unreadable
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUNS
 from slicewright.core.kubernetes.labels import JOB_NAME
+from slicewright.core.kubernetes.read import at, text, without_nulls
+from slicewright.core.problem import counted
 from slicewright.core.status.inventory import QUOTA_KINDS, Inventory, name_of
 
 if TYPE_CHECKING:
@@ -58,16 +61,26 @@ def read_runs(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
 def _read(
     api: ReadOnly, kinds: Mapping[str, str], namespaces: Collection[str]
 ) -> tuple[dict[str, tuple[Object, ...]], dict[str, str]]:
-    """Return the objects of kinds, and what was refused to us; a kind that the cluster lacks is left out."""
+    """Return the objects of kinds, and what was refused to us; a kind that the cluster lacks is left out.
+
+    An object with fields of other types than its API has is skipped, and noted.
+    """
     objects: dict[str, tuple[Object, ...]] = {}
     unread: dict[str, str] = {}
     for kind, api_version in kinds.items():
         try:
-            objects[kind], refusal = _listed(api, api_version, kind, namespaces)
+            listed, refusal = _listed(api, api_version, kind, namespaces)
         except ApiError as error:
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
             continue  # the cluster does not have this kind
+        found = [(item, unreadable(item)) for item in map(without_nulls, listed)]
+        objects[kind] = tuple(item for item, why in found if not why)
+        skipped = [(item, why) for item, why in found if why]
+        if skipped:
+            (item, why), number = skipped[0], counted(len(skipped), "object")
+            name = "/".join(filter(None, (text(at(item, "metadata", key)) for key in ("namespace", "name"))))
+            refusal = f"{number} skipped, the first is {name or 'without a name'}: {why}"
         if refusal:
             unread[kind] = refusal
     return objects, unread

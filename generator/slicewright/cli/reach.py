@@ -104,9 +104,11 @@ def warnings(found: Iterable[Status]) -> list[Problem]:
 
 
 def _not_listed(cluster: str, unread: Mapping[str, str]) -> Iterator[Problem]:
-    hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/"
+    hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/, or mend what is skipped"
     for kind, said in unread.items():
-        yield Problem("STA002", f"may not list {kind} on {cluster}: {said}", hint, severity="warning")
+        yield Problem(
+            "STA002", f"not every {kind} on {cluster} can be read: {said}", hint, severity="warning"
+        )
 
 
 def living_runs(

@@ -27,7 +27,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, texts, without_nulls
 from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.beside import beside
 from slicewright.core.render.tree import Bases, make
@@ -157,7 +157,7 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     """Return an object without what servers and other tools wrote, and what is left out on purpose."""
-    given: Object = _without_nulls({key: value for key, value in item.items() if key != "status"})
+    given: Object = without_nulls({key: value for key, value in item.items() if key != "status"})
     metadata = mapping(given.get("metadata"))
     is_stored = "uid" in metadata
     given["metadata"] = {key: metadata[key] for key in _KEPT if key in metadata}
@@ -234,13 +234,6 @@ def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, lis
             why = "without it the pods of a slice can be on several node pools"
             found.append(Difference(pointer(path), None, value, why))
     return meant, found
-
-
-def _without_nulls(value: Any) -> Any:
-    """Return data without keys that have no value, as the API server reads it."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _mappings(value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:

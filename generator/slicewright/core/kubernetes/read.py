@@ -33,6 +33,13 @@ def count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 1
 
 
+def without_nulls(value: Any) -> Any:
+    """Return data without keys that have no value, as the API server reads it."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def at(value: Any, *keys: str) -> Any:
     """Return the value below some keys, None where the way breaks off."""
     for key in keys:

@@ -27,7 +27,7 @@ class Inventory(Struct, frozen=True, dict=True):
 
     objects: Mapping[str, tuple[Object, ...]]
     unread: Mapping[str, str] = field(default_factory=dict)
-    """Kinds that may not be read, or only in part, and what the API server said."""
+    """Kinds that may not be read, or only in part, and what the API server said or lacks."""
     positions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The place of Workloads in their ClusterQueue from 1 on, as Kueue says, by namespace and name."""
 

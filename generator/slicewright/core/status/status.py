@@ -101,7 +101,7 @@ def _absent(
 ) -> Run:
     kind, namespace, name = key
     if kind in inventory.unread:
-        cause = Cause("NotReadable", f"{kind} may not be read there", inventory.unread[kind])
+        cause = Cause("NotReadable", f"not every {kind} there can be read", inventory.unread[kind])
     else:
         hint = (
             "sync overlays/, or kubectl apply -k; if somebody deleted it, slicewright rerun starts it again"

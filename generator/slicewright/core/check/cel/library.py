@@ -18,6 +18,7 @@ from slicewright.core.check.cel.value import values_at
 from slicewright.core.compose import patch
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import without_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -129,21 +130,15 @@ def _program(rule: str) -> Any:
 
 def completed(data: Any, defaults: Iterable[Mapping[str, Any]]) -> Any:
     """Return an object as the API server validates it: without nulls, and with the defaults of its CRD."""
-    filled = _without_nulls(data)
+    filled = without_nulls(data)
     for default in defaults:
         *way, name = patch.parse_pointer(default["path"])
         for _, holder in values_at(filled, tuple(way)):
             if isinstance(holder, dict):
-                holder.setdefault(name, _without_nulls(default["value"]))
+                holder.setdefault(name, without_nulls(default["value"]))
     return filled
 
 
 def _longest(value: Any) -> int:
     """Return the length of the longest list, mapping or text in a value."""
     return max(len(item) if isinstance(item, dict | list | str) else 0 for _, item in values_in(value))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(below) for key, below in value.items() if below is not None}
-    return [_without_nulls(below) for below in value] if isinstance(value, list) else value
