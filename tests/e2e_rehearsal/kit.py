@@ -40,7 +40,7 @@ def scenario(root: Path, cluster: str = "c1") -> Scenario:
     return found
 
 
-def play(bed: Bed, of: Repo | Scenario, *, speed: float, **times: float) -> Object:
+def play(bed: Bed, of: Repo | Scenario, *, speed: float, **times: Any) -> Object:
     """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
     if not isinstance(of, Scenario):
         of.run("render")

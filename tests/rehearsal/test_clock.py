@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from slicewright.rehearsal.model.clock import FASTEST, ClockSettings, clock_settings, factor
@@ -36,7 +38,15 @@ def test_what_is_given_holds() -> None:
     assert ClockSettings(2.0, 30.0, 0.0, 0.0, 180.0) == clock_settings(
         [part], speed=2, deadline=30, delay=0, idle=0
     )
-    assert ClockSettings(10.0, 6000.0, 20.0, 30.0, 180.0) == clock_settings([part], speed=10)
+    assert ClockSettings(10.0, math.inf, 20.0, 30.0, 180.0) == clock_settings([part], speed=10)
+
+
+def test_rehearsal_takes_ten_minutes_of_real_time_at_most() -> None:
+    """Unless somebody says how long it may last on its own clock."""
+    part = part_of("duration: 2h")
+
+    assert 600.0 == clock_settings([part]).real_deadline
+    assert 90.0 == clock_settings([part], speed=10, deadline=900).real_deadline
 
 
 @pytest.mark.slow

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.gang import begin_programs
+from slicewright.rehearsal.gang import play_programs
 from slicewright.rehearsal.model.gang import ends_by_itself, gangs
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.timers import Clock
@@ -92,10 +93,12 @@ def begun(item: Object, *events: Event) -> list[tuple[float, list[str]]]:
     found = []
     for event in events:
         timelines.add(event)
-        names = timelines.begin(A, of_run)
-        assert [] == timelines.begin(A, of_run)
-        if names:
-            found.append((event.at, names))
+        timelines.begin(A, of_run, event.at)
+        begun = timelines.end(event.at)
+        assert [] == timelines.end(event.at)
+        if begun:
+            assert {A} == {run for run, _ in begun}
+            found.append((event.at, [name for _, name in begun]))
     return found
 
 
@@ -199,21 +202,43 @@ class Pods:
         self.told[item["metadata"]["name"]] = change["metadata"]["annotations"]
 
 
-def test_pods_are_told_for_how_long_their_program_runs() -> None:
-    """In real seconds; one that has gone meanwhile is passed over, and all is at work until they end."""
+def test_pods_are_told_to_end_when_their_programs_are_over() -> None:
+    """Once; one that has gone meanwhile is passed over, and all is at work until they have ended."""
     event_log = EventLog(Clock(10.0), {A: 3}, ())
     api: Any = Pods(gone="y")
+    nothing: Any = None
     runs = {A: (gangs(job(pods=3)), 1.5)}
     event_log.note("submitted", A)
     for name in ("x", "y", "z"):
-        begin_programs(api, event_log, runs)
-        assert {} == api.told
+        play_programs(api, event_log, 1.0, runs)
         event_log.note("podStarted", A, pod=name, chips=4)
-    begin_programs(api, event_log, runs)
+    play_programs(api, event_log, 2.0, runs)
+    play_programs(api, event_log, 3.4, runs)
+    timelines = event_log.timelines
 
-    seconds = {"slicewright.dev/simulated-seconds": "1.500"}
-    assert {"x": seconds, "z": seconds} == api.told
-    assert event_log.timelines.is_at_work
+    assert ({}, 3.5, False) == (api.told, timelines.next_end, timelines.is_ending)
+
+    play_programs(api, event_log, 3.5, runs)
+    play_programs(nothing, event_log, 4.0, runs)
+
+    end = {"slicewright.dev/simulated-end": "0"}
+    assert {"x": end, "z": end} == api.told
+    assert (math.inf, True, True) == (timelines.next_end, timelines.is_ending, timelines.is_at_work)
+
+
+def test_program_of_a_container_that_is_started_again_begins_anew() -> None:
+    """Also where the pod had been told to end: the container failed before."""
+    event_log = EventLog(Clock(1.0), {A: 1}, ())
+    event_log.note("podStarted", A, pod="x", chips=4)
+    runs = {A: (gangs(job(pods=1)), 10.0)}
+    api: Any = Pods()
+    play_programs(api, event_log, 0.0, runs)
+    play_programs(api, event_log, 10.0, runs)
+    for name in ("x", "gone"):
+        event_log.note("warned", A, reason="ContainerRestarted", pod=name)
+    play_programs(api, event_log, 11.0, runs)
+
+    assert (21.0, False) == (event_log.timelines.next_end, event_log.timelines.is_ending)
 
 
 def test_all_pods_of_a_run_without_chips_work_together() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,7 +112,7 @@ def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, Ev
     for outcome in outcomes:
         kind: Any = outcome
         event_log.note(kind, RUN)
-    while not timers.is_empty and timers.pause(1.0) < 1.0:
+    while timers.next < clock.now() + 1.0:
         timers.do_what_is_due()
     return faults, event_log
 
@@ -379,3 +380,15 @@ def test_rehearsal_ends_at_its_deadline() -> None:
     late = ClockSettings(speed=1.0, deadline=0.0, delay=0.0, idle=0.0)
 
     assert [False, True] == [has_ended(), has_ended(time=late)]
+
+
+def test_rehearsal_ends_at_the_deadline_of_real_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten minutes, where nobody says how long it may last on its own clock."""
+    monkeypatch.setattr(Clock, "elapsed", lambda _: 599.0)
+    before = has_ended(time=ClockSettings(speed=1.0, deadline=math.inf, delay=0.0, idle=0.0))
+    monkeypatch.setattr(Clock, "elapsed", lambda _: 600.0)
+
+    assert [False, True] == [
+        before,
+        has_ended(time=ClockSettings(speed=1.0, deadline=math.inf, delay=0.0, idle=0.0)),
+    ]

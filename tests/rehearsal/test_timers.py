@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from slicewright.rehearsal.timers import Clock, Timers
@@ -13,17 +14,28 @@ def test_what_is_due_is_done_in_order() -> None:
     timers = Timers(Clock(1.0))
     for moment, name in ((0.0, "second"), (-1.0, "first"), (0.0, "third"), (3600.0, "never")):
         timers.at(moment, partial(done.append, name))
-    before = timers.pause(0.2)
+    before = timers.next
     timers.do_what_is_due()
 
     assert ["first", "second", "third"] == done
-    assert (0.0, 0.2, False) == (before, timers.pause(0.2), timers.is_empty)
-    assert (0.5, True) == (Timers(Clock(1.0)).pause(0.5), Timers(Clock(1.0)).is_empty)
+    assert (-1.0, 3600.0, False) == (before, timers.next, timers.is_empty)
+    assert (math.inf, True) == (Timers(Clock(1.0)).next, Timers(Clock(1.0)).is_empty)
 
 
 def test_moments_are_those_of_the_rehearsal() -> None:
     """A minute from now is due in a second at 60x."""
-    timers = Timers(Clock(60.0))
+    clock = Clock(60.0)
+    timers = Timers(clock)
     timers.later(60.0, lambda: None)
 
-    assert 0.9 < timers.pause(5.0) <= 1.0
+    assert 0.9 < clock.pause(timers.next, 5.0) <= 1.0
+    assert (0.2, 0.0) == (clock.pause(timers.next, 0.2), clock.pause(-1.0, 0.2))
+
+
+def test_skipped_time_has_passed() -> None:
+    """At once, and all goes on from there; a moment that is over is none to skip to."""
+    clock = Clock(10.0)
+    clock.skip_to(3600.0)
+    clock.skip_to(60.0)
+
+    assert 3600.0 <= clock.now() < 3610.0

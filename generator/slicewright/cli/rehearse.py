@@ -7,7 +7,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from msgspec.structs import replace
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
     from slicewright.workspace.repository_reader import Checkout
+
+    Times = dict[str, Any]
+    """What the command line says of the clock."""
 
 _BROKEN = 3
 _SIGNALLED = 128
@@ -81,6 +84,11 @@ _OF_THE_BED = ("BED", "REH009")
     type=Duration(),
     help="How long flex-start nodes stay without work, in simulated time. By default three seconds of "
     "real time, the shortest that it can be.",
+)
+@click.option(
+    "--skip-idle/--no-skip-idle",
+    default=True,
+    help="Skip time in which nothing happens. With --kubeconfig nothing is skipped.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
 @click.option(
@@ -135,6 +143,7 @@ def rehearse(
     deadline: float | None,
     delay: float | None,
     idle: float | None,
+    skip_idle: bool,
     html: Path | None,
     kubeconfig: Path | None,
     context: str | None,
@@ -174,7 +183,7 @@ def rehearse(
     tell = partial(say, err=output == "json")
     families = _families(checkout, wanted, asked, changed, found, tell)
     _check_page(html)
-    times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle}
+    times: Times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle, "skips": skip_idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
 
     def timed(one: Scenario) -> Scenario:
@@ -234,7 +243,7 @@ def _play(scenario: Scenario, time: ClockSettings, place: tuple[Path, str, bool]
         show.stop((missing_package(error.name, "a rehearsal"),), _BROKEN)
 
     live = Live(scenario, sys.stderr)
-    live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.deadline / time.speed)} of real time")
+    live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.real_deadline)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
         done = run_scenario(scenario, time, elsewhere, say=live.say, show=live.show)
@@ -245,7 +254,7 @@ def _play(scenario: Scenario, time: ClockSettings, place: tuple[Path, str, bool]
     return done
 
 
-def _clock(scenario: Scenario, times: dict[str, float | None]) -> ClockSettings:
+def _clock(scenario: Scenario, times: Times) -> ClockSettings:
     from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     return clock_settings(scenario.parts, **times, room=room(scenario.site))
@@ -324,7 +333,7 @@ def _families(
 def _compare(
     families: Iterable[Family],
     repeat: int,
-    times: dict[str, float | None],
+    times: Times,
     place: tuple[Path, str, bool] | None,
     html: Path | None,
     output: str,

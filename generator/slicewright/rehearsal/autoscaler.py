@@ -6,7 +6,9 @@ slice is atomic: all of its nodes come and go together.
 
 from __future__ import annotations
 
+import math
 import threading
+import time as real_time
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
@@ -69,6 +71,8 @@ class Autoscaler:
         """Node pools that are there, and when they were last seen at work."""
         self._fresh: set[str] = set()
         """Those of them that nobody has used yet."""
+        self._busy: set[str] = set()
+        """Those of them that were at work when it last looked."""
         self._away: set[str] = set()
         """Those that something else took away, such as a fault: it may give them back."""
         self._broken: set[str] = set()
@@ -77,12 +81,17 @@ class Autoscaler:
         """Nodes that exist, as far as it matters."""
         self._promised: dict[str, str] = {}
         """Node pools that a ProvisioningRequest holds, by its uid."""
+        self.next = math.inf
+        """When nodes come or go next, as far as it is known; infinity where none do."""
+        self.looked_at = math.inf
+        """When it last looked, on the monotonic clock; infinity where there is nothing to look for."""
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
         """Start to look, if there is anything to grow."""
         if self._pools:
+            self.looked_at = 0.0
             self._thread.start()
         return self
 
@@ -117,7 +126,7 @@ class Autoscaler:
                 told = str(error)
 
     def _look(self) -> None:
-        now = self._clock.now()
+        began, now = real_time.monotonic(), self._clock.now()
         for name in [name for name, at in self._coming.items() if at <= now]:
             self._grow(name, now)
             del self._coming[name]
@@ -132,6 +141,10 @@ class Autoscaler:
         self._answer(now)
         self._demand([pod for pod in pods if self._is_ours(pod) and _is_stuck(pod)], busy, now)
         self._release(busy, now)
+        idle = self._there.keys() - busy - self._promised.keys()
+        going = (self._there[name] + self._stays(name) for name in idle)
+        self.next = min(*self._coming.values(), *going, math.inf, math.inf)
+        self.looked_at = began
 
     def _is_ours(self, item: Object) -> bool:
         return item["metadata"].get("namespace") in self._namespaces
@@ -262,8 +275,8 @@ class Autoscaler:
         """Let slices go on which nothing has run for a while and which no request holds."""
         self._fresh -= busy
         for name in list(self._there):
-            if name in self._promised or name in busy:
-                self._there[name] = now
+            if name in self._promised or name in busy | self._busy:
+                self._there[name] = now  # the clock may have skipped to the end of its work
             elif now - self._there[name] >= self._stays(name):
                 nodes = self._found(name)
                 self._api.each(self._api.delete, nodes)
@@ -271,6 +284,7 @@ class Autoscaler:
                 if name in self._broken:
                     self._away.add(name)
                 self._event_log.note_nodes("poolShrank", name, nodes, ", idle")
+        self._busy = busy
 
     def _stays(self, name: str) -> float:
         least = _FRESH_SECONDS if name in self._fresh else _LEAST_IDLE_SECONDS

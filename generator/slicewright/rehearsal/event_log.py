@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.timers import Clock
 
 
+_LEAST_SETTLED_SECONDS, _MOST_SETTLED_SECONDS = 2.0, 6.0
+"""The controllers act on changes, one after another: the Job controller takes a second, others less, and the
+scheduler of the test bed tries a pod again within two. On a busy machine they are slower."""
+
+
 class EventLog:
     """The events of a rehearsal, and the timelines that they make."""
 
@@ -44,11 +49,15 @@ class EventLog:
         """Pods on nodes that nobody has told of yet: its pool may just have grown."""
         self._observer = Observer(lambda node: self._node_pools.get(node, ""))
         self._changed = threading.Condition()
-        self._last = time.monotonic()
+        self._last = self.changed_at = time.monotonic()
+        """When an object of the cluster changed last, whatever it was, on the monotonic clock."""
+        self.settles_within = _LEAST_SETTLED_SECONDS
+        """After so many real seconds without a change the controllers have done what they had to do."""
 
     def see(self, verb: str, item: Object) -> None:
         """Take in what the API server says of an object."""
         with self._changed:
+            self._take_note(time.monotonic())
             if item["kind"] == "Node":
                 labels = item["metadata"].get("labels", {})
                 name = item["metadata"]["name"]
@@ -93,6 +102,12 @@ class EventLog:
         """Wait until something happens, at most some of our seconds."""
         with self._changed:
             self._changed.wait(seconds)
+
+    def _take_note(self, now: float) -> None:
+        """Learn from the time between two changes how slow the controllers are."""
+        gap, self.changed_at = now - self.changed_at, now
+        if gap < self.settles_within:
+            self.settles_within = min(_MOST_SETTLED_SECONDS, max(self.settles_within, 2 * gap))
 
     def _take_in(self, verb: str, item: Object) -> None:
         for event in self._observer.see(self._clock.now(), verb, item):

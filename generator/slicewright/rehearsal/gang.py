@@ -1,4 +1,4 @@
-"""Starts the programs of simulated pods: those of a gang begin together, when all of its TPU pods run."""
+"""Plays the programs of simulated pods: those of a gang begin together, when all of its TPU pods run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.faults.injection import patch_if_there
-from slicewright.rehearsal.model.simulate import SECONDS
+from slicewright.rehearsal.model.simulate import END
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,20 +15,22 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.gang import Gangs
 
+_SUCCEED = {"metadata": {"annotations": {END: "0"}}}
 
-def begin_programs(api: Api, event_log: EventLog, runs: Mapping[str, tuple[Gangs, float]]) -> None:
-    """Tell the pods of those gangs that run now, and were not told, when to end.
 
-    `runs` has the gangs of each run, and how many real seconds its programs last.
+def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, tuple[Gangs, float]]) -> None:
+    """Begin the programs of those gangs that run, and tell the pods to end whose programs are over.
+
+    `runs` has the gangs of each run, and how long its programs last; all are on the rehearsal's clock.
     """
-    for run, (gangs, seconds) in runs.items():
-        with event_log.reading() as timelines:
-            names = timelines.begin(run, gangs)
-        if names:
-            told = {"metadata": {"annotations": {SECONDS: f"{seconds:.3f}"}}}
-            namespace = run.partition("/")[0]
-            api.each(partial(patch_if_there, api, change=told), [_pod(namespace, name) for name in names])
+    with event_log.reading() as timelines:
+        for run, (gangs, seconds) in runs.items():
+            timelines.begin(run, gangs, now + seconds)
+        over = timelines.end(now)
+    if over:
+        api.each(partial(patch_if_there, api, change=_SUCCEED), [_pod(*pod) for pod in over])
 
 
-def _pod(namespace: str, name: str) -> dict[str, object]:
+def _pod(run: str, name: str) -> dict[str, object]:
+    namespace = run.partition("/")[0]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}

@@ -18,7 +18,8 @@ from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.gang import begin_programs
+from slicewright.rehearsal.gang import play_programs
+from slicewright.rehearsal.idle_time import IdleTime
 from slicewright.rehearsal.model import metrics, usage
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed
 
 
-_LOOK_SECONDS = 0.2
-
-
 class Rehearsal:
     """One rehearsal on a bed that is up; call `report` once, at the end.
 
@@ -81,12 +79,19 @@ class Rehearsal:
         self._room = capacity(scenario.site, annotated=bed.simulates)
         self._clock = Clock(time.speed)
         arriving = arrivals(scenario.parts)
-        self._programs = _programs(scenario.parts, arriving, self._clock)
+        self._programs = _programs(scenario.parts, arriving)
         queued = {run_key(item) for item in (*self._runs, *arriving.values()) if is_queued(item)}
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
         chipless = [run for run, (gangs, _) in self._programs.items() if not gangs.has_chips]
         self._event_log = EventLog(self._clock, pods, queued, chipless)
         self._timers = Timers(self._clock)
+        self._idle_time = IdleTime(
+            self._event_log,
+            self._clock,
+            time,
+            (*self._runs, *arriving.values()),
+            scenario.installation.settings,
+        )
         self._setup = ClusterSetup(bed, self._owner, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)
         self._around = surroundings(
@@ -150,6 +155,7 @@ class Rehearsal:
             cluster=scenario.site.cluster.name,
             speed=self._time.speed,
             seconds=self._end,
+            skipped=min(self._end, self._clock.skipped),
             interrupted=self._interrupted,
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
@@ -187,14 +193,16 @@ class Rehearsal:
                     self._setup, self._event_log, clock, self._room.growing, self._time, namespaces=namespaces
                 )
             )
+            if self._time.skips and self._idle_time.counted:
+                self._progress(f"skips no idle time: {self._idle_time.counted} counts real time")
             termination = Termination(self._event_log, clock, self._time, scenario.parts)
             for part in scenario.parts:
                 self._timers.at(part.submit_at, partial(self._submit, part))
             clock.start()
             try:
                 while not termination.has_come(self._timers, autoscaler):
-                    self._event_log.wait(self._timers.pause(_LOOK_SECONDS))
-                    begin_programs(self._setup.api, self._event_log, self._programs)
+                    self._idle_time.wait(self._timers, autoscaler)
+                    play_programs(self._setup.api, self._event_log, clock.now(), self._programs)
                     self._faults.schedule()
                     self._timers.do_what_is_due()
                     show(self._event_log, clock)
@@ -301,16 +309,14 @@ def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) ->
     )
 
 
-def _programs(
-    parts: Iterable[ScenarioPart], arriving: Arrivals, clock: Clock
-) -> dict[str, tuple[Gangs, float]]:
-    """Return the gangs of all runs, and how many real seconds their programs last."""
+def _programs(parts: Iterable[ScenarioPart], arriving: Arrivals) -> dict[str, tuple[Gangs, float]]:
+    """Return the gangs of all runs, and how long their programs last, on the rehearsal's clock."""
     programs: dict[str, tuple[Gangs, float]] = {}
     for part in parts:
-        programs |= {run: (of_run, clock.real(part.duration)) for run, of_run in gangs_of(part).items()}
+        programs |= {run: (of_run, part.duration) for run, of_run in gangs_of(part).items()}
         for index, fault in enumerate(part.faults):
             if item := arriving.get((part.current, index)):
-                programs[run_key(item)] = gangs(item), clock.real(fault.duration or 0.0)
+                programs[run_key(item)] = gangs(item), fault.duration or 0.0
     return programs
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 10.0
 """After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
 on events, not on time."""
-_STUCK_SECONDS = 30.0
+STUCK_SECONDS = 30.0
 """The same where pods are to be made: the controllers try that again after up to 16 seconds."""
 _SLACK_SECONDS = 10.0
 """How long a Job's pods may take to come after its backoff."""
-_RELEASE_SECONDS = 5.0
+RELEASE_SECONDS = 5.0
 """For how long of silence Kueue is awaited to give back the quota of runs that are over."""
 _SHRINK_SECONDS = 30.0
 """For how long, of our seconds, a rehearsal goes on only to see nodes go that nobody needs."""
-_PENDING = ("reserved", "starting", "restarting")
+PENDING = ("reserved", "starting", "restarting")
 _NOT_THERE = "notSubmitted"
 
 
@@ -51,23 +51,23 @@ class Termination:
         What never ends, such as a headless Pathways, has done its part when it runs, with its head and the
         jobs beside it.
         """
-        if self._clock.now() >= self._time.deadline:
+        if self._clock.now() >= self._time.deadline or self._clock.elapsed() >= self._time.real_deadline:
             return True
         quiet = self._event_log.quiet_seconds()
         with self._event_log.reading() as timelines:
             states = self._states(timelines)
             if all(state in OVER for state in states.values()):
-                if timelines.holds_quota and quiet < _RELEASE_SECONDS:
+                if timelines.holds_quota and quiet < RELEASE_SECONDS:
                     return False
                 return not autoscaler.has_nodes or quiet >= self._shrinks_within()
             if not timers.is_empty or autoscaler.is_busy:
                 return False
             if all(self._is_done(run, state, timelines) for run, state in states.items()):
                 return True
-            if timelines.is_at_work or self._is_in_backoff(timelines):
+            if timelines.is_at_work or is_in_backoff(timelines, self._clock):
                 return False
-        pending = any(state in _PENDING for state in states.values())
-        return quiet > (_STUCK_SECONDS if pending else _QUIET_SECONDS)
+        pending = any(state in PENDING for state in states.values())
+        return quiet > (STUCK_SECONDS if pending else _QUIET_SECONDS)
 
     def _states(self, timelines: Timelines) -> dict[str, str]:
         """Return what the runs do; of those that arrive as faults only what has come."""
@@ -84,8 +84,8 @@ class Termination:
         idle = self._clock.real(self._time.idle)
         return idle + _QUIET_SECONDS if idle <= _SHRINK_SECONDS else 0.0
 
-    def _is_in_backoff(self, timelines: Timelines) -> bool:
-        now = self._clock.now()
-        return any(
-            self._clock.real(now - at) < backoff + _SLACK_SECONDS for at, backoff in timelines.backoffs()
-        )
+
+def is_in_backoff(timelines: Timelines, clock: Clock) -> bool:
+    """Tell whether a Job waits before it makes a pod again. While one does, no time is skipped."""
+    now = clock.now()
+    return any(clock.real(now - at) < backoff + _SLACK_SECONDS for at, backoff in timelines.backoffs())

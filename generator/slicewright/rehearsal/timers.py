@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,11 @@ class Timers:
         """Whether nothing is left to be done."""
         return not self._entries
 
+    @property
+    def next(self) -> float:
+        """Return the moment of the next action; infinity where there is none."""
+        return self._entries[0][0] if self._entries else math.inf
+
     def at(self, moment: float, action: Callable[[], None]) -> None:
         """Do something at a moment."""
         heapq.heappush(self._entries, (moment, next(self._number), action))
@@ -36,15 +42,9 @@ class Timers:
         """Do something some seconds from now."""
         self.at(self._clock.now() + seconds, action)
 
-    def pause(self, longest: float) -> float:
-        """Return for how many of our seconds nothing is due, at most so many."""
-        if not self._entries:
-            return longest
-        return max(0.0, min(longest, self._clock.real(self._entries[0][0] - self._clock.now())))
-
     def do_what_is_due(self) -> None:
         """Do all whose moment has come, the earliest first."""
-        while self._entries and self._entries[0][0] <= self._clock.now():
+        while self.next <= self._clock.now():
             heapq.heappop(self._entries)[2]()
 
 
@@ -54,6 +54,8 @@ class Clock:
     def __init__(self, speed: float) -> None:
         self.speed = speed
         self._began = time.monotonic()
+        self.skipped = 0.0
+        """The seconds that were skipped."""
 
     def start(self) -> None:
         """Begin at 0."""
@@ -61,8 +63,20 @@ class Clock:
 
     def now(self) -> float:
         """Return the seconds since the start."""
-        return (time.monotonic() - self._began) * self.speed
+        return self.elapsed() * self.speed + self.skipped
+
+    def elapsed(self) -> float:
+        """Return the seconds of real time since the start."""
+        return time.monotonic() - self._began
+
+    def skip_to(self, moment: float) -> None:
+        """Go on from a later moment at once; only one thread may skip."""
+        self.skipped += max(0.0, moment - self.now())
 
     def real(self, seconds: float) -> float:
-        """Return how many of our seconds a span of the rehearsal takes."""
+        """Return how many real seconds a span of the rehearsal takes where nothing of it is skipped."""
         return seconds / self.speed
+
+    def pause(self, moment: float, longest: float) -> float:
+        """Return how many real seconds are left until a moment, at most so many."""
+        return max(0.0, min(longest, self.real(moment - self.now())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -38,12 +39,20 @@ class ClockSettings(Struct, frozen=True):
 
     speed: float
     deadline: float
+    """When the rehearsal gives up; infinity where only its real time is limited."""
     delay: float
     """How long flex-start nodes take to come."""
     idle: float
     """How long they stay without work."""
     advised: float = 1.0
     """The speed where nobody says one: it tells times as well as a rehearsal of a minute or two can."""
+    skips: bool = True
+    """Whether time is skipped in which nothing happens."""
+
+    @property
+    def real_deadline(self) -> float:
+        """Return after how many seconds of real time the rehearsal gives up at the latest."""
+        return _MOST_SECONDS if self.deadline == math.inf else self.deadline / self.speed
 
 
 def clock_settings(
@@ -54,6 +63,7 @@ def clock_settings(
     delay: float | None = None,
     idle: float | None = None,
     room: float | None = None,
+    skips: bool = True,
 ) -> ClockSettings:
     """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
 
@@ -64,10 +74,11 @@ def clock_settings(
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,
-        deadline=deadline if deadline is not None else _MOST_SECONDS * chosen,
+        deadline=deadline if deadline is not None else math.inf,
         delay=delay if delay is not None else 2 * chosen,
         idle=idle if idle is not None else 3 * chosen,
         advised=advised,
+        skips=skips,
     )
 
 

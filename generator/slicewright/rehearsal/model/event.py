@@ -33,6 +33,8 @@ SUCCEEDED, DELETED = "Succeeded", "Deleted"
 
 NOT_IN_TREE = "NotInTree"
 """The reason of our own warning: a run needs what nobody has."""
+RESTARTED = "ContainerRestarted"
+"""The reason of our own warning: Kubernetes itself has no event for it."""
 
 FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
 """Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""

@@ -17,7 +17,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.pods import maker, pods_of
 from slicewright.core.status.held import held
-from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, SUCCEEDED, Event
+from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, RESTARTED, SUCCEEDED, Event
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _ENDS: dict[str, Kind] = {**dict.fromkeys(COMPLETED, "finished"), "Failed": "failed"}
 """The conditions of runs at their end."""
 _OVER = (SUCCEEDED, "Failed")
-RESTARTED = "ContainerRestarted"
-"""The reason of our own warning: Kubernetes itself has no event for it."""
 
 
 class Observer:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-SECONDS = "slicewright.dev/simulated-seconds"
 END = "slicewright.dev/simulated-end"
 PENDING = "slicewright.dev/simulated-pending"
 OWNER_LABEL = "slicewright.dev/rehearsal"

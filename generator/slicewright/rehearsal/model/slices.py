@@ -35,8 +35,10 @@ class Pod(Struct):
 
     start: Event
     end: Event | None = None
-    has_begun: bool = False
-    """Whether its program was told when to end."""
+    ends_at: float | None = None
+    """When its program ends, where it has begun and ends by itself."""
+    is_told: bool = False
+    """Whether it was told to end."""
 
     @property
     def key(self) -> tuple[int, str, str]:

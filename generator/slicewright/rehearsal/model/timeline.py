@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED
+from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED, RESTARTED
 from slicewright.rehearsal.model.slices import Pod, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.gang import Gangs
@@ -172,10 +173,7 @@ class Timelines:
                 timeline.restarts = event.attempt
                 self._back_to(timeline, "restarting", event.at)
             case "warned":
-                timeline.warnings.pop(event.reason, None)
-                timeline.warnings[event.reason] = event.text
-                if event.reason == _CAUSE and event.pod not in self._pods[timeline.run]:
-                    timeline.unplaced[event.pod] = event.text
+                self._warned(timeline, event)
             case "podStarted":
                 self._pod_started(timeline, event)
             case "podEnded":
@@ -209,17 +207,41 @@ class Timelines:
     @property
     def is_at_work(self) -> bool:
         """Whether a program runs that will end by itself, so that something is going to happen."""
-        return any(pod.end is None and pod.has_begun for pods in self._pods.values() for pod in pods.values())
+        return any(True for _ in self._programs())
 
-    def begin(self, run: str, gangs: Gangs) -> list[str]:
-        """Return the pods of a run whose programs begin now, because their gang runs, and take note of it."""
-        if run not in self._grown:
-            return []
-        self._grown.remove(run)
-        ready = [pod for pod in gangs.ready(self._present(run)) if not pod.has_begun]
-        for pod in ready:
-            pod.has_begun = True
-        return [pod.start.pod for pod in ready]
+    @property
+    def is_ending(self) -> bool:
+        """Whether a pod was told to end and still runs."""
+        return any(pod.is_told for pod in self._programs())
+
+    @property
+    def next_end(self) -> float:
+        """Return when the next program ends; infinity where none runs that ends by itself."""
+        return min((pod.ends_at or 0.0 for pod in self._programs() if not pod.is_told), default=math.inf)
+
+    def runs_program(self, run: str) -> bool:
+        """Tell whether a pod of a run has a program that will end by itself."""
+        return any(pod.start.run == run for pod in self._programs())
+
+    def begin(self, run: str, gangs: Gangs, ends_at: float) -> None:
+        """Let the programs of a run begin whose gang runs, and end at a moment."""
+        if run in self._grown:
+            self._grown.remove(run)
+            for pod in gangs.ready(self._present(run)):
+                if pod.ends_at is None:
+                    pod.ends_at = ends_at
+
+    def end(self, now: float) -> list[tuple[str, str]]:
+        """Return run and name of the pods whose programs end now; each is returned once."""
+        ending = [pod for pod in self._programs() if not pod.is_told and (pod.ends_at or 0.0) <= now]
+        for pod in ending:
+            pod.is_told = True
+        return [(pod.start.run, pod.start.pod) for pod in ending]
+
+    def _programs(self) -> Iterator[Pod]:
+        """Yield the pods with a program that has begun and will end by itself."""
+        for pods in self._pods.values():
+            yield from (pod for pod in pods.values() if pod.end is None and pod.ends_at is not None)
 
     def _present(self, run: str) -> list[Pod]:
         """Return the pods of a run since its last restart or eviction.
@@ -234,8 +256,8 @@ class Timelines:
 
     @property
     def holds_quota(self) -> bool:
-        """Whether Kueue has not yet given back the quota of all runs."""
-        return bool(self._holding)
+        """Whether Kueue has not yet given back the quota of all runs that are over."""
+        return any(self.of[run].is_over for run in self._holding)
 
     def backoffs(self) -> list[tuple[float, float]]:
         """Return when the Jobs of runs that have not ended lost their last pod, and their backoff.
@@ -279,6 +301,16 @@ class Timelines:
 
     def _state_is(self, timeline: Timeline, *states: State) -> bool:
         return self._state.get(timeline.run, ("",))[0] in states
+
+    def _warned(self, timeline: Timeline, event: Event) -> None:
+        timeline.warnings.pop(event.reason, None)
+        timeline.warnings[event.reason] = event.text
+        pod = self._pods[timeline.run].get(event.pod)
+        if event.reason == _CAUSE and pod is None:
+            timeline.unplaced[event.pod] = event.text
+        elif event.reason == RESTARTED and pod is not None:  # its program begins again
+            pod.ends_at, pod.is_told = None, False
+            self._grown.add(timeline.run)
 
     def _pod_started(self, timeline: Timeline, event: Event) -> None:
         timeline.unplaced.pop(event.pod, None)

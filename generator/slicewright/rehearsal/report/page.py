@@ -91,9 +91,8 @@ def _played(record: Object) -> str:
     speed = record["speed"]
     told = f"Simulated {shown(record['seconds'])}"
     if speed != 1:
-        told += (
-            f" in {shown(record['seconds'] / speed)}, at {factor(speed).removesuffix('x')} times the speed"
-        )
+        real = (record["seconds"] - record["skipped"]) / speed
+        told += f" in {shown(real)}, at {factor(speed).removesuffix('x')} times the speed"
     told += " on the real JobSet, Kueue and scheduler, with simulated TPU nodes."
     if speed != 1:
         told += f" Its time resolution is {shown(speed)}, a second of the controllers' own time."

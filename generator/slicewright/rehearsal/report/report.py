@@ -59,6 +59,9 @@ class Report(Struct, frozen=True):
     pool_of: Mapping[str, str] = field(default_factory=dict)
     """The pool of each node pool."""
 
+    skipped: float = 0.0
+    """How many of the seconds were skipped, because nothing happened in them."""
+
     @property
     def passed(self) -> bool:
         """Whether nothing speaks against the tree."""
@@ -92,6 +95,7 @@ class Report(Struct, frozen=True):
             "verdict": self.verdict,
             "speed": round(self.speed, 3),
             "seconds": _rounded(self.seconds),
+            "skipped": _rounded(self.skipped),
             "resolution": round(self.speed, 3),
             "pathwaysOperator": self.operator,
             "standIns": [need.record() for need in self.stand_ins],

@@ -72,7 +72,8 @@ def _head(report: Report) -> str:
     counts = summary(report.timelines)
     ends = [f"{counts[key]} {_ENDS[key]}" for key in _ENDS if counts[key]]
     beside = [counted(counts[key], key[:-1]) for key in ("evictions", "restarts") if counts[key]]
-    played = f"{shown(report.seconds)} in {shown(report.seconds / report.speed)} at {factor(report.speed)}"
+    real = (report.seconds - report.skipped) / report.speed
+    played = f"{shown(report.seconds)} in {shown(real)} at {factor(report.speed)}"
     wrong = len(errors(report.problems))
     verdict = report.verdict + (f", {counted(wrong, 'error')}" if wrong else "")
     if report.untold:

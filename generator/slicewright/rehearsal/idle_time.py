@@ -1,0 +1,86 @@
+"""Skips the time in which nothing happens, without changing the order of what happens."""
+
+from __future__ import annotations
+
+import math
+import time as real_time
+from typing import TYPE_CHECKING
+
+from slicewright.rehearsal.model.gang import ends_by_itself
+from slicewright.rehearsal.model.real_time import limits
+from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.termination import PENDING, RELEASE_SECONDS, STUCK_SECONDS, is_in_backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.autoscaler import Autoscaler
+    from slicewright.rehearsal.event_log import EventLog
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.model.timeline import Timelines
+    from slicewright.rehearsal.timers import Clock, Timers
+
+_LOOK_SECONDS = 0.2
+
+
+class IdleTime:
+    """Knows when nothing is under way, and when something happens next."""
+
+    def __init__(
+        self,
+        event_log: EventLog,
+        clock: Clock,
+        time: ClockSettings,
+        runs: Collection[Object],
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._event_log = event_log
+        self._clock = clock
+        self._deadline = time.deadline
+        self._endless = frozenset(run_key(item) for item in runs if not ends_by_itself(item))
+        self.counted = next(
+            (where for where, limit in limits(runs, settings) if limit < time.real_deadline), ""
+        )
+        """What a controller counts in real time and may end in this rehearsal; then nothing is skipped."""
+        self._skips = time.skips and not self.counted
+        self._skipped_at = 0.0
+
+    def wait(self, timers: Timers, autoscaler: Autoscaler) -> None:
+        """Wait until something happens or is due, not for long. If nothing is under way, skip that time."""
+        with self._event_log.reading() as timelines:
+            moment = min(timers.next, timelines.next_end)
+            upcoming = min(moment, autoscaler.next)
+            if (
+                self._skips
+                and self._clock.now() < upcoming < math.inf
+                and self._is_idle(timelines, autoscaler)
+            ):
+                self._clock.skip_to(min(upcoming, self._deadline))
+                self._skipped_at = real_time.monotonic()
+        self._event_log.wait(self._clock.pause(moment, _LOOK_SECONDS))
+
+    def _is_idle(self, timelines: Timelines, autoscaler: Autoscaler) -> bool:
+        """Tell whether nothing is under way: only the rehearsal itself will change something."""
+        changed_at = max(self._event_log.changed_at, self._skipped_at)
+        return (
+            real_time.monotonic() - changed_at >= self._settles_within(timelines)
+            and changed_at < autoscaler.looked_at
+            and not timelines.is_ending
+            and not is_in_backoff(timelines, self._clock)
+        )
+
+    def _settles_within(self, timelines: Timelines) -> float:
+        """Return how long the controllers may take for what they have to do now, in real seconds."""
+        if any(self._is_pending(run, timelines) for run in timelines.of):
+            return STUCK_SECONDS
+        settled = self._event_log.settles_within
+        return max(settled, RELEASE_SECONDS) if timelines.holds_quota else settled
+
+    def _is_pending(self, run: str, timelines: Timelines) -> bool:
+        """Tell whether pods of a run are to be made or to start, or its end is to be told."""
+        state = timelines.state_of(run)
+        if state in PENDING:
+            return True
+        return state == "running" and run not in self._endless and not timelines.runs_program(run)
