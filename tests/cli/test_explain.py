@@ -96,3 +96,15 @@ def test_what_keeps_pods_apart_is_explained(repo: Repo) -> None:
         ("node affinity cloud.google.com/gke-spot", "DoesNotExist"),
     } == {(one["what"], one["value"]) for one in facts if one["what"].startswith(("toleration", "node aff"))}
     assert [] == [one for one in others if one["what"].startswith(("toleration", "node aff"))]
+
+
+def test_a_value_with_lines_is_on_one_line(repo: Repo) -> None:
+    """A row of a table is one line, whatever its value holds."""
+    repo.workload(
+        "a", 'clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}\nmatrix: {env: {A: ["x\\ny", "z"]}}'
+    )
+
+    lines = repo.run("explain", "a").out.splitlines()
+
+    assert 3 == len(lines)
+    assert r"A=x\ny" in "".join(lines)

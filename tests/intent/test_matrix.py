@@ -126,7 +126,7 @@ def test_names_of_values_fit_beside_auxiliary_jobs() -> None:
 
     digests = {name for name in found if not name.endswith("-adam")}
     assert (2, 1, {26}) == (len(found), len(digests), {len(name) for name in digests})
-    assert {"learning-rate-llama-adafactor", "learning-rates-of-llama-adam"} == set(fixed)
+    assert {"learning-rate-llama-adafactor", "learning-rate-llama-adam"} == set(fixed)
 
 
 VALUES = st.lists(
@@ -231,3 +231,19 @@ def test_number_of_many_digits_is_no_part_of_a_name() -> None:
     (name,) = plans({"env": {"A": ["1.0000000000000000000000000000001"]}})
 
     assert "lr-1" != name
+
+
+@pytest.mark.parametrize(
+    ("matrix", "hint"),
+    [
+        ({"env": {"A": []}}, "Write one or more values of the variable."),
+        ({"env": {"A": [1]}, "exclude": [{}]}, "Write one or more values of the entry: env, slices or tpu."),
+    ],
+)
+def test_hint_says_that_values_are_missing(matrix: dict[str, Any], hint: str) -> None:
+    """An empty list or entry is refused with what to write."""
+    spec = f"tpu: v5litepod-8\ncontainer: {{image: i}}\nmatrix: {json.dumps(matrix)}\n"
+
+    _, (problem,) = planned(workload(spec, name="lr"))
+
+    assert ("IN005", hint) == (problem.id, problem.hint)

@@ -85,9 +85,30 @@ def test_claim_that_leaves_the_tree_is_named_with_the_command_that_deletes_it(re
     err = repo.run("render").err
 
     assert 1 == err.count("warning: ")
-    assert "SHARED004 PersistentVolumeClaim 'dataset' leaves the tree; it stays in cluster 'c1'" in err
+    said = "SHARED004 PersistentVolumeClaim 'dataset' leaves the tree; it stays in cluster 'c1'"
+    assert f"shared/c1/default: warning: {said}" in err
     assert "kubectl delete persistentvolumeclaim dataset --namespace=default" in err
     assert "" == repo.run("render").err
+
+
+def test_mistake_in_a_shared_object_is_at_the_line_of_its_file(repo: Repo) -> None:
+    """Validate checks the overlay, and names the file that a person changes."""
+    repo.cluster()
+    repo.workload("a", SPEC)
+    text = (
+        f"{CONFIG}---\napiVersion: v1\nkind: Service\nmetadata: {{name: tb}}\nspec:\n  ports: [{{port: a}}]\n"
+    )
+    repo.write("shared/c1/default/a.yaml", text)
+    repo.run("render")
+
+    out = repo.run("validate", code=1).out
+
+    line = text.partition("ports")[0].count("\n") + 1
+    assert (
+        f"shared/c1/default/a.yaml:{line}:18: SCHEMA003 spec.ports[0].port in cluster c1, Service default/tb"
+        in out
+    )
+    assert "overlays/c1/default/_shared: " not in out
 
 
 def test_render_of_a_workload_writes_what_its_namespace_shares_and_nothing_else(repo: Repo) -> None:

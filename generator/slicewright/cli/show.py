@@ -11,7 +11,7 @@ import click
 
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors, foremost, in_order, tallied
-from slicewright.core.visible import in_json
+from slicewright.core.visible import in_json, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,7 +107,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], indent: str = 
 
 def table_lines(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Yield the lines of a table: columns aligned, the last one as it is."""
-    lines = [head, *rows]
+    lines = [head, *(tuple(map(visible, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]

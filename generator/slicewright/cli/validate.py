@@ -350,7 +350,8 @@ def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluste
 
     with versions_refused():
         repository = read_input(root)
-    return plan_all(repository)[1], repository.sites, Origins(repository.workloads, repository.sites)
+    origins = Origins(repository.workloads, repository.sites, repository.shared)
+    return plan_all(repository)[1], repository.sites, origins
 
 
 def _of_render(root: Path) -> tuple[Problem, ...]:

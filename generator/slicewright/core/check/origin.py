@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from slicewright.core.compose.kustomization import identity
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
 from slicewright.core.platform.flavor import capacities
-from slicewright.core.run.folder import ROOT
+from slicewright.core.run.folder import ROOT, shared_path
 from slicewright.core.run.identity import run_id
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.workload import Workload
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
+    from slicewright.core.run.folder import NamespaceFolder
 
 _NAME: Path = ("metadata", "name")
 _OF_CLUSTER = {
@@ -77,11 +79,25 @@ def said_of_input(problem: Problem, inputs: Mapping[tuple[str, str], Problem]) -
 class Origins:
     """The documents that the objects of a tree follow from."""
 
-    def __init__(self, workloads: Iterable[Workload], sites: Mapping[str, ResolvedCluster]) -> None:
-        """Take the workloads, and the clusters by their names."""
+    def __init__(
+        self,
+        workloads: Iterable[Workload],
+        sites: Mapping[str, ResolvedCluster],
+        shared: Mapping[NamespaceFolder, Iterable[Source]] | None = None,
+    ) -> None:
+        """Take the workloads, the clusters by their names, and what the runs of namespaces share."""
         self._sites = sites
+        self._shared = {
+            (shared_path(folder), *identity(source.data)[:2], identity(source.data)[3]): source
+            for folder, sources in (shared or {}).items()
+            for source in sources
+        }
         everyone = tuple(workloads)
-        self.sources = [*(one.source for one in everyone), *(site.cluster.source for site in sites.values())]
+        self.sources = [
+            *(one.source for one in everyone),
+            *(site.cluster.source for site in sites.values()),
+            *self._shared.values(),
+        ]
         self._workloads = {
             f"{cluster}/{workload.key}": workload for workload in everyone for cluster in workload.clusters
         }
@@ -91,6 +107,9 @@ class Origins:
         root, _, folder = problem.file.partition("/")
         if resource is None or resource.source is not None or root != ROOT:
             return problem
+        common = self._shared.get((problem.file, resource.group, resource.kind, resource.name))
+        if common is not None:
+            return _at(problem, common, problem.path)
         cluster, _, below = folder.partition("/")
         site, workload = self._sites.get(cluster), self._workloads.get(folder)
         if workload is not None:

@@ -203,4 +203,5 @@ def leaving(folder: NamespaceFolder, existing: Existing, files: Mapping[str, str
     for _, kind, namespace, name in sorted(before - after):
         message = f"{kind} '{name}' leaves the tree; it stays in cluster '{folder.cluster}' with its data"
         hint = f"to delete it: kubectl delete {kind.lower()} {name} --namespace={namespace}"
-        yield Problem("SHARED004", message, hint, severity="warning", file=path)
+        place = posixpath.join(INPUT, folder.cluster, folder.namespace)
+        yield Problem("SHARED004", message, hint, severity="warning", file=place)
