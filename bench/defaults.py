@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.render import keep_bytecode
 from bench.workloads import make_repository
 
-COUNT, PAIRS = 1_000, 3
+COUNT, PAIRS = 1_000, 9
 _DEFAULTS = """\
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUDefaults

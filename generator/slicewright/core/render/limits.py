@@ -99,15 +99,14 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
     allowed = limits.get("workloadPriorityClassNames", [])
     label = text(labels.get(PRIORITY_CLASS))
     # Where the label is missing, Kueue takes the class of the pods.
-    classes = [label] if label else [text(pods.spec.get("priorityClassName")) for pods in pods_of(item, kind)]
-    for priority in dict.fromkeys(filter(None, classes)):
-        if allowed and priority not in allowed:
+    classes = [label] if label else (text(pods.spec.get("priorityClassName")) for pods in pods_of(item, kind))
+    for priority in dict.fromkeys(filter(None, classes)) if allowed else ():
+        if priority not in allowed:
             message = f"priority class '{priority}' is not allowed here"
             hint = f"write one of: {', '.join(allowed)}"
             field = "workloadPriorityClassName" if label else "priorityClassName"
             yield _Finding("LIM002", "workloadPriorityClassNames", message, hint, _last(field))
-    slices = _slices(item, kind)
-    if slices > limits.get("maxSlices", slices):
+    if "maxSlices" in limits and (slices := _slices(item, kind)) > limits["maxSlices"]:
         message = f"{slices:,} slices exceed the limit of {limits['maxSlices']:,}"
         hint = f"write slices: {limits['maxSlices']} or less"
         yield _Finding("LIM003", "maxSlices", message, hint, _at("slices"))
@@ -164,18 +163,18 @@ _NAMES = frozenset({"image", "reference", "path", "privileged", "hostNetwork", "
 """Keys by which images and rights are found; one walk without paths, for it sees every value of every run."""
 
 
-def _named(value: Any, outer: str = "") -> Iterator[tuple[str, str, Any]]:
+def _named(item: Object) -> Iterator[tuple[str, str, Any]]:
     """Yield the values of these keys at any depth, each with the key around it."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, dict | list):
-                yield from _named(item, key)
-            elif key in _NAMES:
-                yield outer, key, item
-    else:
-        for item in value:
-            if isinstance(item, dict | list):
-                yield from _named(item, outer)
+    ahead: list[tuple[str, Any]] = [("", item)]
+    for outer, value in ahead:  # which grows meanwhile
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if isinstance(inner, dict | list):
+                    ahead.append((key, inner))
+                elif key in _NAMES:
+                    yield outer, key, inner
+        else:
+            ahead += [(outer, inner) for inner in value if isinstance(inner, dict | list)]
 
 
 def _image(image: str, limits: Object) -> Iterator[_Finding]:
