@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
 from slicewright.apiserver.readable import unreadable
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUNS
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, RUNS
 from slicewright.core.kubernetes.labels import JOB_NAME
 from slicewright.core.kubernetes.read import at, text, without_nulls
 from slicewright.core.problem import counted
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-_NEWEST_FIRST = ("v1beta2", "v1beta1")
 _VISIBILITY = f"visibility.{KUEUE_GROUP}"
 _SELECTED = {"Pod": {"labels": JOB_NAME}, "Event": {"fields": "type=Warning"}}
 _NOT_SERVED = (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.SERVICE_UNAVAILABLE)
@@ -94,7 +93,7 @@ def _kueue(api: ReadOnly) -> str:
         if error.code != http.HTTPStatus.NOT_FOUND:
             raise
         return ""
-    return next((f"{KUEUE_GROUP}/{version}" for version in _NEWEST_FIRST if version in served), "")
+    return next((f"{KUEUE_GROUP}/{version}" for version in KUEUE_VERSIONS if version in served), "")
 
 
 def _listed(

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from slicewright.binaries.find import find, which
 from slicewright.core.importing.inventory import Inventory, flaw
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS
 from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem
 
@@ -172,7 +172,6 @@ def _forbidden(said: str, arguments: tuple[str, ...]) -> Problem:
     return Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)
 
 
-_NEWEST_FIRST = ("v1beta2", "v1beta1")
 _KUEUE = {
     "flavors": "resourceflavors",
     "cluster_queues": "clusterqueues",
@@ -208,7 +207,7 @@ def read_inventory(kubectl: Kubectl) -> tuple[Inventory, tuple[Problem, ...]]:
     fetch("deployments", "deployments.v1.apps", needed=False)
     for field, resource in _KUEUE.items() if versions else ():
         # A version may lack a kind that an older one has; kubectl itself prefers what the server prefers.
-        served = next((one for one in _NEWEST_FIRST if one in versions), versions[0])
+        served = next((one for one in KUEUE_VERSIONS if one in versions), versions[0])
         fetch(field, f"{resource}.{served}.{KUEUE_GROUP}")
         if not found.get(field) and _OLDER.get(field) in versions:
             fetch(field, f"{resource}.{_OLDER[field]}.{KUEUE_GROUP}", needed=False)

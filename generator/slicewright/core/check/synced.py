@@ -7,12 +7,13 @@ are: the root of its repository is not known. One without a path covers its own 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from slicewright.core.check.model import Resource
     from slicewright.core.problem import Problem
@@ -76,18 +77,12 @@ def _covered(tool: Resource) -> set[str]:
 
     `apps/*` and `apps/{{.name}}` name `apps`. Of a path that is all pattern nothing is known.
     """
-    known = {_PATTERN.sub("", path).strip("/") for path in _paths(tool.data.get("spec"))}
+    known = {
+        _PATTERN.sub("", value).strip("/")
+        for path, value in values_in(tool.data.get("spec"))
+        if path[-1:] == ("path",) and isinstance(value, str)
+    }
     return {path.removeprefix("./") for path in known if path} or {tool.file.rpartition("/")[0]}
-
-
-def _paths(value: Any) -> Iterator[str]:
-    """Yield the values of `path`, wherever they are."""
-    if isinstance(value, dict):
-        if isinstance(value.get("path"), str):
-            yield value["path"]
-        value = list(value.values())
-    for below in value if isinstance(value, list) else ():
-        yield from _paths(below)
 
 
 def _is_below(file: str, folders: Collection[str]) -> bool:

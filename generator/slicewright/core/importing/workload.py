@@ -11,6 +11,7 @@ from msgspec import Struct
 from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.compose import patch
+from slicewright.core.document.document import values_in
 from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
 from slicewright.core.importing.pathways import sort_sidecars
@@ -126,7 +127,7 @@ def _unfinished(given: Object) -> Iterator[Problem]:
     """Yield the problem of an object that has placeholders where a TPUWorkload needs a name or a number."""
     fields: list[str] = []
     names: dict[str, None] = {}
-    for path, holder in _mappings(given, ""):
+    for path, holder in _mappings(given):
         for key, value in holder.items():
             place = f"{path}/{escape_key(key)}"
             if isinstance(value, str) and _NEEDED.fullmatch(place) and is_unfinished(value):
@@ -171,7 +172,7 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
         given = without_defaults(given, given["kind"])
         if given["kind"] == "Job" and at(given, "spec", "manualSelector") is None:
             mapping(given.get("spec")).pop("selector", None)
-    for path, holder in list(_mappings(given, "")):
+    for path, holder in _mappings(given):
         if holder.get("imagePullSecrets") == [{"name": "None"}]:
             why = "xpk writes it where no Secret is named"
             found.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
@@ -187,7 +188,7 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     why = "both are sidecars, and the program starts after them"
     for place in sort_sidecars(given):
         found.append(Difference(place, "proxy, manager", "manager, proxy", why))
-    for _, holder in _mappings(given, ""):
+    for _, holder in _mappings(given):
         for key in _MAPS:
             if holder.get(key) == {}:
                 del holder[key]
@@ -236,12 +237,9 @@ def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, lis
     return meant, found
 
 
-def _mappings(value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    if isinstance(value, dict):
-        yield path, value
-    each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in list(each):
-        yield from _mappings(item, f"{path}/{escape_key(str(key))}")
+def _mappings(value: Object) -> list[tuple[str, Object]]:
+    """Return the mappings in an object, the outer ones first, with their JSON pointers."""
+    return [(pointer(path), holder) for path, holder in values_in(value) if isinstance(holder, dict)]
 
 
 def _settled(built: Any, given: Any, path: tuple[str, ...], kind: str) -> Any:

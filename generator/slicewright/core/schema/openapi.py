@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.problem import pointer
 from slicewright.core.schema import kind
 from slicewright.core.schema.kind import Kind, KindSchema, document, list_map
+from slicewright.core.schema.sharing import references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -133,15 +134,9 @@ def _reach(name: str, components: Components, used: set[str]) -> None:
             waiting += sorted(_references(components[name]))
 
 
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for item in node:
-            yield from _references(item)
-    elif isinstance(node, dict):
-        if isinstance(node.get("$ref"), str):
-            yield node["$ref"].rpartition("/")[2]
-        for value in node.values():
-            yield from _references(value)
+def _references(node: Any) -> set[str]:
+    """Return the names of the components to which one refers."""
+    return {target.rpartition("/")[2] for target in references(node)}
 
 
 def _definition(name: str, components: Components) -> Schema:

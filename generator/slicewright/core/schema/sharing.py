@@ -66,14 +66,14 @@ class Definitions:
 
     def _referred(self, name: str) -> frozenset[str]:
         if name not in self._references:
-            self._references[name] = frozenset(_references(self._schemas[name]))
+            self._references[name] = frozenset(_bundled(self._schemas[name]))
         return self._references[name]
 
     def bundle(self, text: str) -> Schema:
         """Return the schema of a kind's file, with the shared definitions that it needs inside of it."""
         schema: Schema = json.loads(text.replace(f'"{_THERE}', f'"{_HERE}{_BUNDLED}'))
         needed: set[str] = set()
-        waiting = set(_references(schema))
+        waiting = _bundled(schema)
         while waiting:
             needed |= waiting
             waiting = {name for used in waiting for name in self._referred(used)} - needed
@@ -81,14 +81,18 @@ class Definitions:
         return {**schema, "definitions": {**schema.get("definitions", {}), **added}} if added else schema
 
 
-def _references(node: Any) -> Iterator[str]:
-    """Yield the names of shared definitions to which a bundled schema refers."""
-    if isinstance(node, dict):
-        target = node.get("$ref")
-        if isinstance(target, str) and target.startswith(f"{_HERE}{_BUNDLED}"):
-            yield target.removeprefix(f"{_HERE}{_BUNDLED}")
+def _bundled(node: Any) -> set[str]:
+    """Return the names of shared definitions to which a bundled schema refers."""
+    ours = f"{_HERE}{_BUNDLED}"
+    return {target.removeprefix(ours) for target in references(node) if target.startswith(ours)}
+
+
+def references(node: Any) -> Iterator[str]:
+    """Yield what a schema refers to, at any depth."""
+    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+        yield node["$ref"]
     for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _references(value)
+        yield from references(value)
 
 
 class _Plan:
