@@ -129,6 +129,18 @@ def test_controllers_get_the_time_for_what_they_have_to_do(
     assert [3600.0] == [now for now in (scene.after(seconds - 0.1), scene.after(0.1)) if now == 3600.0]
 
 
+def test_run_that_lacks_nodes_is_waited_for_less(scene: Scene) -> None:
+    """The scheduler acts on changes; where pods are still to be made, a controller tries again by itself."""
+    scene.says("submitted", "reserved", "admitted")
+    scene.event_log.note("warned", A, reason="FailedScheduling", pod="y")
+    scene.timers.at(1800.0, lambda: None)
+
+    assert [48.75, 1800.0] == [scene.after(4.875), scene.after(0.125)]
+    scene.timers.do_what_is_due()
+    scene.event_log.note("warned", A, reason="FailedCreate", pod="")
+    assert [True, 3600.0] == [scene.after(29.0) < 3600.0, scene.after(1.0)]
+
+
 def test_server_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A headless Pathways runs, and that is all it does."""
     scene = Scene(monkeypatch, pathwaysjob())

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.timers import Clock, Timers
 
 _LOOK_SECONDS = 0.2
+_PLACED_SECONDS = 5.0
+"""The scheduler of the test bed tries a pod again within 2 seconds after something has changed."""
 
 
 class IdleTime:
@@ -73,14 +75,17 @@ class IdleTime:
 
     def _settles_within(self, timelines: Timelines) -> float:
         """Return how long the controllers may take for what they have to do now, in real seconds."""
-        if any(self._is_pending(run, timelines) for run in timelines.of):
-            return STUCK_SECONDS
-        settled = self._event_log.settles_within
-        return max(settled, RELEASE_SECONDS) if timelines.holds_quota else settled
+        released = RELEASE_SECONDS if timelines.holds_quota else 0.0
+        takes = (self._takes(run, timelines) for run in timelines.of)
+        return max(self._event_log.settles_within, released, *takes)
 
-    def _is_pending(self, run: str, timelines: Timelines) -> bool:
-        """Tell whether pods of a run are to be made or to start, or its end is to be told."""
+    def _takes(self, run: str, timelines: Timelines) -> float:
+        """Return how long pods of a run may take to be made or to start, or its end to be told.
+
+        Pods for which the scheduler finds no node start only when something else changes.
+        """
         state = timelines.state_of(run)
         if state in PENDING:
-            return True
-        return state == "running" and run not in self._endless and not timelines.runs_program(run)
+            return _PLACED_SECONDS if timelines.of[run].lacks_nodes else STUCK_SECONDS
+        is_ending = state == "running" and run not in self._endless and not timelines.runs_program(run)
+        return STUCK_SECONDS if is_ending else 0.0

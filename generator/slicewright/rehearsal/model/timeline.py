@@ -89,6 +89,11 @@ class Timeline(Struct):
         return self.outcome in OVER
 
     @property
+    def lacks_nodes(self) -> bool:
+        """Whether the scheduler has no node for a pod, while no controller has to make another."""
+        return bool(self.unplaced) and _TRIED_AGAIN not in self.warnings
+
+    @property
     def wait(self) -> float | None:
         """Return the seconds from submission to the first admission."""
         if self.submitted is None or self.admitted is None:
