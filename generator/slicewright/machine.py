@@ -19,12 +19,13 @@ from slicewright.core.diagnosis import Check
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.problem import Problem
+from slicewright.core.run.folder import SETTINGS
 from slicewright.home import NoHomeError, home
 from slicewright.importing import kubectl
 from slicewright.initial import files as initial
 from slicewright.testbed import process_group, supervisor
 from slicewright.version import __version__
-from slicewright.workspace.repository_reader import SETTINGS, NoRepositoryError, find_root, satisfies
+from slicewright.workspace.repository_reader import NoRepositoryError, find_root, satisfies
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,9 @@ from slicewright.core.check.passed_by import (
 )
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
+
+if TYPE_CHECKING:
+    from tests.conftest import Repo
 
 _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 
@@ -408,3 +412,15 @@ def test_nothing_vanishes(tree: dict[str, list[str]], data: st.DataObject) -> No
             ):
                 lost.append((name, word))
     assert [] == lost
+
+
+def test_bases_of_a_repository_of_ours_are_passed_by(repo: Repo) -> None:
+    """Runs fill in their fields, so what is built of them is judged; who names the folder has it read."""
+    repo.workload("a")
+    repo.run("render")
+    done = repo.run("validate", str(repo.root), "-o", "json")
+
+    passed = [(Path(one["path"]).name, one["reason"]) for one in done.json["summary"]["passedBy"]]
+    assert ("bases", "folder of bases of slicewright") in passed
+    assert [] == [one["id"] for one in done.json["problems"] if one["severity"] == "error"]
+    assert repo.run("validate", str(repo.root / "bases"), code=1).out

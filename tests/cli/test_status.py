@@ -95,6 +95,20 @@ def test_sweep(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "JobSet default/x1 on c1" in living.run("status", "lr/1").out
 
 
+def test_run_whose_workload_is_deleted(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found in the cluster: by the name of its workload, of its sweep, or its own."""
+    labels = {"slicewright.dev/workload": "old-0", "slicewright.dev/sweep": "old"}
+    found = read(jobset("old-0-1234", labels=labels), jobset("theirs", labels={}))
+    runs = tuple(replace(run, since="") for run in found.runs)
+    monkeypatch.setattr(reach.Reader, "read", lambda _: [replace(found, runs=runs)])
+
+    for name in ("old", "default/old", "old-0", "default/old-0", "old-0-1234"):
+        assert living.run("status", name).out.startswith("JobSet default/old-0-1234 on c1"), name
+    for name in ("theirs", "older"):
+        assert f"there is no workload '{name}'" in living.run("status", name, code=2).err
+    assert "there is no workload 'old'" in living.run("status", "old", "--context", "none", code=2).err
+
+
 def test_cluster_and_workload_of_one_name(living: Repo) -> None:
     """Neither is taken in silence."""
     living.workload("c1")

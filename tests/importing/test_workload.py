@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -713,6 +714,43 @@ def test_a_living_job_is_imported_without_what_the_server_wrote() -> None:
     assert {"/spec/suspend", "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid"} <= {
         one.path for one in found.differences
     }
+
+
+def test_job_of_several_hosts_gets_the_service_that_is_rendered() -> None:
+    """Its own one is not among the rendered objects, so a render would refuse its name (TPU116)."""
+    job = rendered(workload({"tpu": "v5litepod-16", "api": "Job", "naming": "Fixed", "container": MAIN}))
+    given = copy.deepcopy(job)
+    given["spec"]["template"]["spec"]["subdomain"] = "headless-svc"
+
+    found = imported_run(given, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert job == found.rendered
+    (changed,) = [one for one in found.differences if one.path == "/spec/template/spec/subdomain"]
+    assert ("headless-svc", job["metadata"]["name"]) == (changed.given, changed.rendered)
+
+
+def test_labels_by_which_helm_finds_its_objects_are_left_out() -> None:
+    """Of the run all that a chart writes; of pods those stay that a Service may select."""
+    job = rendered(workload({"tpu": "v5litepod-8", "api": "Job", "naming": "Fixed", "container": MAIN}))
+    given = copy.deepcopy(job)
+    of_chart = {
+        "app.kubernetes.io/managed-by": "Helm",
+        "app.kubernetes.io/instance": "r",
+        "helm.sh/chart": "c-1",
+    }
+    given["metadata"]["labels"] = {**given["metadata"].get("labels", {}), **of_chart, "team": "a"}
+    given["metadata"]["annotations"] = {"helm.sh/hook": "post-install"}
+    given["spec"]["template"]["metadata"] = {"labels": {**of_chart}}
+
+    found = imported_run(given, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    labels = found.rendered["metadata"]["labels"]
+    assert ({"team"}, "a") == (labels.keys() & {*of_chart, "team"}, labels["team"])
+    of_pods = found.rendered["spec"]["template"]["metadata"]["labels"]
+    assert {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"} == of_pods.keys() & {*of_chart}
+    assert "helm.sh/hook" not in found.rendered["metadata"].get("annotations", {})
 
 
 @pytest.mark.parametrize(

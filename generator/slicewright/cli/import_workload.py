@@ -227,7 +227,8 @@ def _objects(
                 problems.append(one if unit.named else replace(one, severity="warning"))
             else:
                 given.append(Given(one.data, unit.name, unit.named))
-    return given, [*problems, *not_taken(names, used)]
+    # What could not be read may have had the other placeholders.
+    return given, [*problems, *(() if problems else not_taken(names, used))]
 
 
 def _made_by(item: Object) -> str:
@@ -242,7 +243,7 @@ def _made_by(item: Object) -> str:
 def _not_a_run(one: Given) -> Problem:
     name = (one.item.get("metadata") or {}).get("name", "")
     message = f"{one.item.get('kind')} {name} is not imported"
-    hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects into custom/"
+    hint = "only JobSets, Jobs and PathwaysJobs are runs; put what runs need beside them into shared/"
     return Problem("IMP021", message, hint, severity="warning", file=one.file)
 
 

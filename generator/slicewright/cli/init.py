@@ -18,6 +18,7 @@ from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, counted, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
+from slicewright.core.run.folder import SETTINGS
 from slicewright.initial import files
 from slicewright.version import __version__
 from slicewright.workspace import write
@@ -139,8 +140,8 @@ def _exists(paths: tuple[str, ...]) -> Problem:
     """Return one problem for all files that exist: what to do is the same."""
     hint = "init --keep leaves what is there and writes the rest"
     file = paths[0]
-    if "slicewright.yaml" in paths:
-        file, hint = "slicewright.yaml", "this is a repository of slicewright already: init --upgrade"
+    if SETTINGS in paths:
+        file, hint = SETTINGS, "this is a repository of slicewright already: init --upgrade"
     message = "the file exists already"
     others = [path for path in paths if path != file]
     if others:

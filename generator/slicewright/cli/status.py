@@ -70,10 +70,28 @@ def status(
         message = "--watch has no JSON form; use slicewright wait in scripts"
         raise click.UsageError(message)
     checkout = open_checkout()
-    names, workloads = reach.clusters_of(name, cluster, checkout)
+    unknown: show.Refused | None = None
+    try:
+        names, workloads = reach.clusters_of(name, cluster, checkout)
+    except show.Refused as refused:  # a run may be in a cluster after its workload is deleted
+        if cluster not in (None, *checkout.repository.sites):
+            raise
+        names, workloads, unknown = (
+            [cluster] if cluster else sorted(checkout.repository.sites),
+            frozenset(),
+            refused,
+        )
     show.stop_for_errors(() if names else checkout.repository.problems)
-    reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
+    try:
+        places = reach.reach(names, checkout, context, kubeconfig)
+    except show.Refused as refused:
+        raise unknown or refused from None
+    reader = reach.Reader(checkout, places)
     found = reader.first()
+    if unknown:
+        workloads = frozenset(run.workload for one in found for run in one.runs if name in _names(run))
+        if not workloads:
+            raise unknown
     shown_runs: Callable[[Status], Iterator[str]] = _told if len(workloads) == 1 else _listed
     problems = [*reader.problems, *reach.warnings(found)]
     if output == "json":
@@ -86,6 +104,12 @@ def status(
         sys.exit(1 if errors(problems) else 0)
     show.messages(problems)
     _watch(reader, found, workloads, shown_runs)
+
+
+def _names(run: Run) -> tuple[str, ...]:
+    """Return what a person may call a run that only its cluster knows."""
+    own = (run.workload.rpartition("/")[2], run.sweep, run.run)
+    return (*own, *(f"{run.namespace}/{name}" for name in own if name)) if run.workload else ()
 
 
 def _only(found: Status, workloads: frozenset[str]) -> Status:

@@ -17,6 +17,7 @@ from slicewright.core.check.passed_by import (
     HELM,
     HELM_FOLDERS,
     LINK,
+    OUR_BASES,
     PATCH,
     TEMPLATE,
     PassedBy,
@@ -24,6 +25,7 @@ from slicewright.core.check.passed_by import (
 )
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
+from slicewright.core.run.folder import BASES, SETTINGS
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
 from slicewright.workspace.text_file import SPELLING, read_file, unreadable
 
@@ -103,6 +105,9 @@ class Discovery:
         in_charts: Counter[str] = Counter()
         for base, folders, names in os.walk(folder, onerror=report):
             folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
+            if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
+                folders.remove(BASES)
+                found.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
             for name in folders:
                 if os.path.islink(path := f"{base}/{name}") and not _is_below(os.path.realpath(path), top):  # noqa: PTH114
                     found.passed_by.append(PassedBy(self.name(path), LINK))

@@ -14,7 +14,7 @@ from slicewright.core.compose.spec import Stopped
 from slicewright.core.document.read import paired, read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
-from slicewright.core.run.folder import PROVISION, ROOT
+from slicewright.core.run.folder import BASES, PROVISION, ROOT, SETTINGS
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.render.repository import Documents, Repository, Settings
 
-SETTINGS = "slicewright.yaml"
 INPUT_FOLDERS = ("clusters", "defaults", "workloads")
 _SUFFIXES = (".yaml", ".yml")
 _GENERATED_SUFFIXES = (*_SUFFIXES, ".sh", ".tf", ".tfvars", "Kustomization")
@@ -85,10 +84,10 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
 
     problems: list[Problem] = []
     settings = _read_settings(root, problems)
-    if not (root / "bases").is_dir():
+    if not (root / BASES).is_dir():
         message = "folder bases/ is missing, and overlays are built on it"
         hint = "slicewright init --upgrade brings those that came with slicewright"
-        problems.append(Problem("BASE002", message, hint, file="bases"))
+        problems.append(Problem("BASE002", message, hint, file=BASES))
     known = catalogue_of(root, problems)
     files = list(source_files(root, INPUT_FOLDERS, problems))
 

@@ -27,6 +27,7 @@ ASSERTION = "test assertion"
 SETTINGS = "tool configuration"
 DEAD_LINK = "dead link"
 LINK = "link to a folder"
+OUR_BASES = "folder of bases of slicewright"
 NO_OBJECT = "file without Kubernetes objects"
 
 

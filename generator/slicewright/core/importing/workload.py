@@ -19,6 +19,7 @@ from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR_COUNT,
     EXCLUSIVE_TOPOLOGY,
+    INSTANCE,
     JOB_NAME,
     JOB_UID,
     KUEUE,
@@ -28,7 +29,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, texts, without_nulls
+from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, without_nulls
 from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.beside import beside
 from slicewright.core.render.tree import Bases, make
@@ -45,8 +46,13 @@ _SERVER = frozenset(
     [JOB_NAME, JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"]
     + [KUEUE + name for name in _OF_KUEUE]
 )
-_GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", "meta.helm.sh/")
+_HELM = ("meta.helm.sh/", "helm.sh/")
+_GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", *_HELM)
 """Labels and annotations by which other tools find what they wrote."""
+_OF_HELM = ("app.kubernetes.io/managed-by", "heritage")
+"""Labels by which Helm says that an object is of a chart."""
+_RELEASE = (*_OF_HELM, INSTANCE, "release", "chart")
+"""Labels that charts give their objects beside; those of pods stay, for a Service may select them."""
 _DROPPED = {
     "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
     "suspend": "Kueue suspends and resumes a run",
@@ -110,6 +116,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         if built is None:
             continue
         meant, placed = _with_exclusive_placement(given, built)
+        placed += _with_own_service(meant, built)
         wanted = _settled(built, meant, (), given["kind"])
         operations = patch.difference(built, wanted)
         if operations:
@@ -176,8 +183,11 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
         if holder.get("imagePullSecrets") == [{"name": "None"}]:
             why = "xpk writes it where no Secret is named"
             found.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
+        of_helm = _RELEASE if path == "/metadata/labels" and _is_of_helm(holder) else ()
         for key in tuple(holder):
-            if path.endswith(("/labels", "/annotations")) and (key in _SERVER or key.startswith(_GENERATORS)):
+            if path.endswith(("/labels", "/annotations")) and (
+                key in _SERVER or key in of_helm or key.startswith(_GENERATORS)
+            ):
                 why = "another tool or a controller wrote it to find the object"
             elif key in _DROPPED and path == "/spec":
                 why = _DROPPED[key]
@@ -193,6 +203,10 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
             if holder.get(key) == {}:
                 del holder[key]
     return given, found
+
+
+def _is_of_helm(labels: Object) -> bool:
+    return any(text(labels.get(key)) in ("Helm", "Tiller") for key in _OF_HELM)
 
 
 def _moved(given: Object) -> Iterator[Difference]:
@@ -235,6 +249,16 @@ def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, lis
             why = "without it the pods of a slice can be on several node pools"
             found.append(Difference(pointer(path), None, value, why))
     return meant, found
+
+
+def _with_own_service(meant: Object, built: Object) -> Iterator[Difference]:
+    """Give the pods of a Job the headless Service that is rendered for them."""
+    pods, new = at(meant, "spec", "template", "spec"), at(built, "spec", "template", "spec", "subdomain")
+    old = mapping(pods).get("subdomain")
+    if meant["kind"] == "Job" and new and old and new != old:
+        pods["subdomain"] = new
+        why = "the render gives a Job of several hosts a headless Service of its name"
+        yield Difference("/spec/template/spec/subdomain", old, new, why)
 
 
 def _mappings(value: Object) -> list[tuple[str, Object]]:

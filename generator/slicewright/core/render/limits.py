@@ -64,8 +64,10 @@ def of_frozen(
     objects = [document.data for document in read_documents(body, file)[0]] if chain else []
     for one in chain:
         for found in _findings(objects, one.limits):
+            again = f"the run is frozen: slicewright rerun {workload.declared} starts another one"
+            hint = f"{again}, once its TPUWorkload and its defaults are right; {_hint(found, one)}"
             problem = workload.source.problem(
-                found.id, ("metadata", "name"), found.message, _hint(found, one), warning=warning
+                found.id, ("metadata", "name"), found.message, hint, warning=warning
             )
             yield replace(problem.without_place(), file=file, object="", path=())
 

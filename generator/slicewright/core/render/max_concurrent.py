@@ -97,11 +97,14 @@ def _hint(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster, most: i
     if holds < sizes[-1] or len({plan.shape for plan in plans}) > 1:
         return "runs of different sizes have no common limit: write a sweep for each size"
     pool = next(quota.pool for quota in queue.quota if quota.pool in {one.pool.name for one in _pools(site)})
-    own = f"nominalSlices: {holds}"
-    if queue.cohort_name:
-        own = f"nominalSlices: 0, borrowingLimit: {holds}"
-    cohort = f"cohortName: {queue.cohort_name}, " if queue.cohort_name else ""
+    cohort = f"cohortName: {queue.cohort_name or 'all'}"
+    both = (
+        ""
+        if queue.cohort_name
+        else f" (here and in ClusterQueue {queue.name}, with cohorts: [{{name: all}}])"
+    )
     return (
-        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with "
-        f"{cohort}quota: [{{pool: {pool}, {own}}}], and its LocalQueue as queueName"
+        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with {cohort}{both}, "
+        f"quota: [{{pool: {pool}, nominalSlices: 0, borrowingLimit: {holds}}}], "
+        "and its LocalQueue as queueName"
     )

@@ -74,8 +74,8 @@ class Bases:
                 problems += [stopped.problem] if stopped.problem else []
                 continue
             if text is None:
-                message = f"'{file.path}' is not a UTF-8 text file of the repository"
-                hint = "write the path of a file, from the root of the repository"
+                message = f"the repository has no text file '{file.path}'"
+                hint = "write the path of a file in UTF-8, from the root of the repository"
                 problems.append(source.problem("FILE033", place, message, hint))
             elif paths.setdefault(file.key, file.path) != file.path:
                 message = f"two files would be '{file.key}' in the ConfigMap"

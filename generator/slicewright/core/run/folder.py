@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SETTINGS = "slicewright.yaml"
+"""The file at the root of a repository."""
+BASES = "bases"
 ROOT = "overlays"
 PROVISION = "provision"
 """The folder of what is not a Kubernetes object: scripts and Terraform."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slicewright.core.difference.runs import runs_of
 from slicewright.core.kubernetes.conditions import COMPLETED, conditions, is_true
-from slicewright.core.kubernetes.labels import QUEUE, WORKLOAD
+from slicewright.core.kubernetes.labels import QUEUE, SWEEP, WORKLOAD
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import entries
 from slicewright.core.status import pods as of_pods
@@ -35,6 +35,8 @@ class Run(Struct, frozen=True):
 
     workload: str
     """`namespace/name` of the TPUWorkload; empty for a run that slicewright did not render."""
+    sweep: str
+    """The name of the sweep that it is an entry of; empty for another run."""
     namespace: str
     run: str
     kind: str
@@ -109,7 +111,22 @@ def _absent(
         cause = Cause("NotInCluster", f"the tree has it, but the cluster has no {kind} {name}", "", hint)
     queue = labels_of(run).get(QUEUE, "")
     return Run(
-        *(workload, namespace, name, kind, "NotInCluster", "", queues.chips(run), queue, "", None, 0, 0, 0),
+        *(
+            workload,
+            labels_of(run).get(SWEEP, ""),
+            namespace,
+            name,
+            kind,
+            "NotInCluster",
+            "",
+            queues.chips(run),
+            queue,
+            "",
+            None,
+            0,
+            0,
+            0,
+        ),
         in_tree=True,
         in_cluster=False,
         causes=(cause,),
@@ -129,6 +146,7 @@ def _present(
     own = family.workload
     return Run(
         workload=workload or (f"{namespace_of(run)}/{ours}" if ours else ""),
+        sweep=labels_of(run).get(SWEEP, ""),
         namespace=namespace_of(run),
         run=name_of(run),
         kind=run["kind"],
