@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
+from slicewright.core.kubernetes.kinds import RUN_KINDS
+
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
@@ -198,7 +200,7 @@ class _Event(_Fields, frozen=True):
 
 
 _TYPES: dict[str, type[_Fields]] = {
-    **dict.fromkeys(("JobSet", "Job", "PathwaysJob"), _Run),
+    **dict.fromkeys(RUN_KINDS, _Run),
     **dict.fromkeys(("ClusterQueue", "LocalQueue"), _Queue),
     "Workload": _Workload,
     "Pod": _Pod,

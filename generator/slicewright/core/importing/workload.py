@@ -23,6 +23,7 @@ from slicewright.core.kubernetes.labels import (
     JOB_NAME,
     JOB_UID,
     KUEUE,
+    MANAGED_BY,
     OURS,
     PODSET,
     SLICE_TOPOLOGY,
@@ -49,7 +50,7 @@ _SERVER = frozenset(
 _HELM = ("meta.helm.sh/", "helm.sh/")
 _GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", *_HELM)
 """Labels and annotations by which other tools find what they wrote."""
-_OF_HELM = ("app.kubernetes.io/managed-by", "heritage")
+_OF_HELM = (MANAGED_BY, "heritage")
 """Labels by which Helm says that an object is of a chart."""
 _RELEASE = (*_OF_HELM, INSTANCE, "release", "chart")
 """Labels that charts give their objects beside; those of pods stay, for a Service may select them."""

@@ -112,6 +112,7 @@ SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 HOOK = "argocd.argoproj.io/hook"
 GENERATE_PATHS = "argocd.argoproj.io/manifest-generate-paths"
 INSTANCE = "app.kubernetes.io/instance"
+MANAGED_BY = "app.kubernetes.io/managed-by"
 
 # https://fluxcd.io/flux/components/kustomize/kustomizations/
 FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"

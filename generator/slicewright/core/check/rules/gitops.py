@@ -12,6 +12,7 @@ from slicewright.core.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, RUNS, i
 from slicewright.core.kubernetes.labels import (
     HOOK,
     INSTANCE,
+    MANAGED_BY,
     PROVISIONING,
     QUEUE,
     RUN,
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
-_VOLATILE = frozenset(
-    {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart", "git-commit", "commit"}
-)
+_VOLATILE = frozenset({"app.kubernetes.io/version", MANAGED_BY, "helm.sh/chart", "git-commit", "commit"})
 
 
 @rule("GIT101", _JOBS, "warning")
