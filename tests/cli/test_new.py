@@ -390,10 +390,10 @@ def test_without_a_terminal_nothing_is_asked(repo: Repo, options: tuple[str, ...
 def test_on_a_terminal_it_asks_for_what_is_missing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cluster, TPU and queue are chosen from what there is."""
     monkeypatch.setattr(asking, "can_ask", lambda: True)
-    answers = iter(["c2", "v5litepod-8", "second", "python:3.12"])
+    answers = iter(["c2", "v5litepod-8", "second", "python:3.12", "python 'my train.py'"])
     asked: list[tuple[str, list[str]]] = []
 
-    def prompt(what: str, type: Any = None) -> str:  # noqa: A002
+    def prompt(what: str, type: Any = None, **_default: object) -> str:  # noqa: A002
         asked.append((what, list(getattr(type, "choices", []))))
         return next(answers)
 
@@ -409,6 +409,19 @@ def test_on_a_terminal_it_asks_for_what_is_missing(repo: Repo, monkeypatch: pyte
             ("TPU", ["v5litepod-8"]),
             ("Queue", ["queue", "second"]),
             ("Image of the container", []),
+            ("Command, or nothing for that of the image", []),
         ],
     )
-    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["queueName"] == "second"
+    spec = yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]
+    assert ("second", ["python", "my train.py"]) == (spec["queueName"], spec["container"]["command"])
+
+
+def test_a_command_whose_quote_does_not_end_is_wrong_usage(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a person types is split as a shell would."""
+    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    answers = iter(["v5litepod-8", "python:3.12", "python 'train.py"])
+    monkeypatch.setattr("click.prompt", lambda *_what, **_how: next(answers))
+
+    assert "No closing quotation" in repo.run("new", "b", code=2).err

@@ -428,19 +428,22 @@ def test_command_writes_files_and_names_what_it_passes_by(repo: Repo) -> None:
 
 
 def test_placeholders_stay_in_free_text_and_are_filled_in_elsewhere(repo: Repo) -> None:
-    """A name must be given; an image may stay a placeholder; a value that no file has is reported."""
-    text = XPK.replace("name: train", "name: ${NAME}").replace("python:3.12", "${IMAGE}")
-    repo.write("custom/xpk.yaml", text)
-    command = ("import", "workload", "custom/xpk.yaml", "--cluster", "c1")
+    """A name and an image must be given; a script may keep one; unused values are told."""
+    text = XPK.replace("name: train", "name: ${NAME}").replace("python:3.12", "<IMAGE>")
+    repo.write("custom/xpk.yaml", text.replace("python train.py", "python train.py --to ${BUCKET}"))
+    command = ("import", "workload", "custom/xpk.yaml", "--cluster", "c1", "--set", "NAME=train")
 
     refused = repo.run(*command, code=1)
-    done = repo.run(*command, "--set", "NAME=train", "--set", "OTHER=1", "--write", "-o", "json")
+    done = repo.run(*command, "--set", "IMAGE=python:3.12", "--set", "OTHER=1", "--write", "-o", "json")
 
     assert "custom/xpk.yaml: IMP022" in places(refused.err)
     result = json.loads(done.out)
     assert ["FILE031", "IMP021"] == sorted(problem["id"] for problem in result["problems"])
-    (container,) = result["workloads"][0]["workload"]["spec"]["podTemplate"]["spec"]["containers"]
-    assert ("${IMAGE}", ["bash", "-c", "python train.py"]) == (container["image"], container["command"])
+    container = result["workloads"][0]["workload"]["spec"]["container"]
+    assert ("python:3.12", "python train.py --to ${BUCKET}") == (
+        container["image"],
+        container["script"].strip(),
+    )
     assert 0 == repo.run("render").code
 
 
@@ -464,14 +467,14 @@ def test_folder_is_imported_with_a_report(repo: Repo) -> None:
     repo.write("custom/all/list.yaml", json.dumps({"apiVersion": "v1", "kind": "List", "items": [SECRET]}))
 
     shown = repo.run("import", "workload", str(folder), "--cluster", "c1", "--write")
-    done = repo.run("import", "workload", str(folder), "--cluster", "c1", "-o", "json", code=1)
+    done = repo.run("import", "workload", str(folder), "--cluster", "c1", "-o", "json")
 
     assert "1 of 3 runs imported" in shown.err
     assert "not runs: 3 ConfigMap, 1 Secret" in shown.err
     result = json.loads(done.out)
     assert {"IMP006", "IMP020", "YAML001"} >= {problem["id"] for problem in result["problems"]} > {"IMP006"}
-    assert {"error"} == {one["severity"] for one in result["problems"] if one["id"] == "IMP006"}
-    assert (3, 0) == (result["report"]["runs"], result["report"]["imported"])
+    assert {"warning"} == {one["severity"] for one in result["problems"] if one["id"] == "IMP006"}
+    assert (3, 1) == (result["report"]["runs"], result["report"]["imported"])
 
 
 @pytest.mark.tools
@@ -668,19 +671,6 @@ def test_a_value_that_no_file_may_hold_is_a_problem() -> None:
     assert isinstance(found, tuple)
     assert found
     assert {"error"} == {problem.severity for problem in found}
-
-
-def test_placeholder_image_without_a_script_is_kept() -> None:
-    """An image that somebody fills in later goes to podTemplate, with the command as it is."""
-    item: Any = next(iter(yaml.safe_load_all(XPK)))
-    pod = item["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    pod["containers"][0] |= {"image": "<IMAGE>", "command": ["python", "train.py"]}
-
-    found = imported_run(item, "c1", repository())
-
-    assert isinstance(found, ImportedRun), found
-    (container,) = found.document["spec"]["podTemplate"]["spec"]["containers"]
-    assert ("<IMAGE>", ["python", "train.py"]) == (container["image"], container["command"])
 
 
 def test_a_pathways_job_on_unknown_machines_is_refused() -> None:

@@ -167,6 +167,18 @@ def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
     assert repo.run("render", "--check").code == 0
 
 
+def test_a_render_of_one_workload_is_silent_about_others(repo: Repo) -> None:
+    """Warnings in the files of other workloads are left out; without a name all are there."""
+    repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")
+    repo.workload("b", "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}")
+
+    assert ["REF006" in repo.run("render", *names).err for names in ((), ("b",), ("a",))] == [
+        True,
+        False,
+        True,
+    ]
+
+
 def test_file_of_a_link_that_leads_out_is_not_read(repo: Repo) -> None:
     """What the repository does not hold cannot get into a run."""
     (repo.root / "configs").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,15 @@ def image() -> str:
         raise click.UsageError("Missing option '--image'.")
     answer: str = click.prompt("Image of the container")
     return answer
+
+
+def program() -> tuple[str, ...]:
+    """Return the command of the container; nothing for the one of its image."""
+    answer: str = click.prompt("Command, or nothing for that of the image", default="", show_default=False)
+    try:
+        return tuple(shlex.split(answer))
+    except ValueError as error:  # a quote that does not end
+        raise click.UsageError(f"the command is not one of a shell: {error}") from None
 
 
 def tpu(checkout: Checkout, clusters: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, command
-from slicewright.cli.repository import repository_root, schema_line
+from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
@@ -115,9 +115,8 @@ def _file_problems(made: Imported, text: str, catalogue: Catalogue) -> tuple[Pro
 def _written(target: Path, text: str) -> tuple[Problem, ...]:
     """Write a new file; one that exists is left alone."""
     file = f"clusters/{target.name}"
-    if target.exists():
-        hint = "compare it with what the command prints without --write, or give another --name"
-        return (Problem("IMP006", "the file exists and is left alone", hint, file=file),)
+    if there := already_there(target.parents[1], file, write=True):
+        return there
     try:
         target.parent.mkdir(exist_ok=True)
         with target.open("x", encoding="utf-8") as new:

@@ -8,14 +8,20 @@ import click
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
-from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
+from slicewright.cli.repository import (
+    already_there,
+    cluster_named,
+    open_checkout,
+    repository_root,
+    schema_line,
+)
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
 from slicewright.core.importing.gcluster import GCLUSTER
 from slicewright.core.importing.xpk import XPK
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import Problem, errors
+from slicewright.core.problem import errors
 from slicewright.core.render.beside import beside
 from slicewright.workspace import write as tree
 from slicewright.workspace.judge import judged_beside
@@ -83,11 +89,8 @@ def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, wr
         show.stop(found)
     path = f"workloads/{found.document['metadata']['name']}.yaml"
     text = schema_line(checkout.root, "tpuworkload") + write_document(found.document)
-    problems = [*found.remarks]
-    if (checkout.root / path).exists():
-        message, hint = "the file exists and is left alone", "give another --name"
-        problems.append(Problem("IMP006", message, hint, file=path))
-    else:
+    problems = [*found.remarks, *already_there(checkout.root, path, write=write)]
+    if not errors(problems):
         further = beside(checkout.repository, SourceFile(path, text))
         problems += errors(judged_beside(checkout, further)[1])
     written = write and not errors(problems)

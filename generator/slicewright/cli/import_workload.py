@@ -13,7 +13,13 @@ from msgspec.structs import replace
 
 from slicewright.cli import candidates, placeholder_values, reach, show
 from slicewright.cli.command import command
-from slicewright.cli.repository import cluster_named, open_checkout, repository_root, schema_line
+from slicewright.cli.repository import (
+    already_there,
+    cluster_named,
+    open_checkout,
+    repository_root,
+    schema_line,
+)
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.examine import schema_errors
@@ -116,7 +122,7 @@ def import_workload(
         living, unread = reach.living_runs(from_cluster, checkout, context, kubeconfig)
         problems += unread
         given += (Given(item, "", named=False, made_by=_made_by(item)) for item in living)
-    made, records, report, refused = _imported(given, cluster, checkout)
+    made, records, report, refused = _imported(given, cluster, checkout, write=write)
     problems += refused
     written = write and not errors(problems)
     if written:
@@ -136,7 +142,7 @@ def import_workload(
 
 
 def _imported(
-    given: Iterable[Given], cluster: str, checkout: Checkout
+    given: Iterable[Given], cluster: str, checkout: Checkout, *, write: bool
 ) -> tuple[dict[str, str], list[dict[str, Any]], dict[str, Any], list[Problem]]:
     """Return files, what is said of each, the numbers, and why other objects are not imported.
 
@@ -161,10 +167,13 @@ def _imported(
         against = run if isinstance(run, tuple) else _against_schema(run, engine)
         if isinstance(run, tuple) or against:
             refused = [replace(problem, file=one.file) for problem in against]
-        elif (path := _path(run)) in made or (checkout.root / path).exists():
-            message, hint = "the file exists and is left alone", "rename the object, or the file"
+        elif (path := _path(run)) in made:
+            message, hint = "another object has the name of this file", "rename one of them"
             refused = [Problem("IMP006", message, hint, file=path)]
+        elif errors(there := already_there(checkout.root, path, write=write)):
+            refused = [*there]
         else:
+            problems += there
             made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
             origins[path] = one
             records.append(_record(path, one.item, run))

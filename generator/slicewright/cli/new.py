@@ -182,7 +182,8 @@ def new(
     """Write a TPUWorkload file from a few options.
 
     The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs. On a
-    terminal it asks for the cluster, the TPU, the queue and the image where no option says them.
+    terminal it asks for the cluster, the TPU, the queue, the image and the command where no option says
+    them.
     """
     if command and written["script"]:
         raise click.UsageError("write either --script, or a command after --")
@@ -200,6 +201,7 @@ def new(
     queue = queue if queue is not None else _queue(checkout, chosen, namespace)
     if not (written["image"] or _has_default_image(checkout, chosen, namespace)):
         written["image"] = asking.image()
+        command = command or (() if written["script"] else asking.program())
     with write.locked(root):
         checkout = open_checkout(root)
         spec = draft.spec({**written, "clusters": chosen, "queue": queue, "command": command})

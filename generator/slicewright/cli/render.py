@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
@@ -88,6 +89,7 @@ def render(
             _print_objects(checkout, chosen, cluster, output)
             return
         rendering = judged(checkout, render_tree(checkout.repository, checkout.existing, chosen))
+        rendering = replace(rendering, problems=_about(chosen, rendering.problems, checkout))
         if check:
             sys.exit(_check(checkout, rendering, since, output))
         limit = checkout.repository.settings.end_runs if end_runs is None else end_runs
@@ -104,6 +106,20 @@ def render(
     if output == "text" and rendering.is_current and sys.stderr.isatty():
         say(f"nothing changed; next: {_next_step(checkout)}", err=True)
     sys.exit(1 if errors(problems) else 0)
+
+
+def _about(
+    chosen: frozenset[str] | None, problems: tuple[Problem, ...], checkout: Checkout
+) -> tuple[Problem, ...]:
+    """Return problems without the warnings in files that have none of the chosen workloads."""
+    if chosen is None:
+        return problems
+    workloads = checkout.repository.workloads
+    files, others = (
+        {one.source.file.path for one in workloads if (one.key in chosen) is wanted}
+        for wanted in (True, False)
+    )
+    return tuple(one for one in problems if one.severity == "error" or one.file not in others - files)
 
 
 def _next_step(checkout: Checkout) -> str:

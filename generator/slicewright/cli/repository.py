@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import Problem, did_you_mean
 from slicewright.documentation import schema_address
 from slicewright.workspace.repository_reader import (
     Checkout,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.problem import Severity
     from slicewright.core.render.repository import Repository
 
 
@@ -61,6 +62,15 @@ def schema_line(root: Path, name: str) -> str:
     path = f"slicewright/{name}.json"
     here = (root / "schemas" / path).is_file()
     return f"# yaml-language-server: $schema={f'../schemas/{path}' if here else schema_address(path)}\n"
+
+
+def already_there(root: Path, path: str, *, write: bool) -> tuple[Problem, ...]:
+    """Return the problem of a file that exists where one would be written; without that, it is a warning."""
+    if not (root / path).exists():
+        return ()
+    hint = "compare it with what the command prints without --write, or give another name"
+    severity: Severity = "error" if write else "warning"
+    return (Problem("IMP006", "the file exists and is left alone", hint, severity=severity, file=path),)
 
 
 def cluster_named(name: str, repository: Repository) -> ResolvedCluster:

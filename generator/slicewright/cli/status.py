@@ -205,7 +205,6 @@ def _changed(one: Status, told: dict[tuple[str, str, str], str]) -> Iterator[str
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     for run in one.runs:
         key = (one.cluster, run.kind, f"{run.namespace}/{run.run}")
-        line = f"{run.state}{f', {run.causes[0].reason}: {run.causes[0].message}' if run.causes else ''}"
-        if told.get(key) != line:
-            told[key] = line
-            yield f"{now} {one.cluster} {key[2]} {line}"
+        if told.get(key) != run.told:
+            told[key] = run.told
+            yield f"{now} {one.cluster} {key[2]} {run.told}"

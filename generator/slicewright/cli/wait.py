@@ -89,7 +89,7 @@ def wait(
         for place, run in runs.items():
             if told.get(place) != run.state:
                 told[place] = run.state
-                say(visible(f"{place[0]} {place[1]} {run.state}{_why(run)}"), err=True)
+                say(visible(f"{place[0]} {place[1]} {run.told}"), err=True)
         code = _verdict(runs.values(), state)
         if code is None and time.monotonic() >= deadline:
             code = _TOO_LATE
@@ -113,7 +113,3 @@ def _verdict(runs: Iterable[Run], state: str) -> int | None:
     if "Failed" in states:
         return _OTHERWISE
     return 0 if states <= {*_REACHED[state]} else None
-
-
-def _why(run: Run) -> str:
-    return f", {run.causes[0].reason}: {run.causes[0].message}" if run.causes else ""

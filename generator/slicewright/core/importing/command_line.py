@@ -165,7 +165,7 @@ def read(words: Sequence[str], tool: Tool) -> Given:
         given.problems.append(Problem("IMP030", f"only {tool.begins} can be imported", hint))
         return given
     given.verb = verb[-1]
-    for word in others[len(verb) :]:
+    for word in () if given.problems else others[len(verb) :]:  # it may be the value of an unknown option
         hint = "quote a value that has blanks"
         given.problems.append(Problem("IMP030", f"'{word}' is not the value of an option", hint))
     by_name = {option.name: option for option in tool.options}

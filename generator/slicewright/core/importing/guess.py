@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
 from slicewright.core.importing.pathways import of_jobset, of_pathwaysjob
 from slicewright.core.importing.program import program_of, template_of
@@ -155,11 +154,6 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     theirs = {key: value for key, value in labels.items() if not key.startswith(RESERVED)}
     if theirs:
         spec["nodeSelector"] = theirs
-    if is_unfinished(main.get("image")) and not beside:  # podTemplate may have such an image
-        rest = {**program, **rest}
-        if script := rest.pop("script", None):
-            rest["command"] = ["bash", "-c", script]
-        program = {}
     further = ([{"name": name, **rest}] if rest else []) + beside
     if further:
         spec["containers"] = further

@@ -68,9 +68,9 @@ _NEEDED = re.compile(
     r"/metadata/(name|namespace)|/metadata/labels/kueue\.x-k8s\.io~1.*|/spec/workers/0/\w+"
     r"|/spec/(.*/)?(replicas|completions|parallelism|backoffLimit|maxRestarts)"
     r"|/spec/.*/(cloud\.google\.com~1gke-tpu-(accelerator|topology)|google\.com~1tpu)"
-    r"|/spec/replicatedJobs/\d+/name"
+    r"|/spec/replicatedJobs/\d+/name|/spec/.*/(initC|c)ontainers/\d+/(name|image)"
 )
-"""Fields from which those of a TPUWorkload are read that cannot hold a placeholder."""
+"""Fields that hold no placeholder: those of a TPUWorkload are read from them, or the pods cannot start."""
 _APART = "the render keeps the run on nodes of its provisioning"
 _ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "the render names the ports of the TPU runtime"}
 """Why the render adds something to fields of these names; the order of their entries means nothing."""
@@ -132,7 +132,7 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
 
 
 def _unfinished(given: Object) -> Iterator[Problem]:
-    """Yield the problem of an object that has placeholders where a TPUWorkload needs a name or a number."""
+    """Yield the problem of an object with placeholders where a TPUWorkload needs a finished value."""
     fields: list[str] = []
     names: dict[str, None] = {}
     for path, holder in _mappings(given):

@@ -78,7 +78,7 @@ def _judge(flags: Given) -> None:
         both = [option for option in group if option in flags.values]
         for option in both[1:]:
             flags.refuse(option, f"--{both[0]} is there", "keep one of them")
-    if flags.text("command"):
+    if flags.text("command") and not flags.on("headless"):
         what = "runs without xpk's wrapper, which prints the exit code and passes SIGTERM on"
         flags.remark("command", f"{what}: write exec before the program")
 

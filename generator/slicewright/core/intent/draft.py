@@ -35,7 +35,9 @@ def spec(options: Mapping[str, Any]) -> Object:
         "matrix": options["matrix"],
         "container": _container(options),
         "podTemplate": template,
-        "gcsFuse": [{"bucket": bucket, "mountPath": path} for bucket, path in options["buckets"]],
+        "gcsFuse": [
+            {"bucket": bucket.removeprefix("gs://"), "mountPath": path} for bucket, path in options["buckets"]
+        ],
         "files": [{"path": file, "mountPath": path} for file, path in options["files"]],
         "pathways": {"pathwaysDir": pathways, **head} if pathways else {},
     }

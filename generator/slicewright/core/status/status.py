@@ -56,6 +56,15 @@ class Run(Struct, frozen=True):
     in_cluster: bool
     causes: tuple[Cause, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """The state with its first cause, in one line."""
+        if not self.causes:
+            return self.state
+        cause = self.causes[0]
+        reason = "" if cause.reason == self.state else f", {cause.reason}"
+        return f"{self.state}{reason}: {cause.message}"
+
 
 class Status(Struct, frozen=True):
     """The runs of one cluster."""

@@ -325,7 +325,8 @@ def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     mode = controller.get("deploymentMode")
     path = ("spec", "controller", "template", "spec")
     if mode == "colocate_head_with_workers" and selector:
-        yield Finding((*path, "nodeSelector"), "the node selector of a head beside the workers is replaced")
+        message = "the node selector of a head beside the workers is replaced"
+        yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
     elif mode == "default" and "template" in controller and not selector:
         message = "the head has no node selector, so it runs on any node without TPUs"
         yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")

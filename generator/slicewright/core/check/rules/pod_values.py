@@ -89,7 +89,8 @@ _FIELDS = (
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
 _FIELD = re.compile(r"metadata\.(labels|annotations)(\['.+'\])?")
-_NOT_AN_IMAGE = re.compile(r"[:/@]\Z|\s|(?<!\Ako)://")
+_NOT_AN_IMAGE = re.compile(r"[:/@]\Z|[^\w.:/@+\[\]-]|(?<!\Ako)://", re.ASCII)
+"""https://github.com/distribution/reference has the grammar; `ko://` is a package that ko builds."""
 
 
 @rule("JS133", TEMPLATE_KINDS)
