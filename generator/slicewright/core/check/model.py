@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
+from string import digits
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from slicewright.core.check.placeholder import may_be, pattern
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import mapping, texts
-from slicewright.core.problem import Fix, Path, Problem, Severity
+from slicewright.core.problem import Fix, Path, Problem, Severity, only_near
 from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
@@ -283,6 +284,19 @@ class ObjectSet:
             _means(one, name, namespace) and (self.is_cluster or _place(one) in places) for one in before
         )
 
+    def misses(self, kind: str, name: str, beside: Resource) -> bool:
+        """Tell whether an object that is not among these is missing, and not only elsewhere.
+
+        All objects of a cluster are here. A build or a file that has others of the kind has its own. A name
+        of which a letter or two are not those of another is misspelt; numbers are on purpose.
+        """
+        known = self.of_kind(kind)
+        if self.is_cluster or any(one.file == beside.file for one in known):
+            return True
+        meant, is_sure = only_near(name, [one.name for one in known])
+        is_misspelt = is_sure and meant.strip(digits) != name.strip(digits)
+        return is_misspelt or self.lost(kind, name, beside.namespace)
+
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
         return self.site is not None and resource.file.startswith(platform_folder(self.site.cluster.name))
@@ -315,12 +329,17 @@ def _means(resource: Resource, name: str, namespace: str) -> bool:
 
 
 class Finding(Struct, frozen=True):
-    """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own."""
+    """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own.
+
+    What is not certain rests on what the files do not show: other objects, nodes, gates of a controller.
+    Then an error is a warning.
+    """
 
     path: Path
     message: str
     hint: str = ""
     fix: Fix | None = None
+    is_certain: bool = True
 
 
 Findings = Iterator[Finding]

@@ -62,13 +62,14 @@ class RuleSet:
             for rule in (*own, *self._of_all):
                 for finding in rule.check(resource, objects):
                     hint = finding.hint or rule.hint or self._hint_of(rule.id)
+                    is_sure = finding.is_certain or rule.severity != "error"
                     found.append(
                         resource.problem(
                             rule.id,
                             finding.path,
                             finding.message,
                             hint,
-                            severity=rule.severity,
+                            severity=rule.severity if is_sure else "warning",
                             fix=finding.fix,
                         )
                     )

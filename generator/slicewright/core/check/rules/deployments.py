@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_set_up, shape
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts, words
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
-_BY_HAND = ("TPU_WORKER_ID", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
-"""Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
-
-
-def is_set_up(pods: Pods) -> bool:
-    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
-    for _, container in pods.containers:
-        names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
-        lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
-        if any(word in line for word in _BY_HAND for line in (*names, *lines)):
-            return True
-    return False
 
 
 def _alone(resource: Resource, objects: ObjectSet) -> Findings:

@@ -42,7 +42,9 @@ def _missing(resource: Resource, objects: ObjectSet) -> Findings:
         is_lost = objects.lost("PodGroup", name, resource.namespace)
         if is_lost or (known and not objects.has("PodGroup", name, resource.namespace)):
             message = f"PodGroup '{name}' is not defined in namespace '{resource.namespace or 'default'}'"
-            yield Finding((*pods.spec_path, *_PATH), message, did_you_mean(name, known))
+            is_certain = objects.misses("PodGroup", name, resource)
+            hint = did_you_mean(name, known)
+            yield Finding((*pods.spec_path, *_PATH), message, hint, is_certain=is_certain)
 
 
 _COPIED = frozenset({"Deployment", "LeaderWorkerSet", "ReplicaSet"})
@@ -63,7 +65,8 @@ def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
     ]
     if members and sum(members) < wanted:
         path = ("spec", "schedulingPolicy", "gang", "minCount")
-        yield Finding(path, f"the gang needs {wanted} pods, and {counted(sum(members), 'pod')} name it")
+        message = f"the gang needs {wanted} pods, and {counted(sum(members), 'pod')} name it"
+        yield Finding(path, message, is_certain=objects.is_cluster)
 
 
 @rule("KQ160", POD_KINDS, "warning")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import queues_of, quotas
@@ -42,7 +44,9 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
         path = (*pods.path, "metadata", "annotations")
         fitting = [levels for levels in known if all(level in levels for _, level in wanted)]
         if not fitting and not queues:  # else FIT102 reports what the flavors of the queue lack
-            yield from _missing([entry for entry in wanted if entry[1] not in beyond], known, path)
+            missing = _missing([entry for entry in wanted if entry[1] not in beyond], known, path)
+            is_certain = not known or objects.misses("Topology", "", resource)
+            yield from (replace(finding, is_certain=is_certain) for finding in missing)
         names = [level for _, level in wanted]
         if fitting and not any(_is_sorted([levels.index(name) for name in names]) for levels in fitting):
             message = f"the levels {joined(names)} are in another order in the Topology"

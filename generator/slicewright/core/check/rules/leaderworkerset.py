@@ -6,10 +6,9 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.deployments import is_set_up
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_provisioning import own_labels
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, is_set_up, shape
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.labels import (
     EXCLUSIVE_TOPOLOGY,

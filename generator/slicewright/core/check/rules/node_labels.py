@@ -29,7 +29,7 @@ from slicewright.core.kubernetes.labels import (
     ZONE,
 )
 from slicewright.core.kubernetes.read import at, texts
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,8 @@ _SHARED = frozenset(
     }
 )
 """Labels of which all slices of one replicatedJob have the same value."""
+_PLACES = (REGION, ZONE)
+"""Labels of which a cluster may have several values."""
 _BESIDE = (ACCELERATOR_COUNT, INSTANCE_TYPE, MACHINE_FAMILY, GPU)
 """Labels that an accelerator and a topology decide on."""
 _ONLY_TRUE = (FLEX_START, PREEMPTIBLE, SPOT)
@@ -52,14 +54,14 @@ _PROVISIONING = ("flex-start", "preemptible", "spot", "standard")
 
 
 @rule("TPU144", {"JobSet"})
-def _exclusive(resource: Resource, _objects: ObjectSet) -> Findings:
+def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
     told: set[Path] = set()
     for pods in resource.pods:
         key = exclusive(resource, pods)
         path = exclusive_path(resource, pods)
         if key and path not in told and (said := _of_exclusive(key, pods)):
             told.add(path)
-            yield Finding(path, *said)
+            yield Finding(path, *said, is_certain=key not in _PLACES or objects.is_cluster)
 
 
 def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
@@ -135,4 +137,10 @@ def _values(resource: Resource, _objects: ObjectSet) -> Findings:
         value = pods.selector.get(GKE_PROVISIONING)
         if value not in (None, *_PROVISIONING):
             message = f"'{value}' is not a value of {GKE_PROVISIONING}"
-            yield Finding(pods.selector_path(GKE_PROVISIONING), message, did_you_mean(value, _PROVISIONING))
+            hint = did_you_mean(value, _PROVISIONING)
+            yield Finding(
+                pods.selector_path(GKE_PROVISIONING),
+                message,
+                hint,
+                is_certain=bool(nearest(value, _PROVISIONING)),
+            )

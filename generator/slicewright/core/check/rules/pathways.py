@@ -161,7 +161,7 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "coordinator") is not None:
         return
     for pods in resource.pods:
-        for path, container in _all(pods):
+        for path, container in _all(pods) if COORDINATOR not in pods.labels | pods.annotations else ():
             for index, entry in entries(container.get("env")):
                 if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
                     message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"

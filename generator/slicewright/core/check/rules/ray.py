@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, shape
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_set_up, shape
 from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
@@ -51,7 +51,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for path, group, pods in groups(resource):
         row = shape(pods, objects) if pods else None
         hosts = number(group.get("numOfHosts"), 1)
-        if pods is None or row is None or not asks_for_tpu(pods) or hosts == row.hosts:
+        if pods is None or row is None or not asks_for_tpu(pods) or is_set_up(pods) or hosts == row.hosts:
             continue
         message = f"numOfHosts is {hosts}, and {row.topology} on {row.machine_type} has"
         where = (*path, "numOfHosts") if "numOfHosts" in group else path
@@ -102,7 +102,7 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("RAY105", KINDS)
-def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
+def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
     way, spec = cluster(resource)
     head = mapping(spec.get("headGroupSpec"))
     for path, group, pods in (((*way, "headGroupSpec"), head, None), *groups(resource)):
@@ -122,7 +122,9 @@ def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
         elif pods and _RESOURCE in said and pods.chips and said[_RESOURCE] != pods.chips:
             message = f"Ray is told of {said[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
             hint = "leave it out: KubeRay takes the number of the pods"
-            yield Finding(where, message, hint, edits.remove(where, safe=len(said) == 1))
+            fix = edits.remove(where, safe=len(said) == 1)
+            # Somebody may hand out hosts, or parts of chips, by this name.
+            yield Finding(where, message, hint, fix, is_certain=objects.is_cluster)
 
 
 def _resources(written: str) -> dict[str, Any] | None:
@@ -204,7 +206,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
         )
 
 
-@rule("RAY109", KINDS)
+@rule("RAY109", KINDS, "warning")
 def _head(resource: Resource, objects: ObjectSet) -> Findings:
     way, _ = cluster(resource)
     for pods in resource.pods:
@@ -267,7 +269,10 @@ def _mapping(written: str) -> dict[str, Any] | None:
 
 @rule("RAY114", {"RayService"})
 def _actors(resource: Resource, _objects: ObjectSet) -> Findings:
-    most = max((pods.chips for pods in resource.pods), default=0)
+    most: Any = max((pods.chips for pods in resource.pods), default=0)
+    for _, group, _ in groups(resource):
+        told = mapping(_resources(text(at(group, "rayStartParams", "resources"))))
+        most = max(most, amount(told.get(_RESOURCE)) or 0)
     config = mapping(_mapping(text(at(resource.data, "spec", "serveConfigV2"))))
     for _, application in entries(config.get("applications")):
         for _, deployment in entries(application.get("deployments")):

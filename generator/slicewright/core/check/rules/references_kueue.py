@@ -32,11 +32,13 @@ _DEFAULT = "default"
 _PARAMETERS = {"ProvisioningRequestConfig", "MultiKueueConfig"}
 
 
-def _dangling(objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
+def _dangling(resource: Resource, objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
-    known = [resource.name for resource in objects.of_kind(kind)]
+    known = [one.name for one in objects.of_kind(kind)]
     if name and (objects.lost(kind, name) or (known and not objects.has(kind, name))):
-        yield Finding(path, f"{kind} '{name}' is not defined", did_you_mean(name, known))
+        is_certain = objects.misses(kind, name, resource)
+        message = f"{kind} '{name}' is not defined"
+        yield Finding(path, message, did_you_mean(name, known), is_certain=is_certain)
 
 
 @rule("REF101", QUEUED_KINDS)
@@ -49,10 +51,11 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
         return
     if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
         return
+    is_certain = objects.misses("LocalQueue", name, resource)
     if not (resource.namespace or objects.is_cluster):
         message = f"LocalQueue '{name}' is not defined in any namespace"
         hint = did_you_mean(name, sorted({queue for _, queue in known.local}))
-        yield Finding(("metadata", "labels", QUEUE), message, hint)
+        yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
         return
     here = [queue for place, queue in known.local if place == namespace]
     elsewhere = sorted(place for place, queue in known.local if queue == name)
@@ -60,14 +63,14 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     if elsewhere:
         hint = f"it is in namespace {elsewhere[0]}: a LocalQueue serves its own namespace"
     message = f"LocalQueue '{name}' is not defined in namespace '{namespace}'"
-    yield Finding(("metadata", "labels", QUEUE), message, hint)
+    yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
 
 
 @rule("REF102", {"LocalQueue"})
 def _cluster_queue(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "clusterQueue"))
     if objects.is_cluster or name != _DEFAULT:
-        yield from _dangling(objects, "ClusterQueue", name, ("spec", "clusterQueue"))
+        yield from _dangling(resource, objects, "ClusterQueue", name, ("spec", "clusterQueue"))
 
 
 @rule("REF103", {"ClusterQueue", "Cohort"})
@@ -75,16 +78,18 @@ def _flavors(resource: Resource, objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for index, flavor in entries(group.get("flavors")):
             name = text(flavor.get("name"))
-            yield from _dangling(objects, "ResourceFlavor", name, (*path, "flavors", index, "name"))
+            yield from _dangling(resource, objects, "ResourceFlavor", name, (*path, "flavors", index, "name"))
 
 
 @rule("REF104", {"ClusterQueue"})
 def _checks(resource: Resource, objects: ObjectSet) -> Findings:
     base = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in entries(at(resource.data, "spec", "admissionChecksStrategy", "admissionChecks")):
-        yield from _dangling(objects, "AdmissionCheck", text(check.get("name")), (*base, index, "name"))
+        yield from _dangling(
+            resource, objects, "AdmissionCheck", text(check.get("name")), (*base, index, "name")
+        )
     for index, name in words(at(resource.data, "spec", "admissionChecks")):
-        yield from _dangling(objects, "AdmissionCheck", name, ("spec", "admissionChecks", index))
+        yield from _dangling(resource, objects, "AdmissionCheck", name, ("spec", "admissionChecks", index))
 
 
 @rule("REF105", {"AdmissionCheck"})
@@ -92,25 +97,29 @@ def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
     parameters = mapping(at(resource.data, "spec", "parameters"))
     kind = text(parameters.get("kind"))
     if kind in _PARAMETERS:
-        yield from _dangling(objects, kind, text(parameters.get("name")), ("spec", "parameters", "name"))
+        yield from _dangling(
+            resource, objects, kind, text(parameters.get("name")), ("spec", "parameters", "name")
+        )
 
 
 @rule("REF106", {"ResourceFlavor"})
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "topologyName"))
-    yield from _dangling(objects, "Topology", name, ("spec", "topologyName"))
+    yield from _dangling(resource, objects, "Topology", name, ("spec", "topologyName"))
 
 
 @rule("REF107", {"MultiKueueConfig"})
 def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
     for index, name in words(at(resource.data, "spec", "clusters")):
-        yield from _dangling(objects, "MultiKueueCluster", name, ("spec", "clusters", index))
+        yield from _dangling(resource, objects, "MultiKueueCluster", name, ("spec", "clusters", index))
 
 
 @rule("REF108", QUEUED_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     name = resource.labels.get(PRIORITY_CLASS, "")
-    yield from _dangling(objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS))
+    yield from _dangling(
+        resource, objects, "WorkloadPriorityClass", name, ("metadata", "labels", PRIORITY_CLASS)
+    )
 
 
 @rule("REF109", {"ResourceFlavor"})
@@ -138,9 +147,10 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
     )
     namespaces = [namespace.labels for namespace in objects.candidates("Namespace", name)]
     if queues and all(_refuses(queue, name, labels) for queue in queues for labels in namespaces or (None,)):
-        yield Finding(
-            ("spec", "clusterQueue"), f"ClusterQueue '{queues[0].name}' does not select namespace '{name}'"
-        )
+        message = f"ClusterQueue '{queues[0].name}' does not select namespace '{name}'"
+        # People label namespaces by hand; only beside the queue the labels are all of them.
+        is_certain = not namespaces or objects.misses("Namespace", name, resource)
+        yield Finding(("spec", "clusterQueue"), message, is_certain=is_certain)
 
 
 def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:

@@ -71,7 +71,8 @@ def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
                 right = unknown[key].removeprefix("write ")
                 meant = right in _NODE_LABELS and right not in pods.selector
                 fix = edits.rename(path, right) if meant else None
-                yield Finding(path, f"GKE puts no label '{key}' on nodes", unknown[key], fix)
+                message = f"GKE puts no label '{key}' on nodes"
+                yield Finding(path, message, unknown[key], fix, objects.is_cluster)
 
 
 def own_labels(objects: ObjectSet) -> frozenset[str]:
@@ -189,13 +190,14 @@ def _tolerated(resource: Resource, pods: Pods, key: str) -> Fix | None:
 
 
 @rule("TPU125", POD_KINDS)
-def _toleration_alone(resource: Resource, _objects: ObjectSet) -> Findings:
+def _toleration_alone(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and not _is_flex(pods):
             for index, entry in entries(pods.spec.get("tolerations")):
                 if entry.get("key") == FLEX_START:
                     path = (*pods.spec_path, "tolerations", index)
-                    yield Finding(path, "the pods tolerate flex-start nodes and do not select them")
+                    message = "the pods tolerate flex-start nodes and do not select them"
+                    yield Finding(path, message, is_certain=objects.is_cluster)
 
 
 @rule("TPU126", POD_KINDS, "warning")
@@ -213,13 +215,15 @@ def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("TPU127", {"JobSet", "Job"})
-def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
+def _queued(resource: Resource, objects: ObjectSet) -> Findings:
     if PROVISIONING_REQUEST_DURATION not in resource.annotations:
         return
     for pods in resource.pods:
         if is_tpu(pods) and not _tolerates(pods, QUEUED):
             message = "queued nodes are tainted, and the pods do not tolerate it"
-            yield Finding(pods.spec_path, message, fix=_tolerated(resource, pods, QUEUED))
+            fix = _tolerated(resource, pods, QUEUED)
+            # The flavor of their queue may tolerate it.
+            yield Finding(pods.spec_path, message, fix=fix, is_certain=objects.is_cluster)
 
 
 @rule("TPU128", {"ComputeClass"}, says=("Flex Start provisioning model is incompatible with Spot",))

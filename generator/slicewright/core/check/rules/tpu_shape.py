@@ -22,9 +22,9 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-from slicewright.core.kubernetes.read import at, mapping, number, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts, words
 from slicewright.core.mend import edits
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +40,23 @@ PLACEHOLDER = "replaced-by-slicewright"
 """What a base has where an overlay puts a value."""
 
 
+_BY_HAND = ("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
+"""Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
+
+
 def asks_for_tpu(pods: Pods) -> bool:
     """Tell whether pods request chips."""
     return pods.asks_for_tpu
+
+
+def is_set_up(pods: Pods) -> bool:
+    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
+    for _, container in pods.containers:
+        names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
+        lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
+        if any(word in line for word in _BY_HAND for line in (*names, *lines)):
+            return True
+    return False
 
 
 def is_tpu(pods: Pods) -> bool:
@@ -135,9 +149,10 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
         hint = hint or did_you_mean(label, catalogue.accelerators)
         path = path_of(ACCELERATOR)
         fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
-        yield Finding(
-            path, f"GKE has no TPU accelerator '{label}'", hint, fix if path[-1] == ACCELERATOR else None
-        )
+        fix = fix if path[-1] == ACCELERATOR else None
+        # A name that is like no other may be that of a TPU after this catalogue.
+        is_certain = right != "" or nearest(label, catalogue.accelerators) != []
+        yield Finding(path, f"GKE has no TPU accelerator '{label}'", hint, fix, is_certain=is_certain)
 
 
 @rule("TPU102", TEMPLATE_KINDS | {"ResourceFlavor"})
@@ -157,7 +172,7 @@ def _topology(resource: Resource, objects: ObjectSet) -> Findings:
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods):
+        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
             continue
         completions = number(pods.job.get("completions"))
         wrong = [

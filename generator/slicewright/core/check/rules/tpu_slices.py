@@ -8,7 +8,14 @@ from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_pathways, is_tpu, shape
+from slicewright.core.check.rules.tpu_shape import (
+    asks_for_tpu,
+    exclusive,
+    is_pathways,
+    is_set_up,
+    is_tpu,
+    shape,
+)
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -156,7 +163,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
 def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods):
+        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
             continue
         job = pods.job
         if text(job.get("completionMode")) != "Indexed":
@@ -173,7 +180,7 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
 def _service(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row, name = shape(pods, objects), text(pods.spec.get("subdomain"))
-        if row is None or not row.multi_host or not name:
+        if row is None or not row.multi_host or not name or is_set_up(pods):
             continue
         path = (*pods.spec_path, "subdomain")
         services = objects.candidates("Service", name, resource.namespace, resource.file)
@@ -183,7 +190,8 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         elif objects.lost("Service", name, resource.namespace) or (
             objects.of_kind("Service") and not objects.has("Service", name, resource.namespace)
         ):
-            yield Finding(path, f"Service '{name}' is not among the objects")
+            is_certain = objects.misses("Service", name, resource)
+            yield Finding(path, f"Service '{name}' is not among the objects", is_certain=is_certain)
 
 
 def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Finding | None:
@@ -207,6 +215,8 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         mode = text(pods.job.get("completionMode"))
+        if row is not None and is_set_up(pods):
+            row = None
         if row is not None and row.multi_host and mode not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
             path: Path = (*pods.job_path, "completionMode")

@@ -9,7 +9,7 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, shape, shapes
+from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, is_set_up, shape, shapes
 from slicewright.core.check.training import (
     ANCESTOR,
     RUNTIMES,
@@ -69,7 +69,9 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
             elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
             message = f"{kind} '{name}' is not defined"
-            yield Finding(("spec", "runtimeRef", "name"), message, elsewhere or did_you_mean(name, known))
+            hint = elsewhere or did_you_mean(name, known)
+            is_certain = objects.misses(kind, name, resource)
+            yield Finding(("spec", "runtimeRef", "name"), message, hint, is_certain=is_certain)
 
 
 def _meant_runtime(name: str, objects: ObjectSet) -> str:
@@ -110,6 +112,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     found = list(_rows(resource, objects))
     picked = [(nodes, shape(pods, objects)) for pods, nodes, rows in found if rows]
     wrong = [(nodes, row) for nodes, row in picked if row and row.multi_host and nodes != row.hosts]
+    wrong = [] if any(is_set_up(pods) for pods, _, _ in found) else wrong
     if wrong and len(wrong) == len(found):
         nodes, row = wrong[0]
         trainer = mapping(at(resource.data, "spec", "trainer"))
@@ -255,7 +258,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     found: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
     for pods in resource.pods:
         row = shape(pods, objects)
-        if row is not None and row.multi_host and asks_for_tpu(pods):
+        if row is not None and row.multi_host and asks_for_tpu(pods) and not is_set_up(pods):
             found.setdefault((row.machine_type, row.topology), (row, []))[1].append(pods)
     for row, together in found.values():
         replicas = sum(pods.count for pods in together)
