@@ -250,6 +250,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
         ("containerPort: 80", "containerPort: HTTP_PORT", "FILE030"),
         ("a@b-7.iam.gserviceaccount.com", "PATCHED_BY_OVERLAY", "FILE030"),
         ("{port: 80}", "{port: PORT}", "FILE030"),
+        ("Always", "Always\n  nodeName: nodeName", "FILE030"),
         ("name: worker", "name: worker_ID_", "FILE030"),
         ("image: 'b:1'", "image: ' '", "FILE030"),
         ("image: 'b:1'", "image: {tag}", "FILE030"),

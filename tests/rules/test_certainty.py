@@ -205,3 +205,18 @@ def test_pods_with_a_coordinator_of_their_own_need_none_of_the_jobset() -> None:
     assert ["error"] == _said("PW108", {"a.yaml": yaml.safe_dump(data)})
     template["metadata"] = {"labels": {"jobset.sigs.k8s.io/coordinator": "a"}}
     assert [] == _said("PW108", {"a.yaml": yaml.safe_dump(data)})
+
+
+@pytest.mark.parametrize(
+    ("container", "severity"),
+    [
+        ("{name: a}", "error"),
+        ("{name: a, image: }", "warning"),  # `image: #IMAGE`, which a script fills in
+        ("{resources: {}}", "warning"),  # a sketch
+    ],
+)
+def test_an_image_that_is_left_blank_is_filled_in_by_somebody(container: str, severity: str) -> None:
+    """A container without an image is an error, unless the file shows that it is not whole yet."""
+    assert [severity] == _said(
+        "JS122", {"a.yaml": _job("Job", f"{{containers: [{container}, {{name: b, image: b}}]}}")}
+    )

@@ -156,9 +156,9 @@ def _suspects(
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
-    These are words in capitals with `_` or that name their field, quoted blanks, `{word}` and
-    `[[word]]`. In a partial object these are empty values as well, and names that begin or end with the
-    hyphen of a prefix or suffix.
+    These are words in capitals with `_` or that name their field, the name of the field itself, quoted
+    blanks, `{word}` and `[[word]]`. In a partial object these are empty values as well, and names that
+    begin or end with the hyphen of a prefix or suffix.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
@@ -171,6 +171,7 @@ def _suspects(
         elif isinstance(value, str) and "\n" not in value:
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
+            is_named = is_named or value == path[-1]
             is_part = is_partial and path[-1] == "name" and value.strip("-") != value
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)

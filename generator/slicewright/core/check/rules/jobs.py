@@ -47,10 +47,13 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("JS122", POD_KINDS)
-def _images(resource: Resource, _objects: ObjectSet) -> Findings:
+def _images(resource: Resource, objects: ObjectSet) -> Findings:
     for path, container in () if _is_part(resource) else resource.containers:
         if not container.get("image"):
-            yield Finding(path, f"container '{container.get('name', '')}' has no image")
+            # Somebody still fills in an image that is written and empty, and a container without a name.
+            is_certain = objects.is_cluster or ("image" not in container and "name" in container)
+            message = f"container '{container.get('name', '')}' has no image"
+            yield Finding(path, message, is_certain=is_certain)
 
 
 @rule("JS123", JOB_KINDS)
