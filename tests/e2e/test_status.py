@@ -65,12 +65,15 @@ def run_of(bed: Bed, name: str = NAME) -> Run:
     return {entry.run: entry for entry in found.runs}[name]
 
 
-def why(bed: Bed, reason: str, name: str = NAME) -> str:
-    """Wait until status names a cause, and return its message with the controller's words."""
+def why(bed: Bed, reason: str, name: str = NAME, begins: str = "") -> str:
+    """Wait until status names a cause, and return its message with the controller's words.
+
+    Where pods are told of one after another, the message `begins` with the number of all.
+    """
 
     def named() -> str | None:
-        causes = run_of(bed, name).causes
-        return next((f"{cause.message} | {cause.said}" for cause in causes if cause.reason == reason), None)
+        causes = [one for one in run_of(bed, name).causes if one.reason == reason]
+        return next((f"{one.message} | {one.said}" for one in causes if one.message.startswith(begins)), None)
 
     return bed.until(f"the cause {reason}", named)
 
@@ -158,7 +161,7 @@ def test_no_node_has_the_label(bed: Bed) -> None:
     bed.add_nodes(kit.site("multislice-cluster"))
     bed.api.create(one(nodeSelector={"cloud.google.com/gke-tpu-topology": "4x4"}))
 
-    said = why(bed, "NoSuitingNode")
+    said = why(bed, "NoSuitingNode", begins="2 pods")
     assert (
         "2 pods: no node has cloud.google.com/gke-tpu-topology=4x4; nodes have 2x4 | Unschedulable: 0/"
         in said
@@ -171,7 +174,7 @@ def test_taint_is_not_tolerated(bed: Bed) -> None:
     bed.api.create(one(nodeSelector=V5E, tolerations=[]))
 
     expected = "2 pods: nodes with its labels: 6; all have taint google.com/tpu=present:NoSchedule, which it "
-    assert expected in why(bed, "TaintNotTolerated")
+    assert expected in why(bed, "TaintNotTolerated", begins="2 pods")
 
 
 def test_image_cannot_be_pulled(bed: Bed) -> None:
