@@ -213,10 +213,8 @@ def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
 @rule("TPU117", _SLICES)
 def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = shape(pods, objects)
+        row = None if is_set_up(pods) else shape(pods, objects)
         mode = text(pods.job.get("completionMode"))
-        if row is not None and is_set_up(pods):
-            row = None
         if row is not None and row.multi_host and mode not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
             path: Path = (*pods.job_path, "completionMode")
