@@ -196,10 +196,10 @@ class Pods:
 
     def patch(self, item: Object, change: Object, *, subresource: str = "") -> None:
         """Change a pod."""
-        assert ("", "default") == (subresource, item["metadata"]["namespace"])
+        assert ("status", "default") == (subresource, item["metadata"]["namespace"])
         if item["metadata"]["name"] == self.gone:
             raise ApiError(404, {"reason": "NotFound", "message": "gone"})
-        self.told[item["metadata"]["name"]] = change["metadata"]["annotations"]
+        self.told[item["metadata"]["name"]] = change["status"]["phase"]
 
 
 def test_pods_are_told_to_end_when_their_programs_are_over() -> None:
@@ -221,8 +221,7 @@ def test_pods_are_told_to_end_when_their_programs_are_over() -> None:
     play_programs(api, event_log, 3.5, runs)
     play_programs(nothing, event_log, 4.0, runs)
 
-    end = {"slicewright.dev/simulated-end": "0"}
-    assert {"x": end, "z": end} == api.told
+    assert {"x": "Succeeded", "z": "Succeeded"} == api.told
     assert (math.inf, True, True) == (timelines.next_end, timelines.is_ending, timelines.is_at_work)
 
 

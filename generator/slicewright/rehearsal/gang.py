@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.faults.injection import patch_if_there
-from slicewright.rehearsal.model.simulate import END
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +14,11 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.gang import Gangs
 
-_SUCCEED = {"metadata": {"annotations": {END: "0"}}}
+_COMPLETED = [
+    {"type": name, "status": "False", "reason": "PodCompleted"} for name in ("ContainersReady", "Ready")
+]
+_SUCCEED = {"status": {"phase": "Succeeded", "conditions": _COMPLETED}}
+"""One write: KWOK would need two, the annotation and what it makes of it."""
 
 
 def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, tuple[Gangs, float]]) -> None:
@@ -28,7 +31,8 @@ def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, 
             timelines.begin(run, gangs, now + seconds)
         over = timelines.end(now)
     if over:
-        api.each(partial(patch_if_there, api, change=_SUCCEED), [_pod(*pod) for pod in over])
+        succeed = partial(patch_if_there, api, change=_SUCCEED, subresource="status")
+        api.each(succeed, [_pod(*pod) for pod in over])
 
 
 def _pod(run: str, name: str) -> dict[str, object]:
