@@ -11,6 +11,7 @@ from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.gang import play_programs
 from slicewright.rehearsal.model.gang import ends_by_itself, gangs
+from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.timers import Clock
 
@@ -93,7 +94,7 @@ def begun(item: Object, *events: Event) -> list[tuple[float, list[str]]]:
     found = []
     for event in events:
         timelines.add(event)
-        timelines.begin(A, of_run, event.at)
+        timelines.begin(A, of_run, event.at, Work(0.0))
         begun = timelines.end(event.at)
         assert [] == timelines.end(event.at)
         if begun:
@@ -207,7 +208,7 @@ def test_pods_are_told_to_end_when_their_programs_are_over() -> None:
     event_log = EventLog(Clock(10.0), {A: 3}, ())
     api: Any = Pods(gone="y")
     nothing: Any = None
-    runs = {A: (gangs(job(pods=3)), 1.5)}
+    runs = {A: (gangs(job(pods=3)), Work(1.5))}
     event_log.note("submitted", A)
     for name in ("x", "y", "z"):
         play_programs(api, event_log, 1.0, runs)
@@ -229,7 +230,7 @@ def test_program_of_a_container_that_is_started_again_begins_anew() -> None:
     """Also where the pod had been told to end: the container failed before."""
     event_log = EventLog(Clock(1.0), {A: 1}, ())
     event_log.note("podStarted", A, pod="x", chips=4)
-    runs = {A: (gangs(job(pods=1)), 10.0)}
+    runs = {A: (gangs(job(pods=1)), Work(10.0))}
     api: Any = Pods()
     play_programs(api, event_log, 0.0, runs)
     play_programs(api, event_log, 10.0, runs)

@@ -14,6 +14,7 @@ from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.idle_time import IdleTime
 from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.model.gang import gangs
+from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.real_time import limits
 from slicewright.rehearsal.timers import Clock, Timers
 
@@ -99,7 +100,7 @@ def test_end_of_a_program_is_something_to_come(scene: Scene) -> None:
     """While a pod is told to end and has not, nothing is skipped."""
     scene.says("submitted", "reserved", "admitted", "podStarted")
     timelines = scene.event_log.timelines
-    timelines.begin(A, gangs(job(pods=1)), 1800.0)
+    timelines.begin(A, gangs(job(pods=1)), 0.0, Work(1800.0))
 
     assert 1800.0 == scene.after(2.0)
     timelines.end(1800.0)
@@ -155,7 +156,7 @@ def test_backoff_of_a_job_is_not_skipped(scene: Scene) -> None:
     scene.says("submitted", "reserved", "admitted", "podStarted")
     scene.event_log.note("podEnded", A, pod="x", chips=4, reason="Failed")
     scene.event_log.note("podStarted", A, pod="y", chips=4)
-    scene.event_log.timelines.begin(A, gangs(job(pods=1)), 1800.0)
+    scene.event_log.timelines.begin(A, gangs(job(pods=1)), 0.0, Work(1800.0))
 
     assert [190.0, 1800.0] == [scene.after(19.0), scene.after(1.1)]
 

@@ -156,8 +156,8 @@ def test_chip_hours_of_a_pool_until_all_work_was_done() -> None:
     fixed, grown = Usage("tpus", 8, used), Usage("spot", 8, ((0.0, 0),), ((0.0, 0), (HOUR, 8)))
 
     assert [
-        {"pool": "tpus", "available": 16.0, "used": 4.0, "idle": 12.0, "lost": 0.0},
-        {"pool": "spot", "available": 8.0, "used": 0.0, "idle": 8.0, "lost": 0.0},
+        {"pool": "tpus", "available": 16.0, "used": 4.0, "idle": 12.0, "lost": 0.0, "startup": 0.0},
+        {"pool": "spot", "available": 8.0, "used": 0.0, "idle": 8.0, "lost": 0.0, "startup": 0.0},
     ] == chip_hours(events, [fixed, grown], POOLS, 9 * HOUR)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slicewright.rehearsal.model.gang import gangs
+from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.timeline import Eviction, Timelines
 
 from .kit import A, gone, jobset, pod, replicated_job, says, spans, told
@@ -307,7 +308,7 @@ def test_state_while_it_grows() -> None:
     one = gangs(jobset("a", replicated_job("slice", pods=1)))
     for event in (says(0, "submitted"), pod(1, "x"), gone(2, "x"), says(3, "finished")):
         timelines.add(event)
-        timelines.begin(A, one, 9.0)
+        timelines.begin(A, one, 0.0, Work(9.0))
         found.append((timelines.state_of(A), timelines.is_at_work))
 
     assert found == [

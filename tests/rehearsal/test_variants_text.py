@@ -22,7 +22,7 @@ def full(name: str, *, wait: float | None, borrowed: float = 0.0, end: float = 1
     entry = [{"flavor": "v5e", "chipHours": borrowed}]
     queue = {"name": "cq", "runs": 2, "neverAdmitted": int(wait is None), **waits, "borrowedChipHours": entry}
     idle = {**queue, "name": "idle", "runs": 0}
-    pool = {"pool": "tpus", "available": 1000.0, "used": 12.34, "idle": 987.66, "lost": 0.5}
+    pool = {"pool": "tpus", "available": 1000.0, "used": 12.34, "idle": 987.66, "lost": 0.5, "startup": 0.25}
     return {**made, "queues": [queue, idle], "chipHours": [pool]}
 
 
@@ -40,8 +40,8 @@ def test_tables_set_variants_below_the_base() -> None:
             ["cq", "2", "less than 10s", "less than 10s", "less than 10s", "1.5 of v5e", "more"],
         ],
         "chip-hours": [
-            ["tpus", "1,000.0", "12.3", "0.5", "987.7", "base"],
-            ["tpus", "1,000.0", "12.3", "0.5", "987.7", "more"],
+            ["tpus", "1,000.0", "12.3", "0.5", "0.2", "987.7", "base"],
+            ["tpus", "1,000.0", "12.3", "0.5", "0.2", "987.7", "more"],
         ],
         "runs that move": [
             ["team/pretrain", "10m00s", "20m00s", "base"],

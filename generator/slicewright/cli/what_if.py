@@ -166,7 +166,7 @@ def is_same(one: Scenario, other: Scenario) -> bool:
 
 def _played(scenario: Scenario) -> tuple[object, ...]:
     parts = [
-        (part.runs, part.others, part.submit_at, part.duration, part.faults, part.expect)
+        (part.runs, part.others, part.submit_at, part.work, part.faults, part.expect)
         for part in scenario.parts
     ]
     cluster = scenario.site.cluster.spec

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slicewright.apiserver.client import Api
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.model.gang import Gangs
+    from slicewright.rehearsal.model.progress import Work
 
 _COMPLETED = [
     {"type": name, "status": "False", "reason": "PodCompleted"} for name in ("ContainersReady", "Ready")
@@ -21,14 +22,14 @@ _SUCCEED = {"status": {"phase": "Succeeded", "conditions": _COMPLETED}}
 """One write: KWOK would need two, the annotation and what it makes of it."""
 
 
-def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, tuple[Gangs, float]]) -> None:
+def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, tuple[Gangs, Work]]) -> None:
     """Begin the programs of those gangs that run, and tell the pods to end whose programs are over.
 
-    `runs` has the gangs of each run, and how long its programs last; all are on the rehearsal's clock.
+    `runs` has the gangs of each run, and what its programs have to do; all is on the rehearsal's clock.
     """
     with event_log.reading() as timelines:
-        for run, (gangs, seconds) in runs.items():
-            timelines.begin(run, gangs, now + seconds)
+        for run, (gangs, work) in runs.items():
+            timelines.begin(run, gangs, now, work)
         over = timelines.end(now)
     if over:
         succeed = partial(patch_if_there, api, change=_SUCCEED, subresource="status")

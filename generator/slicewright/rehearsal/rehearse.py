@@ -25,6 +25,7 @@ from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.offline import never_fits
+from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.scenario_part import gangs_of, is_queued, run_key
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.rehearsal.model.surroundings import held_back, need_of, not_in_tree, surroundings
@@ -173,6 +174,7 @@ class Rehearsal:
             nominal=metrics.nominal_quotas(scenario.platform),
             queue_of=_queues(self._runs, scenario.platform),
             pool_of=room.pools(),
+            spent=event_log.timelines.spent(self._end),
         )
 
     def _play(self, show: Callable[[EventLog, Clock], object]) -> None:
@@ -309,14 +311,14 @@ def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) ->
     )
 
 
-def _programs(parts: Iterable[ScenarioPart], arriving: Arrivals) -> dict[str, tuple[Gangs, float]]:
-    """Return the gangs of all runs, and how long their programs last, on the rehearsal's clock."""
-    programs: dict[str, tuple[Gangs, float]] = {}
+def _programs(parts: Iterable[ScenarioPart], arriving: Arrivals) -> dict[str, tuple[Gangs, Work]]:
+    """Return the gangs of all runs, and what their programs have to do, on the rehearsal's clock."""
+    programs: dict[str, tuple[Gangs, Work]] = {}
     for part in parts:
-        programs |= {run: (of_run, part.duration) for run, of_run in gangs_of(part).items()}
+        programs |= {run: (of_run, part.work) for run, of_run in gangs_of(part).items()}
         for index, fault in enumerate(part.faults):
             if item := arriving.get((part.current, index)):
-                programs[run_key(item)] = gangs(item), fault.duration or 0.0
+                programs[run_key(item)] = gangs(item), Work(fault.duration or 0.0)
     return programs
 
 

@@ -91,7 +91,7 @@ def _needed(parts: tuple[ScenarioPart, ...], delay: float) -> Iterator[float]:
     """Yield the speeds at which each span passes soon enough."""
     yield delay / _IDLE_SECONDS
     for part in parts:
-        yield part.duration / _PLAYED_SECONDS
+        yield (part.startup + part.duration) / _PLAYED_SECONDS
         yield part.submit_at / _IDLE_SECONDS
         for fault in part.faults:
             yield (fault.at + (fault.duration or 0.0)) / _IDLE_SECONDS

@@ -43,13 +43,19 @@ class Gangs(Struct, frozen=True):
     def ready(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield those pods of the present attempt whose programs may begin: their gang runs."""
         present = [pod for pod in pods if pod.is_there]
-        there = Counter(self._number(pod) for pod in present if pod.start.chips or not self.has_chips)
+        there = Counter(self.number(pod) for pod in present if pod.start.chips or not self.has_chips)
         for pod in present:
-            number = self._number(pod)
+            number = self.number(pod)
             if pod.end is None and pod.replicated_job in self.ends and there[number] >= self.tpu_pods[number]:
                 yield pod
 
-    def _number(self, pod: Pod) -> int:
+    def needs(self, pod: Pod) -> bool:
+        """Tell whether the programs of its gang stop without a pod; a Pathways program has its head alone."""
+        has_part = bool(pod.start.chips) or not self.has_chips
+        return pod.replicated_job in self.ends or (has_part and HEAD not in self.ends)
+
+    def number(self, pod: Pod) -> int:
+        """Return the gang of a pod."""
         return self.numbers.get(pod.replicated_job, 0)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
+from slicewright.rehearsal.model.progress import Spent
 from slicewright.rehearsal.model.slices import Pod
 from slicewright.rehearsal.model.usage import worked_until
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 Nominal = dict[str, dict[str, int]]
 """Chips of nominal quota by ClusterQueue and flavor."""
 _HOUR = 3600.0
+_NONE = Spent()
+NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
 
 
 def nominal_quotas(platform: Iterable[Object]) -> Nominal:
@@ -100,10 +104,13 @@ def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[
     return hours
 
 
-def lost_hours(events: Iterable[Event], pools: Mapping[str, str]) -> dict[str, float]:
+def lost_hours(
+    events: Iterable[Event], pools: Mapping[str, str], spent: Mapping[tuple[str, str], Spent] = NOTHING_SPENT
+) -> dict[str, float]:
     """Return the chip-hours of pods in each pool that other pods of their run replaced.
 
-    Work starts from its beginning then: nothing of theirs is left. `pools` has the pool of each node pool.
+    Nothing of theirs is left but what was saved, and startup is counted apart (`spent`). Where a program
+    stopped and its pod did not, progress is lost that was not saved. `pools` has the pool of each node pool.
     """
     pods: dict[str, list[Pod]] = {}
     open_pods: dict[tuple[str, str], Pod] = {}
@@ -121,28 +128,50 @@ def lost_hours(events: Iterable[Event], pools: Mapping[str, str]) -> dict[str, f
         attempt = max(pod.start.attempt for pod in of_run)
         last = max(pod.start.at for pod in of_run)
         for pod in of_run:
-            if pod.end is None or pod.start.node_pool not in pools:
+            if pod.start.node_pool not in pools:
                 continue
-            is_replaced = not pod.has_succeeded and pod.end.at <= last
+            own = spent.get((run, pod.start.pod), _NONE)
+            seconds = own.lost
+            is_replaced = not pod.is_there and pod.until(last) <= last
             is_earlier = pod.start.attempt < attempt or pod.start.at < evicted.get(run, 0.0)
-            if is_replaced or is_earlier:
+            if pod.end is not None and (is_replaced or is_earlier):
+                seconds = max(0.0, pod.end.at - pod.start.at - own.kept - own.startup)
+            if seconds:
                 pool = pools[pod.start.node_pool]
-                spent = pod.start.chips * (pod.end.at - pod.start.at) / _HOUR
-                lost[pool] = lost.get(pool, 0.0) + spent
+                lost[pool] = lost.get(pool, 0.0) + pod.start.chips * seconds / _HOUR
     return lost
 
 
-def chip_hours(
-    events: Iterable[Event], usages: Iterable[Usage], pools: Mapping[str, str], end: float
-) -> list[Object]:
-    """Return the chip-hours of each TPU pool until all work was done: there, used, idle, and lost.
+def startup_hours(
+    events: Iterable[Event], pools: Mapping[str, str], spent: Mapping[tuple[str, str], Spent]
+) -> dict[str, float]:
+    """Return the chip-hours in each pool in which programs started and made no progress."""
+    hours: dict[str, float] = {}
+    for event in events:
+        own = spent.get((event.run, event.pod))
+        if event.kind == "podStarted" and own and event.node_pool in pools:
+            pool = pools[event.node_pool]
+            hours[pool] = hours.get(pool, 0.0) + event.chips * own.startup / _HOUR
+    return hours
 
-    What is lost is a part of what is used. Chips of different pools are not added up.
+
+def chip_hours(
+    events: Iterable[Event],
+    usages: Iterable[Usage],
+    pools: Mapping[str, str],
+    end: float,
+    spent: Mapping[tuple[str, str], Spent] = NOTHING_SPENT,
+) -> list[Object]:
+    """Return the chip-hours of each TPU pool until all work was done: there, used, idle, lost, in startup.
+
+    What is lost, and what startup took, are parts of what is used, and have nothing in common. Chips of
+    different pools are not added up.
     """
     every = tuple(events)
     until = worked_until(every)
     until = end if until is None else until
-    lost = lost_hours(every, pools)
+    lost = lost_hours(every, pools, spent)
+    startup = startup_hours(every, pools, spent)
     hours = []
     for usage in usages:
         used = usage.chip_seconds(until) / _HOUR
@@ -154,6 +183,7 @@ def chip_hours(
                 "used": round(used, 3),
                 "idle": round(max(0.0, there - used), 3),
                 "lost": round(lost.get(usage.name, 0.0), 3),
+                "startup": round(startup.get(usage.name, 0.0), 3),
             }
         )
     return hours

@@ -11,6 +11,7 @@ from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.model.duration import seconds, shown
 from slicewright.rehearsal.model.gang import gangs
+from slicewright.rehearsal.model.progress import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -92,6 +93,15 @@ class ScenarioPart(Struct, frozen=True):
     """How long its pods run before they succeed, in seconds of the rehearsal's clock."""
     faults: tuple[Fault, ...]
     expect: tuple[dict[str, Any], ...]
+    checkpoint_every: float | None = None
+    """After how much progress each its programs save it; None: never."""
+    startup: float = 0.0
+    """How long each start of its programs takes before there is progress."""
+
+    @property
+    def work(self) -> Work:
+        """Return what its programs have to do."""
+        return Work(self.duration, self.checkpoint_every, self.startup)
 
     @property
     def key(self) -> str:
@@ -125,6 +135,7 @@ def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultK
     workload, plan = planned.workload, planned.plan
     written: dict[str, Any] = workload.spec.get("rehearsal", {})
     items = list(objects)
+    every = written.get("checkpointEvery")
     return ScenarioPart(
         workload=workload,
         plan=plan,
@@ -135,6 +146,8 @@ def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultK
         duration=seconds(written.get("duration", _DEFAULT_DURATION)),
         faults=tuple(fault(item, kinds) for item in written.get("faults", ())),
         expect=tuple(written.get("expect", ())),
+        checkpoint_every=None if every is None else seconds(every),
+        startup=float(written.get("startupSeconds", 0)),
     )
 
 

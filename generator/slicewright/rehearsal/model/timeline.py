@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED, RESTARTED
+from slicewright.rehearsal.model.progress import Progress
 from slicewright.rehearsal.model.slices import Pod, slices
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.gang import Gangs
+    from slicewright.rehearsal.model.progress import Spent, Work
     from slicewright.rehearsal.model.slices import Pods, Slice
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
@@ -133,6 +135,7 @@ class Timelines:
         self._without_chips = frozenset(without_chips)
         self._state: dict[str, tuple[State, float]] = {}
         self._pods: Pods = {run: {} for run in tpu_pods}
+        self._progress = Progress(self._pods)
         self._lost: dict[str, float] = {}
         """When runs lost a pod of which it is not clear whether there will be another in its place."""
         self._grown: set[str] = set()
@@ -167,6 +170,7 @@ class Timelines:
                 self._enter(timeline, "starting", event.at)
                 self._settle(timeline, event.at)  # pods are watched apart: some may be known already
             case "evicted":
+                self._progress.stop(timeline.run, event.at)
                 timeline.evictions.append(Eviction(event.at, event.reason, event.text))
                 self._back_to(timeline, "queued", event.at)
             case "released":
@@ -176,6 +180,7 @@ class Timelines:
                     self._back_to(timeline, "queued", event.at)
             case "restarted":
                 timeline.restarts = event.attempt
+                self._progress.stop(timeline.run, event.at, before=event.attempt)
                 self._back_to(timeline, "restarting", event.at)
             case "warned":
                 self._warned(timeline, event)
@@ -228,13 +233,19 @@ class Timelines:
         """Tell whether a pod of a run has a program that will end by itself."""
         return any(pod.start.run == run for pod in self._programs())
 
-    def begin(self, run: str, gangs: Gangs, ends_at: float) -> None:
-        """Let the programs of a run begin whose gang runs, and end at a moment."""
+    def begin(self, run: str, gangs: Gangs, now: float, work: Work) -> None:
+        """Let the programs of a run begin whose gang runs; what is left of their work says when they end."""
         if run in self._grown:
             self._grown.remove(run)
             for pod in gangs.ready(self._present(run)):
-                if pod.ends_at is None:
-                    pod.ends_at = ends_at
+                if pod.ends_at is None and work.is_followed:
+                    pod.ends_at = self._progress.begin(pod, gangs, now, work)
+                elif pod.ends_at is None:
+                    pod.ends_at = now + work.duration
+
+    def spent(self, now: float) -> Mapping[tuple[str, str], Spent]:
+        """Return what the time of pods with chips went to, by run and name, where progress is followed."""
+        return self._progress.spent(now)
 
     def end(self, now: float) -> list[tuple[str, str]]:
         """Return run and name of the pods whose programs end now; each is returned once."""
@@ -314,6 +325,7 @@ class Timelines:
         if event.reason == _CAUSE and pod is None:
             timeline.unplaced[event.pod] = event.text
         elif event.reason == RESTARTED and pod is not None:  # its program begins again
+            self._progress.lose(pod, event.at)
             pod.ends_at, pod.is_told = None, False
             self._grown.add(timeline.run)
 
@@ -332,6 +344,8 @@ class Timelines:
         if pod is None:
             return
         pod.end = event
+        if not pod.is_there and any(pod is other for other in self._present(timeline.run)):
+            self._progress.lose(pod, event.at)
         if not self._counts(pod.start) or pod.is_there or not self._state_is(timeline, "running"):
             return
         is_through = any(other.has_succeeded for other in self._present(timeline.run))

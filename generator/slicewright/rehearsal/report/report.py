@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.expectation import Answer
     from slicewright.rehearsal.model.fault import Injected
+    from slicewright.rehearsal.model.progress import Spent
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.model.timeline import Timeline
     from slicewright.rehearsal.model.usage import Steps, Usage
@@ -58,6 +59,8 @@ class Report(Struct, frozen=True):
     """The ClusterQueue that each run asks for, also where it was never admitted."""
     pool_of: Mapping[str, str] = field(default_factory=dict)
     """The pool of each node pool."""
+    spent: Mapping[tuple[str, str], Spent] = field(default_factory=dict)
+    """What the time of pods went to, where progress is followed."""
 
     skipped: float = 0.0
     """How many of the seconds were skipped, because nothing happened in them."""
@@ -115,7 +118,7 @@ class Report(Struct, frozen=True):
         borrowed = metrics.borrowed_hours(self.events, self.nominal)
         return {
             "makespanSeconds": _rounded(metrics.makespan(timelines)),
-            "chipHours": metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds),
+            "chipHours": metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds, self.spent),
             "queues": [
                 {
                     "name": queue,

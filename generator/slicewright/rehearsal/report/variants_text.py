@@ -58,11 +58,11 @@ def tables(group: Group) -> Iterator[Table]:
     )
     yield from _nonempty(
         "chip-hours",
-        ("pool", "available", "used", "lost by restarts", "idle", "variant"),
+        ("pool", "available", "used", "lost by restarts", "in startup", "idle", "variant"),
         (
             (
                 row["pool"],
-                *(f"{row[key]:,.1f}" for key in ("available", "used", "lost", "idle")),
+                *(f"{row[key]:,.1f}" for key in ("available", "used", "lost", "startup", "idle")),
                 variant["name"],
             )
             for row, variant in _by_name(variants, "chipHours", "pool")

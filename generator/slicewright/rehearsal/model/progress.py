@@ -1,0 +1,159 @@
+"""How far the programs of runs are, and what is left of it when a run is stopped: its last checkpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from slicewright.rehearsal.model.gang import Gangs
+    from slicewright.rehearsal.model.slices import Pod, Pods
+
+
+class Work(Struct, frozen=True):
+    """What the programs of a run have to do, in seconds of the rehearsal's clock."""
+
+    duration: float
+    """How long they run where nothing stops them."""
+    checkpoint_every: float | None = None
+    """After so much progress each they save it; 0 at any time, None never."""
+    startup: float = 0.0
+    """How long each start takes before there is progress."""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether progress is followed; if not, a pod that is started again does all of its work again."""
+        return self.checkpoint_every is not None or self.startup > 0
+
+    def saved(self, done: float) -> float:
+        """Return which part of the work that is done is saved. What is complete is."""
+        if self.checkpoint_every is None:
+            return 0.0
+        if done >= self.duration or not self.checkpoint_every:
+            return done
+        return done - done % self.checkpoint_every
+
+
+class Spent(Struct):
+    """What the time of a pod went to, in seconds; the rest is waiting for other pods, and its end."""
+
+    kept: float = 0.0
+    """Progress of which nothing was lost."""
+    lost: float = 0.0
+    """Progress that was not saved."""
+    startup: float = 0.0
+
+
+class _Session(Struct):
+    """The programs of a gang from their begin on."""
+
+    work: Work
+    gangs: Gangs
+    began: float
+    before: float
+    """The progress with which they began."""
+    attempt: int
+    programs: list[Pod]
+
+    @property
+    def ends_at(self) -> float:
+        return self.began + self.work.startup + self.work.duration - self.before
+
+    def done(self, at: float) -> float:
+        return self.before + max(0.0, min(at, self.ends_at) - self.began - self.work.startup)
+
+    def started(self, at: float) -> float:
+        """Return how much of the startup had passed."""
+        return min(self.work.startup, max(0.0, at - self.began))
+
+
+class Progress:
+    """The progress of the runs whose pods are given, while these grow."""
+
+    def __init__(self, pods: Pods) -> None:
+        self._pods = pods
+        self._sessions: dict[tuple[str, int], _Session] = {}
+        """By run and gang."""
+        self._saved: dict[tuple[str, int], float] = {}
+        self._spent: dict[tuple[str, str], Spent] = {}
+
+    def begin(self, pod: Pod, gangs: Gangs, now: float, work: Work) -> float:
+        """Return when the program of a pod ends that begins now: those of a gang begin and end together."""
+        key = pod.start.run, gangs.number(pod)
+        session = self._sessions.get(key)
+        if session and session.attempt < pod.start.attempt:  # seen before the end of the attempt before
+            self._stop(key, now)
+            session = None
+        if session is None:
+            before = self._saved.get(key, 0.0)
+            session = self._sessions[key] = _Session(work, gangs, now, before, pod.start.attempt, [])
+        session.programs.append(pod)
+        return session.ends_at
+
+    def lose(self, pod: Pod, at: float) -> None:
+        """Stop the programs of a gang that go on only with this pod, which has failed or was taken away."""
+        for (run, number), session in list(self._sessions.items()):
+            gangs = session.gangs
+            is_of_it = (pod.start.run, gangs.number(pod), pod.start.attempt) == (run, number, session.attempt)
+            if is_of_it and gangs.needs(pod):
+                self._stop((run, number), at)
+
+    def stop(self, run: str, at: float, *, before: float = float("inf")) -> None:
+        """Stop all programs of a run; of its attempts only those before this one."""
+        for key, session in list(self._sessions.items()):
+            if key[0] == run and session.attempt < before:
+                self._stop(key, at)
+
+    def spent(self, now: float) -> Mapping[tuple[str, str], Spent]:
+        """Return what the time of pods with chips went to until now, by run and name of the pod.
+
+        Of programs that still run, or have ended well, nothing is lost.
+        """
+        spent = dict(self._spent)
+        for key, session in self._sessions.items():
+            _add(spent, key, session, self._of(key, session), now, session.done(now))
+        return spent
+
+    def _stop(self, key: tuple[str, int], at: float) -> None:
+        session = self._sessions.pop(key)
+        saved = self._saved[key] = session.work.saved(session.done(at))
+        _add(self._spent, key, session, self._of(key, session), at, saved)
+        for pod in session.programs:
+            if not pod.is_told:
+                pod.ends_at = None
+
+    def _of(self, key: tuple[str, int], session: _Session) -> Collection[Pod]:
+        """Return the pods with chips that belong to a session."""
+        run, number = key
+        every = [pod for pod in self._pods[run].values() if pod.start.chips]
+        return [
+            pod
+            for pod in every
+            if pod.start.attempt == session.attempt
+            and session.gangs.number(pod) == number
+            and pod.until(session.began) >= session.began
+        ]
+
+
+def _add(
+    spent: dict[tuple[str, str], Spent],
+    key: tuple[str, int],
+    session: _Session,
+    pods: Collection[Pod],
+    at: float,
+    saved: float,
+) -> None:
+    """Add what the time of pods went to in a session until a moment, when so much progress was saved."""
+    for pod in pods:
+        begin, end = pod.start.at, min(at, pod.until(at))
+        first, last = session.done(begin), session.done(end)
+        kept = max(first, min(saved, last)) - first
+        so_far = spent.get((key[0], pod.start.pod), Spent())
+        spent[key[0], pod.start.pod] = Spent(
+            so_far.kept + kept,
+            so_far.lost + last - first - kept,
+            so_far.startup + session.started(end) - session.started(begin),
+        )
