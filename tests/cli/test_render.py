@@ -161,6 +161,16 @@ def test_unknown_workload_is_a_usage_error_with_the_nearest(repo: Repo) -> None:
     assert far.err.endswith("Error: there is no workload 'xyz'; one of: a, research/other, trainer\n")
 
 
+def test_unknown_entry_of_a_sweep_is_answered_with_its_entries(repo: Repo) -> None:
+    """So that nobody has to open the file for their names."""
+    lines = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}\nmatrix: {env: {LR: [1, 2]}}"
+    repo.workload("lr", lines)
+
+    error = repo.run("render", "lr/nope", code=2).err
+
+    assert error.endswith("Error: there is no workload 'lr/nope'; one of: lr/1, lr/2\n")
+
+
 def test_unknown_workload_among_none(empty: Repo) -> None:
     """Where there is none, none is proposed."""
     assert empty.run("render", "x", code=2).err == (

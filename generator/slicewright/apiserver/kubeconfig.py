@@ -242,6 +242,8 @@ def _read_errors(path: Path) -> Iterator[None]:
     except (OSError, KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         may_quote = isinstance(error, (UnicodeError, urllib3.exceptions.HTTPError))
         reason = type(error).__name__ if may_quote else repr(error)
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
         message = f"{path} is not a kubeconfig that can be used here: {reason}"
         hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
         raise AccessError(Problem("BED004", message, hint)) from error

@@ -103,7 +103,8 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
         if not found:
             show.stop_for_errors(repository.problems)
             pool = {one.declared.removeprefix("default/") for one in repository.workloads}
-            near = did_you_mean(name, pool)
+            sweep = f"{name.rpartition('/')[0]}/"
+            near = did_you_mean(name, [one for one in known if one.startswith(sweep)] or pool)
             hint = near or ("" if pool else "there is none yet; slicewright new writes one")
             raise show.unknown(f"there is no workload '{name}'", hint)
         if len(found) > 1:
