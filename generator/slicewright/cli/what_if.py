@@ -147,7 +147,7 @@ def play(
         own: list[Object] = []
         for number in range(repeat):
             say(f"{variant.name}{f', {number + 1} of {repeat}' if repeat > 1 else ''}", err=True)
-            played.append(run(scenario, time))
+            played.append(run(scenario.repeated(number), time))
             report = played[-1].report
             if report.is_cut_short or not played[-1].is_played:
                 return records, played

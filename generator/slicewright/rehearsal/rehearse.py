@@ -161,6 +161,8 @@ class Rehearsal:
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
+            arriving=scenario.load.told(scenario.repetition, scenario.platform) if scenario.load else (),
+            profile_of={part.key: part.profile for part in scenario.parts if part.profile},
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
@@ -345,7 +347,7 @@ def _queues(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str
 
 def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:
     """Return the sweeps of the workloads that are entries of one."""
-    return {part.key: part.workload.declared for part in parts if part.workload.sweep}
+    return {part.key: part.workload.declared for part in parts if part.workload.sweep and not part.profile}
 
 
 def _in_order(

@@ -20,6 +20,7 @@ from slicewright.core.render.plans import plan_all
 from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.rehearsal.faults import FAULT_KINDS
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
+from slicewright.rehearsal.load import Load, load_of
 from slicewright.rehearsal.model.fault import validate_blocks
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
@@ -58,6 +59,18 @@ class Scenario(Struct, frozen=True):
     """Warnings about what is rehearsed: overlays that are older than their workloads."""
     beside: tuple[Object, ...] = ()
     """What pods may need and custom/ holds, for all clusters, and shared/ for this one."""
+    load: Load | None = None
+    """What arrives by profiles."""
+    repetition: int = 0
+    """Which repetition of it `parts` has, from 0."""
+
+    def repeated(self, repetition: int) -> Scenario:
+        """Return the scenario of a repetition, from 0: what arrives has another seed in each."""
+        if not (repetition and self.load and self.load.profiles):
+            return self
+        arriving, _ = self.load.parts(repetition)
+        parts = (*(one for one in self.parts if not one.profile), *arriving)
+        return replace(self, parts=parts, repetition=repetition)
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
@@ -84,14 +97,28 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             notes = tuple(problem for problem in against if problem.severity != "error")
             catalogue = repository.package.catalogue
             beside = (*custom, *_shared(repository, name))
-            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, beside))
+            coming, against = load_of(repository, name, planned)
+            refusals += errors(against)
+            notes = (*notes, *(problem for problem in against if problem.severity != "error"))
+            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, beside, coming))
     if not refusals:
         for scenario in made:
             refusals += _block_problems(scenario)
+    if not refusals:
+        made = [_with_arrivals(scenario, refusals) for scenario in made]
     if refusals:
         return made, tuple(refusals)
     stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
     return [_with_notes(scenario, stale) for scenario in made], ()
+
+
+def _with_arrivals(scenario: Scenario, refusals: list[Problem]) -> Scenario:
+    """Return a scenario with what arrives in its first repetition, or note why it cannot be had."""
+    if scenario.load is None or not scenario.load.profiles:
+        return scenario
+    arriving, against = scenario.load.parts()
+    refusals += against
+    return replace(scenario, parts=(*scenario.parts, *arriving))
 
 
 def _custom(root: Path) -> tuple[Object, ...]:

@@ -163,13 +163,13 @@ def _name(source: Source, values: dict[Path, Any]) -> str:
     parts = [_part(path[0], value) for path, value in values.items()]
     name = "-".join(parts)
     spec = source.data["spec"]
-    if all(parts) and len(f"{source.data['metadata']['name']}-{name}") <= _room(spec):
+    if all(parts) and len(f"{source.data['metadata']['name']}-{name}") <= room_for_name(spec):
         return name
     text = json.dumps([[dotted(path), value] for path, value in values.items()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def _room(spec: dict[str, Any]) -> int:
+def room_for_name(spec: dict[str, Any]) -> int:
     """Return how many characters of a workload's name fit its runs, with their id."""
     room = room_in_jobset({"slice": _LARGE})
     if "pathways" in spec:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Documents, Repository
 
-_NAMES = ("name", "pool")
-"""Keys by which elements of lists are known: a quota is that of a pool."""
+_NAMES = ("name", "pool", "workload")
+"""Keys by which elements of lists are known: a quota is that of a pool, work in a mix that of a workload."""
 _NOT_WRITTEN = {"slices": 1, "nodes": 1}
 """Numbers of a pool where its file has none: their schema says so in words, for each kind has but one."""
 

@@ -32,6 +32,8 @@ _LEAST_SECONDS = 1.0
 """How long the longest workload runs at least: faster, nothing but the controllers' own time is seen."""
 _MOST_SECONDS = 600.0
 """The deadline, in seconds of real time, where nobody says one."""
+_ARRIVAL_SECONDS = 15.0
+"""How much later it is for each run that arrives by a profile: it is submitted, started and ended."""
 
 
 class ClockSettings(Struct, frozen=True):
@@ -48,11 +50,13 @@ class ClockSettings(Struct, frozen=True):
     """The speed where nobody says one: it tells times as well as a rehearsal of a minute or two can."""
     skips: bool = True
     """Whether time is skipped in which nothing happens."""
+    real_limit: float = _MOST_SECONDS
+    """The deadline, in seconds of real time, where nobody says one."""
 
     @property
     def real_deadline(self) -> float:
         """Return after how many seconds of real time the rehearsal gives up at the latest."""
-        return _MOST_SECONDS if self.deadline == math.inf else self.deadline / self.speed
+        return self.real_limit if self.deadline == math.inf else self.deadline / self.speed
 
 
 def clock_settings(
@@ -68,9 +72,14 @@ def clock_settings(
     """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
 
     Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
+    Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
     """
-    every = tuple(parts)
-    advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
+    everything = tuple(parts)
+    arriving = [part for part in everything if part.profile]
+    every = tuple(part for part in everything if not (skips and part.profile))
+    lasts = math.fsum(part.duration for part in arriving) / len(arriving) if arriving else 0.0
+    usual = lasts / _PLAYED_SECONDS
+    advised = min(FASTEST, max(1.0, usual, *_needed(every, delay or 0.0), _for_work(every, room)))
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,
@@ -79,6 +88,7 @@ def clock_settings(
         idle=idle if idle is not None else 3 * chosen,
         advised=advised,
         skips=skips,
+        real_limit=_MOST_SECONDS + _ARRIVAL_SECONDS * len(arriving),
     )
 
 
@@ -143,11 +153,14 @@ def overridden(
     """Return parts with the spans that are given for them.
 
     A span for one workload goes before one for its sweep, this before one for all, and a later one before an
-    earlier one.
+    earlier one. What arrives by a profile has the times of the profile.
     """
     given = list(overrides)
     changed = []
     for part in parts:
+        if part.profile:
+            changed.append(part)
+            continue
         own = [f"{part.workload.namespace}/{name}" for name in part.workload.names]
         ranks = {"": 0} | {one.name: 1 for one in given if _means(one.name, part.workload.declared)}
         ranks |= {one.name: 2 for one in given if any(_means(one.name, key) for key in own)}

@@ -28,6 +28,7 @@ _NAMED = 3
 _KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "started", "ended", "wait")
 _COUNTS = ("evictions", "restarts")
 _TIMES = ("started", "ended", "wait")
+_WAITS = ("p50WaitSeconds", "p95WaitSeconds", "maxWaitSeconds")
 
 
 class Noise(Struct, frozen=True):
@@ -71,8 +72,13 @@ def _measures(record: Object) -> Object:
     numbers = {**{key: summary[key] for key in ("runs", "finished", *_COUNTS)}, **measures}
     return {
         **numbers,
+        "arrivals": [
+            {**row, "ranges": {key: row[key] for key in ("seed", *_WAITS)}}
+            for row in measures.get("arrivals", ())
+        ],
         "ranges": {key: numbers[key] for key in ("makespanSeconds", *_COUNTS)},
-        "workloads": _rows(record["workloads"]),
+        # What arrives differs from seed to seed: it is compared by profile.
+        "workloads": _rows([run for run in record["workloads"] if not run.get("profile")]),
     }
 
 
@@ -138,6 +144,21 @@ def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]
     return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
 
 
+def arrival_moves(base: Object, variant: Object, noise: Noise, field: str = "p95WaitSeconds") -> list[Move]:
+    """Return the profiles, each in a queue, whose arrivals wait longer or shorter than in the base."""
+    rows = {_profile(row): row for row in base.get("arrivals", ())}
+    pairs = [(rows[_profile(row)], row) for row in variant.get("arrivals", ()) if _profile(row) in rows]
+    return [
+        Move(_profile(after), _number(after[field]) - _number(before[field]))
+        for before, after in pairs
+        if _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
+    ]
+
+
+def _profile(row: Object) -> str:
+    return f"{row['profile']} in {row['clusterQueue']}" if row["clusterQueue"] else str(row["profile"])
+
+
 def _is_apart(one: Sequence[float | None], other: Sequence[float | None], slack: float) -> bool:
     (low, high), (least, most) = map(_number, one), map(_number, other)
     later = least - high if math.isfinite(high) else 0.0
@@ -154,6 +175,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     parts = [
         *_told(started, names, "start"),
         *_told([move for move in ended if _is_told(move, beside)], names, "end"),
+        *_arrivals_told(arrival_moves(base, variant, noise)),
         *_counts(base, variant),
         *_missing(base, variant, names),
     ]
@@ -201,6 +223,16 @@ def _told(found: Sequence[Move], names: Callable[[str], str], verb: str) -> Iter
             yield from (f"{names(move.name)} {one}" for move in group)
 
 
+def _arrivals_told(found: Iterable[Move]) -> Iterator[str]:
+    for move in found:
+        if math.isinf(move.seconds):
+            many = "more than 5 %" if move.seconds > 0 else "fewer than 5 %"
+            yield f"{many} of the arrivals of {move.name} are never admitted"
+        else:
+            direction = "longer" if move.seconds > 0 else "shorter"
+            yield f"95 % of the arrivals of {move.name} wait {shown(abs(move.seconds))} {direction} at most"
+
+
 def _counts(base: Object, variant: Object) -> Iterator[str]:
     for key in _COUNTS:
         more = variant[key] - base[key]
@@ -233,7 +265,11 @@ def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
     """
     for at, variant in enumerate(variants):
         later = variants[at + 1 :]
-        falls = any(move.seconds < 0 for other in later for move in moves(variant, other, "wait", noise))
+        falls = any(
+            move.seconds < 0
+            for other in later
+            for move in (*moves(variant, other, "wait", noise), *arrival_moves(variant, other, noise))
+        )
         if not falls and (later or longest_wait(variant) <= noise.slack):
             return at
     return None

@@ -6,6 +6,8 @@ import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
 from slicewright.rehearsal.model.progress import Spent
@@ -25,6 +27,14 @@ Nominal = dict[str, dict[str, int]]
 _HOUR = 3600.0
 _NONE = Spent()
 NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
+
+
+class Arriving(Struct, frozen=True):
+    """What an arrival profile brings to a ClusterQueue, '' for runs without one."""
+
+    profile: str
+    seed: int
+    queue: str
 
 
 def nominal_quotas(platform: Iterable[Object]) -> Nominal:
@@ -77,6 +87,50 @@ def queue_waits(timelines: Iterable[Timeline], queues: Mapping[str, str]) -> dic
             wait = timeline.wait
             waits[queues[timeline.run]].append(math.inf if wait is None else wait)
     return waits
+
+
+def waits_told(waits: Sequence[float]) -> dict[str, float | None]:
+    """Return the JSON form of waits in seconds; null is endless."""
+    shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+    found = {f"{name}WaitSeconds": percentile(waits, share) for name, share in shares.items()}
+    return {name: None if value == math.inf else round(value, 2) for name, value in found.items()}
+
+
+def arrived(
+    arriving: Iterable[Arriving],
+    timelines: Iterable[tuple[str, Timeline]],
+    profile_of: Mapping[str, str],
+    queue_of: Mapping[str, str],
+) -> list[Object]:
+    """Return what became of the arrivals of each profile in each queue.
+
+    `timelines` are those of runs by their workloads; `profile_of` has the profiles of what arrives.
+    A run without a queue waits until it starts.
+    """
+    every = tuple(timelines)
+    rows = []
+    for one in arriving:
+        own = [
+            timeline
+            for workload, timeline in every
+            if profile_of.get(workload) == one.profile and queue_of.get(timeline.run, "") == one.queue
+        ]
+        reached = ((run.submitted, run.admitted if run.is_queued else run.started) for run in own)
+        waits = [
+            math.inf if until is None else until - since for since, until in reached if since is not None
+        ]
+        rows.append(
+            {
+                "profile": one.profile,
+                "seed": one.seed,
+                "clusterQueue": one.queue,
+                "runs": len(own),
+                "finished": sum(timeline.outcome == "finished" for timeline in own),
+                "neverAdmitted": sum(wait == math.inf for wait in waits),
+                **waits_told(waits),
+            }
+        )
+    return rows
 
 
 def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[str, float]]:

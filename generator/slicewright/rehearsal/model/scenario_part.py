@@ -97,6 +97,8 @@ class ScenarioPart(Struct, frozen=True):
     """After how much progress each its programs save it; None: never."""
     startup: float = 0.0
     """How long each start of its programs takes before there is progress."""
+    profile: str = ""
+    """The arrival profile that brings it; empty for what is in the tree."""
 
     @property
     def work(self) -> Work:

@@ -83,9 +83,14 @@ def surroundings(
 def not_in_tree(
     parts: Iterable[ScenarioPart], missing: Mapping[str, tuple[Need, ...]], file: str
 ) -> Iterator[Problem]:
-    """Yield a problem for whatever a run needs and nobody has; `file` is that of the TPUCluster."""
+    """Yield a problem for whatever a run needs and nobody has; `file` is that of the TPUCluster.
+
+    What arrives by a profile lacks what its template lacks, whose own run is among the parts.
+    """
     whole = f"add it to the tree, or list it under existing: in {file}"
     for part in parts:
+        if part.profile:
+            continue
         for run in map(run_key, part.runs):
             for need in missing.get(run, ()):
                 message = f"{run} cannot start: {need.told()}"

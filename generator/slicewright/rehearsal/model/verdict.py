@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.expectation import OWN_SECONDS, answers
 from slicewright.rehearsal.model.fault import blame
@@ -36,14 +39,17 @@ def judge(
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
     `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
-    runs of which it is told elsewhere that they lack what they need to start.
+    runs of which it is told elsewhere that they lack what they need to start. Of what arrives by a profile,
+    each problem is told once with the number of runs that have it.
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
     against anybody.
     """
     problems: list[Problem] = []
     everyone = {part.key: part for part in parts}
     faults = tuple(injected)
+    brought: list[tuple[ScenarioPart, Problem]] = []
     for part in everyone.values():
+        first = len(problems)
         for item in part.runs:
             run = timelines.get(run_key(item))
             if run is None:
@@ -58,7 +64,20 @@ def judge(
         told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for index, answer in enumerate(told):
             problems += _of_answer(part, index, answer, speed, blame(part.current, faults))
-    return tuple(problems)
+        if part.profile:
+            brought += ((part, problem) for problem in problems[first:])
+            del problems[first:]
+    return (*problems, *_by_profile(brought))
+
+
+def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Problem]:
+    """Yield one problem of each id for the runs of a template that arrive by a profile."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for part, problem in brought:
+        groups.setdefault((part.profile, problem.file, problem.id), []).append(problem)
+    for (profile, _, _), (first, *others) in groups.items():
+        more = f"; so for {counted(len(others), 'more arrival')} of profile '{profile}'" if others else ""
+        yield replace(first, message=first.message + more)
 
 
 _HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"

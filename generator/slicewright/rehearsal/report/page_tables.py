@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NONE = "-"
 _RUNS = ("Run", "Outcome", "Submitted", "Admitted", "Started", "Ended", "Wait", "Restarts", "Evictions")
+_ARRIVALS = ("Profile", "Seed", "Queue", "Finished", "Median wait", "95 % below", "Longest wait")
 _SLICES = ("Run", "Slice", "Attempt", "Node pools", "Pods", "From", "To", "Exclusive")
 _USAGE = ("Utilisation", "Peak", "Borrowed up to", "Borrowed for")
 _OPEN_UP_TO = 30
@@ -51,6 +52,7 @@ def tables(record: Object, level: int, key: str) -> str:
     end = max(record["seconds"], 0.01)
     parts = [
         table("Runs", runs, _RUNS, level, f"{key}r"),
+        table("Arrivals", list(_arrivals(record)), _ARRIVALS, level, f"{key}a"),
         table("Slices", slices, _SLICES, level, f"{key}s"),
     ]
     for title, of, chips in (("Queues", "queues", "Quota"), ("Pools", "pools", "Chips")):
@@ -71,6 +73,14 @@ def _run(run: Object, resolution: float) -> list[str]:
     of = f"<small> a run of {run['workload']}</small>" if run["run"] != run["workload"] else ""
     told = f"<ul>{evictions}</ul>" if evictions else "none"
     return [run["run"] + of, what, *moments, wait, str(run["restarts"]), told]
+
+
+def _arrivals(record: Object) -> Iterable[list[str]]:
+    for row in record["measures"].get("arrivals", ()):
+        waits = [row[f"{name}WaitSeconds"] for name in ("p50", "p95", "max")]
+        told = ["never" if wait is None else shown_within(wait, record["resolution"]) for wait in waits]
+        done = f"{row['finished']} of {row['runs']}"
+        yield [row["profile"], str(row["seed"]), row["clusterQueue"], done, *told]
 
 
 def _slices(runs: Iterable[Object]) -> Iterable[list[str]]:

@@ -52,6 +52,10 @@ class Report(Struct, frozen=True):
     """What became of the expectations of workloads, by their current runs."""
     sweeps: Mapping[str, str] = field(default_factory=dict)
     """The sweeps (`namespace/name`) of workloads that are entries of one."""
+    arriving: tuple[metrics.Arriving, ...] = ()
+    """What arrival profiles bring to which queues."""
+    profile_of: Mapping[str, str] = field(default_factory=dict)
+    """The profiles of the workloads (`namespace/name`) that arrive by one."""
     stand_ins: tuple[Need, ...] = ()
     """What was made because the TPUCluster says that the cluster has it."""
     nominal: metrics.Nominal = field(default_factory=dict)
@@ -86,6 +90,7 @@ class Report(Struct, frozen=True):
             {
                 **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
                 "sweep": self.sweeps.get(workload, ""),
+                "profile": self.profile_of.get(workload, ""),
                 "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
             }
             for workload, timeline in self.timelines
@@ -124,16 +129,14 @@ class Report(Struct, frozen=True):
                     "name": queue,
                     "runs": len(waits.get(queue, ())),
                     "neverAdmitted": sum(wait == math.inf for wait in waits.get(queue, ())),
-                    **{
-                        f"{name}WaitSeconds": _finite(metrics.percentile(waits.get(queue, ()), share))
-                        for name, share in (("p50", 0.5), ("p95", 0.95), ("max", 1.0))
-                    },
+                    **metrics.waits_told(waits.get(queue, ())),
                     "borrowedChipHours": [
                         {"flavor": flavor, "chipHours": round(hours, 3)} for flavor, hours in of_queue.items()
                     ],
                 }
                 for queue, of_queue in borrowed.items()
             ],
+            "arrivals": metrics.arrived(self.arriving, self.timelines, self.profile_of, self.queue_of),
         }
 
 
@@ -221,10 +224,6 @@ def _usage(usage: Usage, end: float) -> Object:
 
 def _steps(steps: Steps) -> list[list[float]]:
     return [[round(at, 2), value] for at, value in steps]
-
-
-def _finite(value: float) -> float | None:
-    return None if value == math.inf else round(value, 2)
 
 
 def _rounded(value: float | None) -> float | None:

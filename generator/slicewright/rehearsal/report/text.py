@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
-from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.report import summary, sweep_heads
 
 if TYPE_CHECKING:
@@ -39,9 +39,12 @@ _ENDS = {
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
     end, column = report.seconds, _column(report)
+    arrivals = list(_arrivals(report))
     parts = [_head(report), *_resolution(report), "", *_runs(report, column, width)]
-    if report.timelines:
+    if _rows(report):
         parts += [f"{'':{column}}  {_LEGEND}"]
+    if arrivals:
+        parts += ["", "arrivals", *arrivals]
     if report.faults:
         parts += [
             "",
@@ -92,14 +95,36 @@ def _resolution(report: Report) -> Iterable[str]:
 
 def _column(report: Report) -> int:
     """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
-    names = [timeline.run for _, timeline in report.timelines]
+    names = [timeline.run for timeline in _rows(report)]
     names += [usage.name for usage in (*report.queues, *report.pools)]
     return max(map(len, names), default=0)
 
 
+def _rows(report: Report) -> list[Timeline]:
+    """Return the runs that have a line: what arrives by profiles is told by profile."""
+    return [timeline for workload, timeline in report.timelines if workload not in report.profile_of]
+
+
+def _arrivals(report: Report) -> Iterable[str]:
+    """Yield a line for each profile and queue."""
+    for row in report.measures()["arrivals"]:
+        where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
+        ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"
+        p50, p95, most = (
+            told_wait(row[f"{name}WaitSeconds"], report.speed) for name in ("p50", "p95", "max")
+        )
+        waits = f", waits: median {p50}, 95 % below {p95}, longest {most}" if row["runs"] else ""
+        yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
+
+
+def told_wait(seconds: float | None, resolution: float) -> str:
+    """Return a wait as people read it; None is endless."""
+    return "never admitted" if seconds is None else shown_within(seconds, resolution)
+
+
 def _runs(report: Report, column: int, width: int) -> Iterable[str]:
     heads = sweep_heads(report.runs())
-    for _, timeline in report.timelines:
+    for timeline in _rows(report):
         if timeline.run in heads:
             yield heads[timeline.run]
         bar = drawn(timeline.spans, report.seconds, width)

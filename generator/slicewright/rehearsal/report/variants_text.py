@@ -57,6 +57,14 @@ def tables(group: Group) -> Iterator[Table]:
         ),
     )
     yield from _nonempty(
+        "arrivals",
+        ("profile", "seed", "queue", "finished", "p50", "p95", "max", "variant"),
+        (
+            (row["profile"], _seeds(row), row["clusterQueue"] or "-", *_arrived(row, noise), variant["name"])
+            for row, variant in _by_name(variants, "arrivals", "profile")
+        ),
+    )
+    yield from _nonempty(
         "chip-hours",
         ("pool", "available", "used", "lost by restarts", "in startup", "idle", "variant"),
         (
@@ -79,9 +87,11 @@ def _nonempty(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 
 def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple[Object, Object]]:
     """Yield the rows of all variants with their variants, those of one name below each other."""
-    names = dict.fromkeys(row[key] for variant in variants for row in variant[field])
+    names = dict.fromkeys(row[key] for variant in variants for row in variant.get(field, ()))
     for name in names:
-        yield from ((row, variant) for variant in variants for row in variant[field] if row[key] == name)
+        yield from (
+            (row, variant) for variant in variants for row in variant.get(field, ()) if row[key] == name
+        )
 
 
 def _summary(variant: Object) -> tuple[str, ...]:
@@ -98,6 +108,16 @@ def _waits(queue: Object, resolution: float) -> tuple[str, ...]:
     told = (_NEVER if wait is None else shown_within(wait, resolution) for wait in waits)
     never = f" ({queue['neverAdmitted']} never)" if queue["neverAdmitted"] else ""
     return f"{queue['runs']}{never}", *told
+
+
+def _seeds(row: Object) -> str:
+    first, last = row["ranges"]["seed"]
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def _arrived(row: Object, noise: Noise) -> tuple[str, ...]:
+    _, *waits = _waits(row, noise.resolution)
+    return f"{row['finished']} of {row['runs']}", *waits
 
 
 def _borrowed(queue: Object) -> str:

@@ -1,0 +1,110 @@
+"""The load of a cluster: runs that arrive by profiles, each rendered as a TPUWorkload with its own name."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slicewright.core.intent.matrix import room_for_name
+from slicewright.core.problem import errors
+from slicewright.core.render.plans import plan_all
+from slicewright.core.render.tree import Bases, make
+from slicewright.rehearsal.faults import FAULT_KINDS
+from slicewright.rehearsal.model.arrivals import Profile, arrivals, profiles, validate
+from slicewright.rehearsal.model.metrics import Arriving, queues_behind
+from slicewright.rehearsal.model.scenario_part import part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.problem import Problem
+    from slicewright.core.render.plans import Planned
+    from slicewright.core.render.repository import Repository
+    from slicewright.rehearsal.model.arrivals import Arrival
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+
+
+class Load(Struct, frozen=True):
+    """The arrival profiles of a cluster, and the workloads that they name."""
+
+    repository: Repository
+    cluster: str
+    profiles: tuple[Profile, ...]
+    templates: Mapping[str, Workload]
+    """By each name that a profile may write."""
+
+    def parts(self, repetition: int = 0) -> tuple[tuple[ScenarioPart, ...], tuple[Problem, ...]]:
+        """Return what arrives in a repetition, in order, and what speaks against it.
+
+        Each repetition has a seed of its own.
+        """
+        coming = [one for profile in self.profiles for one in arrivals(profile, repetition)]
+        coming.sort(key=lambda one: one.at)
+        taken = {workload.key for workload in self.repository.workloads}
+        numbers = itertools.count(1)
+        named: dict[str, tuple[Arrival, Workload]] = {}
+        for one in coming:
+            template = self.templates[one.job.workload]
+            named_by = (_numbered(template, number) for number in numbers)
+            run = next(workload for workload in named_by if workload.key not in taken)
+            named[run.key] = one, replace(run, clusters=(self.cluster,))
+        several = replace(self.repository, workloads=tuple(run for _, run in named.values()))
+        planned, problems = plan_all(several)
+        bases = Bases(self.repository.read_text, self.repository.package.schemas)
+        made: list[ScenarioPart] = []
+        against = list(errors(problems))
+        for entry in planned:
+            built, wrong = make(entry, bases)
+            against += wrong
+            if built is not None:
+                made.append(_arriving(entry, built.objects, named[entry.workload.key][0]))
+        return tuple(made), tuple(against)
+
+    def told(self, repetition: int, platform: Iterable[Object]) -> tuple[Arriving, ...]:
+        """Return each profile with the queues of a platform that its mix asks for, in a repetition."""
+        behind = queues_behind(platform)
+        found: dict[tuple[str, str], Arriving] = {}
+        for profile in self.profiles:
+            for job in profile.mix:
+                template = self.templates[job.workload]
+                queue = behind.get((template.namespace, template.queue_name), "")
+                made = Arriving(profile.name, profile.seeded(repetition), queue)
+                found.setdefault((profile.name, queue), made)
+        return tuple(found.values())
+
+
+def _numbered(template: Workload, number: int) -> Workload:
+    """Return a workload under its name with a number; a long name is cut so that controllers can take it."""
+    suffix = f"-{number}"
+    room = room_for_name(template.resolved_spec) - len(suffix)
+    return replace(template, name=template.name[:room].rstrip("-") + suffix)
+
+
+def _arriving(entry: Planned, objects: Iterable[Object], arrival: Arrival) -> ScenarioPart:
+    """Return the part of an arrival. Faults and expectations are those of the template's own run."""
+    usual = part(entry, objects, FAULT_KINDS)
+    duration = usual.duration if arrival.duration is None else arrival.duration
+    return replace(
+        usual, submit_at=arrival.at, duration=duration, faults=(), expect=(), profile=arrival.profile
+    )
+
+
+def load_of(
+    repository: Repository, cluster: str, planned: Iterable[Planned]
+) -> tuple[Load, tuple[Problem, ...]]:
+    """Return the load of a cluster of which the workloads are planned, and what is wrong in its profiles."""
+    here = [entry.workload for entry in planned if entry.plan.cluster == cluster]
+    meant: dict[str, list[Workload]] = {}
+    for workload in here:
+        for name in (*workload.names, workload.key):
+            meant.setdefault(name, []).append(workload)
+    site = repository.sites[cluster]
+    keys = {name: [workload.key for workload in workloads] for name, workloads in meant.items()}
+    problems = tuple(validate(site.cluster.source, keys))
+    written = () if errors(problems) else profiles(site.cluster.spec)
+    return Load(repository, cluster, written, {name: of[0] for name, of in meant.items()}), problems
