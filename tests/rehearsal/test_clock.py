@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from msgspec.structs import replace
 
 from slicewright.rehearsal.model.clock import FASTEST, ClockSettings, clock_settings, factor
 
@@ -66,3 +67,15 @@ def test_work_that_does_not_fit_at_once_plays_faster(number: int, room: int, spe
 def test_speed_is_told_with_one_decimal_at_most(speed: float, expected: str) -> None:
     """Nobody needs more."""
     assert expected == factor(speed)
+
+
+def test_arrivals_do_not_make_time_pass_faster() -> None:
+    """Their moments are skipped to. How long they run on average counts, and each gets some real time."""
+    coming = [
+        replace(part_of(f"{{duration: {hours}h, submitAt: 5d}}", name=f"w{hours}"), profile="evening")
+        for hours in (1, 3)
+    ]
+
+    assert 180.0 == clock_settings([part_of(), *coming], room=8).speed
+    assert 630.0 == clock_settings([part_of(), *coming]).real_deadline
+    assert 7200.0 == clock_settings([part_of(), *coming], skips=False).speed

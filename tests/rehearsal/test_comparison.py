@@ -9,10 +9,12 @@ import pytest
 from slicewright.rehearsal.model.comparison import (
     Noise,
     added_problems,
+    arrival_moves,
     longer_waits,
     longest_wait,
     measured,
     moves,
+    slower_arrivals,
     stops_falling,
     verdict,
 )
@@ -236,3 +238,66 @@ def test_wait_is_longer_by_more_than_a_share_and_by_more_than_noise() -> None:
     found = [move.name for move in longer_waits(base, later, NOISE, 0.2)]
     assert ["team/e", "team/c", "team/d"] == found
     assert [] == longer_waits(later, base, NOISE, 0.2)
+
+
+def loaded(*p95: float | None, queue: str = "cq", profile: str = "evening") -> Object:
+    """Return a variant of a cluster where work arrives, from the wait of 95 % in each repetition."""
+    records = []
+    for seed, wait in enumerate(p95, 1):
+        made = record(train=(0.0, 600.0))
+        waits = {"p50WaitSeconds": 0.0, "p95WaitSeconds": wait, "maxWaitSeconds": wait}
+        row = {"profile": profile, "seed": seed, "clusterQueue": queue, "runs": 9, "finished": 9, **waits}
+        made["workloads"].append({**made["workloads"][0], "run": f"team/x-{seed}", "profile": profile})
+        records.append({**made, "measures": {**made["measures"], "arrivals": [{**row, "neverAdmitted": 0}]}})
+    return variant(*records)
+
+
+def test_arrivals_are_compared_by_profile() -> None:
+    """Their runs differ from seed to seed: no row has them, and the row of the profile has all seeds."""
+    made = loaded(100.0, 300.0, 200.0)
+    (row,) = made["arrivals"]
+
+    assert ["team/train"] == [row["name"] for row in made["workloads"]]
+    assert (200.0, [100.0, 300.0], [1, 3]) == (
+        row["p95WaitSeconds"], row["ranges"]["p95WaitSeconds"], row["ranges"]["seed"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ((600.0,), (60.0,), "95 % of the arrivals of evening in cq wait 9m00s shorter at most"),
+        ((60.0,), (600.0,), "95 % of the arrivals of evening in cq wait 9m00s longer at most"),
+        ((600.0,), (None,), "more than 5 % of the arrivals of evening in cq are never admitted"),
+        ((None,), (60.0,), "fewer than 5 % of the arrivals of evening in cq are never admitted"),
+        ((600.0,), (590.0,), "nothing changes by more than 30s, 3 times the time resolution"),
+    ],
+)
+def test_verdict_tells_of_arrivals(before: Any, after: Any, told: str) -> None:
+    """By the wait that 95 % of them do not exceed."""
+    assert told == verdict(loaded(*before), loaded(*after), NOISE)
+
+
+def test_waits_of_arrivals_within_the_spread_of_seeds_do_not_count() -> None:
+    """Each repetition has a seed of its own: what luck explains is no difference."""
+    base = loaded(100.0, 900.0, 500.0)
+
+    assert [] == arrival_moves(base, loaded(800.0, 950.0, 850.0), REPEATED)
+    assert [] == arrival_moves(base, loaded(60.0, profile="night"), NOISE)
+    assert [600.0] == [move.seconds for move in arrival_moves(base, loaded(1100.0, 1200.0, 1000.0), REPEATED)]
+    assert [] == arrival_moves(BASE, base, NOISE) == arrival_moves(base, BASE, NOISE)
+
+
+def test_waiting_falls_while_that_of_arrivals_does() -> None:
+    """A sweep of a cluster on which only arrivals wait."""
+    assert 1 == stops_falling([loaded(600.0), loaded(60.0), loaded(59.0)], NOISE)
+
+
+def test_arrivals_that_wait_longer_by_a_share() -> None:
+    """With the rows of both; below the share they are left out. Without a queue the profile has its name."""
+    before, after = loaded(600.0, queue=""), loaded(900.0, queue="")
+
+    assert [("evening", before["arrivals"][0], after["arrivals"][0])] == slower_arrivals(
+        before, after, NOISE, 0.2
+    )
+    assert [] == slower_arrivals(before, after, NOISE, 0.5)

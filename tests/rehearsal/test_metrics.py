@@ -7,6 +7,8 @@ import math
 import pytest
 
 from slicewright.rehearsal.model.metrics import (
+    Arriving,
+    arrived,
     borrowed_hours,
     chip_hours,
     lost_hours,
@@ -166,3 +168,26 @@ def test_work_that_goes_on_is_measured_until_the_end() -> None:
     (hours,) = chip_hours([pod(0.0, "a-0")], [Usage("tpus", 4, ((0.0, 4),))], POOLS, 2 * HOUR)
 
     assert (8.0, 8.0) == (hours["available"], hours["used"])
+
+
+def test_arrivals_are_told_by_profile_and_queue() -> None:
+    """Waits are those of the profile's runs in the queue alone; without a queue they end with the start."""
+    timelines = [
+        ("a/w-1", Timeline("a/w-1", submitted=10.0, admitted=40.0, is_queued=True, outcome="finished")),
+        ("a/w-2", Timeline("a/w-2", submitted=10.0, is_queued=True)),
+        ("a/w-3", Timeline("a/w-3", is_queued=True)),
+        ("a/x-4", Timeline("a/x-4", submitted=10.0, admitted=10.0, started=15.0, outcome="finished")),
+        ("a/w", Timeline("a/w", submitted=0.0, admitted=900.0, is_queued=True, outcome="finished")),
+    ]
+    queues = dict.fromkeys(("a/w", "a/w-1", "a/w-2", "a/w-3"), "cq")
+    arriving = [Arriving("load", 7, "cq"), Arriving("load", 7, ""), Arriving("other", 1, "cq")]
+    profile_of = dict.fromkeys(("a/w-1", "a/w-2", "a/w-3", "a/x-4"), "load")
+
+    assert [
+        {"profile": "load", "seed": 7, "clusterQueue": "cq", "runs": 3, "finished": 1, "neverAdmitted": 1,
+         "p50WaitSeconds": 30.0, "p95WaitSeconds": None, "maxWaitSeconds": None},
+        {"profile": "load", "seed": 7, "clusterQueue": "", "runs": 1, "finished": 1, "neverAdmitted": 0,
+         "p50WaitSeconds": 5.0, "p95WaitSeconds": 5.0, "maxWaitSeconds": 5.0},
+        {"profile": "other", "seed": 1, "clusterQueue": "cq", "runs": 0, "finished": 0, "neverAdmitted": 0,
+         "p50WaitSeconds": 0.0, "p95WaitSeconds": 0.0, "maxWaitSeconds": 0.0},
+    ] == arrived(arriving, timelines, profile_of, queues)  # fmt: skip

@@ -86,3 +86,10 @@ def test_name_of_a_sweep_means_all_its_entries(of: str) -> None:
     found = overridden(parts, "duration", [Override(of, 5.0), Override("lr", 3.0)])
 
     assert [3.0, 5.0, 60.0] == [part.duration for part in found]
+
+
+def test_arrivals_have_the_times_of_their_profile() -> None:
+    """A span for all workloads would let all of them arrive at one moment."""
+    arriving = replace(part_of("submitAt: 3h"), profile="evening")
+
+    assert (arriving,) == overridden([arriving], "submit_at", [Override("", 1.0)])

@@ -9,6 +9,7 @@ from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.event import Event
 from slicewright.rehearsal.model.expectation import Answer
 from slicewright.rehearsal.model.fault import Injected
+from slicewright.rehearsal.model.metrics import Arriving
 from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.surroundings import Need
 from slicewright.rehearsal.model.timeline import Eviction, Span, Timeline
@@ -89,6 +90,7 @@ def test_record_of_a_run() -> None:
         "why": "",
         "quotaCheck": "",
         "sweep": "",
+        "profile": "",
         "expectations": [],
     }
     assert (None, None, "Kueue: no quota", "FIT101 too many") == (
@@ -336,3 +338,29 @@ def test_sweep_has_a_line_before_its_runs() -> None:
     assert {"default/lr-1": head} == sweep_heads(report.runs())
     first = next(at for at, line in enumerate(lines) if line.startswith("default/lr-1 "))
     assert lines.index(head) + 1 == first
+
+
+def test_arrivals_are_told_by_profile() -> None:
+    """A line for each profile and queue; their runs have rows in the record alone."""
+    late = ran("default/w-1", (20, 30))
+    late.is_queued = True
+    never = Timeline("default/w-2", submitted=5.0, outcome="waiting", is_queued=True)
+    alone = ran("default/x-3", (10, 30))
+    arriving = (Arriving("evening", 7, "cq"), Arriving("evening", 7, ""), Arriving("night", 1, ""))
+    report = replace(
+        EMPTY,
+        seconds=100.0,
+        timelines=tuple((timeline.run, timeline) for timeline in (late, never, alone)),
+        arriving=arriving,
+        profile_of=dict.fromkeys((late.run, never.run, alone.run), "evening"),
+        queue_of={late.run: "cq", never.run: "cq"},
+    )
+    waits = "median 20s, 95 % at most without end, longest without end"
+
+    assert [
+        "arrivals",
+        f"evening in cq: 2 runs, 1 finished, waits: {waits} (seed 7)",
+        "evening, no queue: 1 run, 1 finished, waits: median 10s, 95 % at most 10s, longest 10s (seed 7)",
+        "night, no queue: 0 runs, 0 finished (seed 1)",
+    ] == text(report).splitlines()[4:]
+    assert ["evening"] * 3 == [run["profile"] for run in report.record()["workloads"]]

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from slicewright.core.intent.cluster import Existing
 from slicewright.rehearsal.model.simulate import PENDING
@@ -192,3 +193,10 @@ def test_volume_is_bound_to_its_claim(more: Object, name: str, of_class: str) ->
     assert ("data", "default", "u") == tuple(
         made["spec"]["claimRef"][key] for key in ("name", "namespace", "uid")
     )
+
+
+def test_arrival_lacks_what_its_template_lacks() -> None:
+    """That is told of the template's own run alone."""
+    arriving = replace(part_of("", needing(SECRET)), profile="evening")
+
+    assert [] == [*not_in_tree([arriving], {A: (TOKEN,)}, "clusters/c1.yaml")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.rehearsal.model.comparison import Group, Noise
 from slicewright.rehearsal.report.variants_text import curve, head_line, tables
 
-from .test_comparison import record, variant
+from .test_comparison import loaded, record, variant
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -92,3 +92,14 @@ def test_curve_that_still_falls_or_never_does() -> None:
     """Then the end of the sweep is not an answer, or its first value is."""
     assert "Waiting still falls at n=1." == sweep(600.0, 300.0)[-1]
     assert "Waiting does not fall below that of n=0." == sweep(0.0, 0.0)[-1]
+
+
+def test_arrivals_have_a_table() -> None:
+    """With the seeds of all repetitions, and the median of the waits."""
+    variants = [{**loaded(*waits), "queues": []} for waits in ((600.0, 500.0), (None,))]
+    found = {table.title: table.rows for table in tables(Group(variants, NOISE))}
+
+    assert (
+        ("evening", "1 to 2", "cq", "9 of 9", "less than 10s", "8m20s", "8m20s", "x"),
+        ("evening", "1", "cq", "9 of 9", "less than 10s", "never", "never", "x"),
+    ) == found["arrivals"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from tests.words import places
 
 from slicewright.rehearsal.model.slices import Slice
@@ -309,3 +310,16 @@ def test_slice_that_shares_its_node_pool_is_warned_of(run: dict[str, Any]) -> No
 def test_slice_may_share_what_it_does_not_ask_for(run: dict[str, Any], timeline: Timeline) -> None:
     """Only a promise that was broken is told."""
     assert () == judge([part_of("", run)], {A: timeline}, {}, cut_short=False)
+
+
+def test_problem_of_many_arrivals_is_told_once() -> None:
+    """With their number; a problem of a run of the tree is its own."""
+    first, second = (replace(part_of(name=name), profile="evening") for name in ("b", "c"))
+    second = replace(second, workload=replace(second.workload, source=first.workload.source))
+    late = {run: Timeline(run, outcome="waiting") for run in (A, B, C)}
+    found = judge([part_of(), first, second], late, {}, cut_short=False)
+    alone = judge([part_of(), first], late, {}, cut_short=False)
+
+    assert [f"{AT_NAME}REH001", "workloads/b.yaml:3:18: REH001"] == places([*found])
+    assert found[1].message.endswith("; so for 1 more arrival of profile 'evening'")
+    assert [f"{AT_NAME}REH001", "workloads/b.yaml:3:18: REH001"] == places([*alone])

@@ -9,7 +9,7 @@ import click
 from slicewright.cli.repository import git_errors_shown
 from slicewright.cli.what_if import Family, Variant, check_output, is_same
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import added_problems, longer_waits
+from slicewright.rehearsal.model.comparison import added_problems, longer_waits, slower_arrivals
 from slicewright.rehearsal.model.duration import shown_within
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.workspace.change import Change
@@ -80,12 +80,20 @@ def new_errors(family: Family, group: Group, share: float) -> list[Object]:
         was, now = (_row(variant, move.name) for variant in group.variants)
         source = sources[now["workload"]]
         if source.file.path not in failed:
-            waits = [_waited(row, group.noise.resolution) for row in (was, now)]
+            waits = [_waited(row["wait"], group.noise.resolution) for row in (was, now)]
             message = f"{move.name} waits {waits[1]}; at {before['name']} it waits {waits[0]}"
-            hint = f"a wait may become {share:.0%} longer; --worse-than sets another share"
-            found = source.problem("REH022", ("metadata", "name"), message, hint)
+            found = source.problem("REH022", ("metadata", "name"), message, _LONGER.format(share))
             after["problems"].append(found.record())
+    cluster = family.scenarios[-1].site.cluster.source
+    for profile, *rows in slower_arrivals(before, after, group.noise, share):
+        waits = [_waited(row["p95WaitSeconds"], group.noise.resolution) for row in rows]
+        message = f"arrivals of {profile} wait {waits[1]} (95 %); at {before['name']} they wait {waits[0]}"
+        path = ("spec", "rehearsal", "arrivals")
+        after["problems"].append(cluster.problem("REH022", path, message, _LONGER.format(share)).record())
     return _added_errors(before, after)
+
+
+_LONGER = "a wait may become {:.0%} longer; --worse-than sets another share"
 
 
 def _added_errors(before: Object, after: Object) -> list[Object]:
@@ -96,8 +104,8 @@ def _row(variant: Object, name: str) -> Object:
     return next(row for row in variant["workloads"] if row["name"] == name)
 
 
-def _waited(row: Object, resolution: float) -> str:
-    return "to the end" if row["wait"] is None else shown_within(row["wait"], resolution)
+def _waited(wait: float | None, resolution: float) -> str:
+    return "to the end" if wait is None else shown_within(wait, resolution)
 
 
 def check_options(rev: str, output: str, *, is_varied: bool) -> None:

@@ -301,6 +301,18 @@ def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> l
     return [move for move in found if move.seconds > share * waits[move.name]]
 
 
+def slower_arrivals(
+    base: Object, variant: Object, noise: Noise, share: float
+) -> list[tuple[str, Object, Object]]:
+    """Return the profiles of which 95 % wait longer than in the base by more than a share, and both rows."""
+    before, after = ({_profile(row): row for row in record.get("arrivals", ())} for record in (base, variant))
+    return [
+        (move.name, before[move.name], after[move.name])
+        for move in arrival_moves(base, variant, noise)
+        if move.seconds > share * _number(before[move.name]["p95WaitSeconds"])
+    ]
+
+
 def longest_wait(variant: Object) -> float:
     """Return the seconds that a run waited at most; infinite where one was never admitted."""
     waits = [_number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]

@@ -111,15 +111,15 @@ def _arrivals(report: Report) -> Iterable[str]:
         where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
         ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"
         p50, p95, most = (
-            told_wait(row[f"{name}WaitSeconds"], report.speed) for name in ("p50", "p95", "max")
+            _told_wait(row[f"{name}WaitSeconds"], report.speed) for name in ("p50", "p95", "max")
         )
-        waits = f", waits: median {p50}, 95 % below {p95}, longest {most}" if row["runs"] else ""
+        waits = f", waits: median {p50}, 95 % at most {p95}, longest {most}" if row["runs"] else ""
         yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
 
 
-def told_wait(seconds: float | None, resolution: float) -> str:
+def _told_wait(seconds: float | None, resolution: float) -> str:
     """Return a wait as people read it; None is endless."""
-    return "never admitted" if seconds is None else shown_within(seconds, resolution)
+    return "without end" if seconds is None else shown_within(seconds, resolution)
 
 
 def _runs(report: Report, column: int, width: int) -> Iterable[str]:
