@@ -21,6 +21,10 @@ _FORMATS = {
         "What workloads have where they do not say otherwise: a file in `defaults/`.",
     ),
     "slicewright.yaml": ("slicewright/settings.json", "Settings of the repository, in its root."),
+    "Prices": (
+        "slicewright/prices.json",
+        "What chips cost: a file anywhere, for `slicewright rehearse --prices`.",
+    ),
 }
 _HEAD = """\
 # Fields

@@ -44,7 +44,9 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Object]:
     repo.workload("low", spec("queueName: q\nrehearsal: {duration: 2h}", tpu="v5litepod-16"))
     high = "queueName: q\nworkloadPriorityClassName: high\nrehearsal: {duration: 30m, submitAt: 50m}"
     repo.workload("high", spec(high, tpu="v5litepod-16"))
-    asked = ("--what-if", SAVES, "--what-if", STARTS, "--speed", str(SPEED), "-o", "json")
+    repo.write("prices.yaml", "currency: EUR\nprices: [{accelerator: v5e, perChipHour: 3}]")
+    prices = ("--prices", str(repo.root / "prices.yaml"))
+    asked = ("--what-if", SAVES, "--what-if", STARTS, *prices, "--speed", str(SPEED), "-o", "json")
     code, out, said = rehearsed(repo, "c1", *asked)
     assert 0 == code, said
     return {variant["name"]: variant for variant in json.loads(out)["variants"]}
@@ -77,6 +79,18 @@ def test_preempted_run_repeats_what_was_not_saved(
     assert makespan * MINUTE - SPEED <= variant["makespanSeconds"] <= makespan * MINUTE + CONTROLLERS
     assert hours(lost) == chips["lost"]
     assert pytest.approx(startup / 60 * CHIPS, abs=0.001) == chips["startup"]
+
+
+def test_cost_is_three_for_each_chip_hour(variants: dict[str, Object]) -> None:
+    """As the file of prices says; 40 minutes of 16 chips that are not repeated save 32."""
+    for variant in variants.values():
+        (chips,), (cost,) = variant["chipHours"], variant["cost"]["pools"]
+        assert [pytest.approx(3 * chips[part], abs=0.01) for part in ("used", "lost", "startup", "idle")] == [
+            cost[part] for part in ("used", "lost", "startup", "idle")
+        ]
+    spent = [variants[name]["cost"]["total"]["used"] for name in ("base", SAVES)]
+
+    assert pytest.approx(40 / 60 * CHIPS * 3, abs=3 * LATER / 3600 * CHIPS) == spent[0] - spent[1]
 
 
 def test_verdict_says_how_much_sooner_low_ends(variants: dict[str, Object]) -> None:

@@ -23,7 +23,7 @@ def full(name: str, *, wait: float | None, borrowed: float = 0.0, end: float = 1
     queue = {"name": "cq", "runs": 2, "neverAdmitted": int(wait is None), **waits, "borrowedChipHours": entry}
     idle = {**queue, "name": "idle", "runs": 0}
     pool = {"pool": "tpus", "available": 1000.0, "used": 12.34, "idle": 987.66, "lost": 0.5, "startup": 0.25}
-    return {**made, "queues": [queue, idle], "chipHours": [pool]}
+    return {**made, "queues": [queue, idle], "chipHours": [pool], "cost": None}
 
 
 def test_tables_set_variants_below_the_base() -> None:
@@ -96,7 +96,9 @@ def test_curve_that_still_falls_or_never_does() -> None:
 
 def test_arrivals_have_a_table() -> None:
     """With the seeds of all repetitions, and the median of the waits."""
-    variants = [{**loaded(*waits), "queues": []} for waits in ((600.0, 500.0), (None,))]
+    variants = [
+        {**loaded(*waits), "queues": [], "chipHours": [], "cost": None} for waits in ((600.0, 500.0), (None,))
+    ]
     found = {table.title: table.rows for table in tables(Group(variants, NOISE))}
 
     assert (

@@ -27,6 +27,7 @@ NAMES = {
     "TPUCluster": "slicewright/tpucluster.json",
     "TPUDefaults": "slicewright/tpudefaults.json",
     "settings": "slicewright/settings.json",
+    "prices": "slicewright/prices.json",
 }
 OURS = [*NAMES.values(), "slicewright/common.json"]
 
@@ -78,8 +79,9 @@ def rust(name: str) -> jsonschema_rs.Draft7Validator:
 
 
 def schema_of(path: Path, document: Any) -> str:
-    """Return which schema an example belongs to: by its kind, settings by their file name."""
-    return NAMES["settings" if path.name.startswith("settings-") else document["kind"]]
+    """Return which schema an example belongs to: by its kind; settings and prices by their file name."""
+    name = path.stem.partition("-")[0]
+    return NAMES[name if name in ("settings", "prices") else document["kind"]]
 
 
 def examples(folder: str) -> list[tuple[Path, Any]]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from slicewright.cli.what_if import Family, Variant
     from slicewright.rehearsal.model.clock import ClockSettings, Override
+    from slicewright.rehearsal.model.prices import Prices
     from slicewright.rehearsal.report.report import Report
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
@@ -135,6 +136,11 @@ _OF_THE_BED = ("BED", "REH009")
     metavar="A.json B.json",
     help="Play nothing: compare two earlier outputs of -o json.",
 )
+@click.option(
+    "--prices",
+    type=_OUTPUT,
+    help="Prices per chip-hour by accelerator: what the chips cost is told beside their hours.",
+)
 def rehearse(
     cluster: str | None,
     speed: float | None,
@@ -154,6 +160,7 @@ def rehearse(
     changed: str | None,
     worse_than: float,
     compare: tuple[Path, Path] | None,
+    prices: Path | None,
     output: str,
 ) -> None:
     """Run the tree on the real controllers, with simulated TPU nodes.
@@ -164,6 +171,8 @@ def rehearse(
     time passes faster (--speed).
     """
     if compare:
+        if prices:
+            raise click.UsageError("--prices is about plays; outputs that are compared have their own prices")
         _compare_outputs(compare, html, output)
     _check_place(kubeconfig, context, mark=mark)
     asked = _asked(variants, sweep, repeat, changed, output)
@@ -179,6 +188,7 @@ def rehearse(
     wrong = unclear((*submit_at, *duration), playing) if not repository.problems else None
     if wrong:
         raise show.unknown(*wrong)
+    priced = _priced(prices, checkout)
     found = [] if asked and wanted else _of_tree(checkout, wanted)
     tell = partial(say, err=output == "json")
     families = _families(checkout, wanted, asked, changed, found, tell)
@@ -188,7 +198,7 @@ def rehearse(
 
     def timed(one: Scenario) -> Scenario:
         parts = overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration)
-        return replace(one, parts=parts)
+        return replace(one, parts=parts, prices=priced)
 
     if asked or changed is not None:
         families = [replace(one, scenarios=tuple(map(timed, one.scenarios))) for one in families]
@@ -206,6 +216,14 @@ def rehearse(
     _write(reports, output)
     show.messages(against)
     sys.exit(_exit_code(played) or int(bool(against)))
+
+
+def _priced(path: Path | None, checkout: Checkout) -> Prices | None:
+    if path is None:
+        return None
+    from slicewright.cli.prices import prices_of  # noqa: PLC0415 - commands start fast
+
+    return prices_of(path, checkout.repository.package)
 
 
 def _check_page(html: Path | None) -> None:
@@ -391,9 +409,14 @@ def _write(reports: list[Report], output: str) -> None:
 
         exact(junit(reports))
         return
+    from slicewright.rehearsal.report.spending import told_spending  # noqa: PLC0415
     from slicewright.rehearsal.report.text import text, width_in  # noqa: PLC0415
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:
         say(text(report, width=width_in(report, columns)))
+        for made in told_spending(report):
+            say(made.title)
+            show.table(made.head, made.rows)
+            say("")
     show.messages([problem for report in reports for problem in report.problems])

@@ -25,6 +25,7 @@ from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.offline import never_fits
+from slicewright.rehearsal.model.prices import of_pools
 from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.scenario_part import gangs_of, is_queued, run_key
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
@@ -176,6 +177,7 @@ class Rehearsal:
             nominal=metrics.nominal_quotas(scenario.platform),
             queue_of=_queues(self._runs, scenario.platform),
             pool_of=room.pools(),
+            prices=of_pools(scenario.prices, scenario.site) if scenario.prices else None,
             spent=event_log.timelines.spent(self._end),
         )
 

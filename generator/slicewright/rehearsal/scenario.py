@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
+    from slicewright.rehearsal.model.prices import Prices
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.workspace.repository_reader import Checkout
 
@@ -63,6 +64,8 @@ class Scenario(Struct, frozen=True):
     """What arrives by profiles."""
     repetition: int = 0
     """Which repetition of it `parts` has, from 0."""
+    prices: Prices | None = None
+    """What chips cost, where the user says it."""
 
     def repeated(self, repetition: int) -> Scenario:
         """Return the scenario of a repetition, from 0: what arrives has another seed in each."""

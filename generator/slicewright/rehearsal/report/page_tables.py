@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
+from slicewright.rehearsal.report.spending import spending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +60,10 @@ def tables(record: Object, level: int, key: str) -> str:
         rows = [_usage(usage, end, of == "queues") for usage in record[of]]
         columns = (title[:-1], chips, *_USAGE[: 4 if of == "queues" else 2])
         parts.append(table(title, rows, columns, level, f"{key}{of[0]}"))
+    parts += [
+        table(made.title.capitalize(), [*map(list, made.rows)], made.head, level, f"{key}{made.title[:2]}")
+        for made in spending([record["measures"]])
+    ]
     return "".join(parts)
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model import metrics
+from slicewright.rehearsal.model.prices import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.expectation import Answer
     from slicewright.rehearsal.model.fault import Injected
+    from slicewright.rehearsal.model.prices import PoolPrices
     from slicewright.rehearsal.model.progress import Spent
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.model.timeline import Timeline
@@ -65,6 +67,8 @@ class Report(Struct, frozen=True):
     """The pool of each node pool."""
     spent: Mapping[tuple[str, str], Spent] = field(default_factory=dict)
     """What the time of pods went to, where progress is followed."""
+    prices: PoolPrices | None = None
+    """What chips of the pools cost, where the user says it."""
 
     skipped: float = 0.0
     """How many of the seconds were skipped, because nothing happened in them."""
@@ -121,9 +125,11 @@ class Report(Struct, frozen=True):
         timelines = [timeline for _, timeline in self.timelines]
         waits = metrics.queue_waits(timelines, self.queue_of)
         borrowed = metrics.borrowed_hours(self.events, self.nominal)
+        hours = metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds, self.spent)
         return {
             "makespanSeconds": _rounded(metrics.makespan(timelines)),
-            "chipHours": metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds, self.spent),
+            "chipHours": hours,
+            "cost": cost(hours, self.prices) if self.prices else None,
             "queues": [
                 {
                     "name": queue,

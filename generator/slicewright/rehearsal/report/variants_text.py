@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.comparison import BASE, longest_wait, moves, stops_falling
 from slicewright.rehearsal.model.duration import shown, shown_within
+from slicewright.rehearsal.report.spending import Table, spending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
 
 _BAR = 30
 _NEVER = "never"
-
-
-class Table(Struct, frozen=True):
-    """A table, with its title above it."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def head_line(group: Group) -> str:
@@ -64,18 +55,7 @@ def tables(group: Group) -> Iterator[Table]:
             for row, variant in _by_name(variants, "arrivals", "profile")
         ),
     )
-    yield from _nonempty(
-        "chip-hours",
-        ("pool", "available", "used", "lost by restarts", "in startup", "idle", "variant"),
-        (
-            (
-                row["pool"],
-                *(f"{row[key]:,.1f}" for key in ("available", "used", "lost", "startup", "idle")),
-                variant["name"],
-            )
-            for row, variant in _by_name(variants, "chipHours", "pool")
-        ),
-    )
+    yield from spending(variants, named=True)
     yield from _nonempty("runs that move", ("run", "started", "ended", "variant"), _moved(variants, noise))
 
 

@@ -1,0 +1,33 @@
+"""The file of `slicewright rehearse --prices`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.cli import show
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import Problem
+from slicewright.rehearsal.model.prices import Prices, read_prices
+from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slicewright.core.render.repository import Package
+
+
+def prices_of(path: Path, package: Package) -> Prices:
+    """Return the prices of a file, or end the command with what is wrong with it."""
+    text = read_file(path, str(path))
+    if isinstance(text, Problem):
+        show.stop((text,))
+    documents, problems = read_documents(text, str(path))
+    if len(documents) != 1:
+        message, hint = "a file of prices holds one document", "write currency: and prices: once"
+        show.stop(problems or (Problem("IN007", message, hint, file=str(path)),))
+    source = Source(SourceFile(str(path), text), documents[0])
+    found = read_prices(source, package.schemas, package.catalogue)
+    if not isinstance(found, Prices):
+        show.stop(found)
+    return found
