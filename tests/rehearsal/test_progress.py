@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.model.event import DELETED, RESTARTED
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.metrics import lost_hours, startup_hours
@@ -204,3 +205,10 @@ def test_fields_of_a_workload_say_what_its_programs_do() -> None:
 
     assert Work(7200.0, 1800.0, 90.0) == part_of(written).work
     assert Work(60.0) == part_of().work
+
+
+def test_startup_counts_for_the_speed() -> None:
+    """A run that starts for an hour and works for one takes as long to play as one that works for two."""
+    slow = part_of("duration: 1h\nstartupSeconds: 3600")
+
+    assert clock_settings([part_of("duration: 2h")]).speed == clock_settings([slow]).speed
