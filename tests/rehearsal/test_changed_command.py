@@ -183,3 +183,40 @@ def test_broken_test_bed_ends_the_command(changed: Repo, plays: list[str]) -> No
 def test_wrong_options_are_wrong_usage(changed: Repo, arguments: list[str], message: str) -> None:
     """Exit 2, before anything is played."""
     assert message in changed.run("rehearse", "c1", *arguments, code=2).err
+
+
+def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the wait of 95 % of them, at the profiles in the file of the cluster."""
+    profile = "{name: evening, interval: 1h, count: 2, mix: [{workload: on-c1, duration: %s}]}"
+    waits = iter([600.0, 6000.0])
+
+    def play(scenario: Scenario, time: ClockSettings, place: object) -> Result:
+        assert place is None
+        assert scenario.load is not None
+        wait = next(waits)
+        timelines = [(part.key, ran(part.current, (wait, wait + 60.0))) for part in scenario.parts]
+        for _, timeline in timelines:
+            timeline.is_queued = True
+        report = Report(
+            "c1",
+            time.speed,
+            seconds=DAY,
+            interrupted=False,
+            timelines=tuple(
+                (part.key, timelines[0][1]) if not part.profile else row
+                for part, row in zip(scenario.parts, timelines, strict=True)
+            ),
+            arriving=scenario.load.told(scenario.repetition, scenario.platform),
+            profile_of={part.key: part.profile for part in scenario.parts if part.profile},
+            queue_of={part.current: "cq" for part in scenario.parts if part.profile},
+        )
+        return Result(report, is_played=True, logs=None)
+
+    changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '1h'}]}}\n")
+    git(changed.root, "commit", "--all", "--message", "load")
+    changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '2h'}]}}\n")
+    monkeypatch.setattr(rehearse, "_play", play)
+    done = changed.run("rehearse", "c1", "--changed", "HEAD", "--speed", "10", code=1)
+
+    assert "clusters/c1.yaml:" in done.out
+    assert "REH022 arrivals of evening in cq wait 1h40m (95 %); at HEAD they wait 10m00s" in done.out

@@ -338,3 +338,21 @@ def test_a_rehearsal_without_anything_is_a_page_too() -> None:
 
     assert "No workload ran." in told
     assert [] == [word for word in ("Longest wait", "Chips at work", "Timeline") if word in told]
+
+
+def test_arrivals_have_a_table() -> None:
+    """A row for each profile and queue, beside the rows of their runs."""
+    waits = {"p50WaitSeconds": 60.0, "p95WaitSeconds": 600.0, "maxWaitSeconds": None}
+    row = {
+        "profile": "evening",
+        "seed": 7,
+        "clusterQueue": "",
+        "runs": 9,
+        "finished": 8,
+        "neverAdmitted": 1,
+    }
+    record = calm()
+    told = _text({**record, "measures": {**record["measures"], "arrivals": [{**row, **waits}]}})
+
+    assert "Profile Seed Queue Finished Median wait 95 % below Longest wait" in told
+    assert "evening 7 - 8 of 9 1m00s 10m00s never" in told

@@ -196,3 +196,34 @@ def test_value_that_the_schema_refuses_is_a_problem_at_its_place(repo: Repo) -> 
     assert [("IN005", "'slices' must be at least 1, not -3", "clusters/c1.yaml")] == [
         (problem.id, problem.message, problem.file) for problem in against
     ]
+
+
+ARRIVALS = """
+    rehearsal:
+      arrivals:
+      - {name: evening, rate: 1/h, count: 3, mix: [{workload: a}, {workload: twin, weight: 2}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rehearsal.arrivals.evening.rate=2/h", {"rate": "2/h"}),
+        ("rehearsal.arrivals.evening.count=+4", {"count": 7}),
+        ("rehearsal.arrivals.evening.seed=+1", {"seed": 2}),
+        (
+            "rehearsal.arrivals.evening.mix.a.weight=+2",
+            {"mix": [{"workload": "a", "weight": 3}, {"workload": "twin", "weight": 2}]},
+        ),
+        (
+            "rehearsal.arrivals.evening.mix.a.duration.exponential.mean=1h,rehearsal.arrivals.evening.mix.twin=null",
+            {"mix": [{"workload": "a", "duration": {"exponential": {"mean": "1h"}}}]},
+        ),
+    ],
+)
+def test_arrival_profiles_are_known_by_name(repo: Repo, text: str, expected: dict[str, Any]) -> None:
+    """Work in a mix by its workload; defaults are those of the schema."""
+    repo.cluster(spec=CLUSTER + ARRIVALS)
+    (profile,) = changed(repo, text)["c1"]["rehearsal"]["arrivals"]
+
+    assert expected == {key: profile[key] for key in expected}

@@ -77,9 +77,7 @@ def clock_settings(
     everything = tuple(parts)
     arriving = [part for part in everything if part.profile]
     every = tuple(part for part in everything if not (skips and part.profile))
-    lasts = math.fsum(part.duration for part in arriving) / len(arriving) if arriving else 0.0
-    usual = lasts / _PLAYED_SECONDS
-    advised = min(FASTEST, max(1.0, usual, *_needed(every, delay or 0.0), _for_work(every, room)))
+    advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,
