@@ -45,7 +45,7 @@ def test_commands_mean_clusters_and_workloads_of_this_repository(command: str) -
 
 
 def test_page_has_the_commands() -> None:
-    """Four first, one for times, one for checkpoints, three for load, four for variants; the last has words to fill in."""
+    """Four first, one for times, one for checkpoints, three for load, four for variants; one to fill in."""
     assert 16 == len(COMMANDS)
 
 
