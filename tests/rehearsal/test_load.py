@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.rehearsal.model.clock import clock_settings
 from slicewright.rehearsal.model.metrics import Arriving
+from slicewright.rehearsal.rehearse import not_run
+from slicewright.rehearsal.report.text import text
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.workspace.repository_reader import read_checkout
 
@@ -138,3 +141,12 @@ def test_arrivals_change_nothing_that_is_rendered(empty: Repo) -> None:
     empty.cluster(spec=CLUSTER.format(workload="train", end="count: 3").partition("rehearsal:")[0])
 
     assert 0 == empty.run("render", "--check").code
+
+
+def test_rehearsal_that_does_not_begin_has_no_rows_of_arrivals(empty: Repo) -> None:
+    """An interruption at the start does not list what would have arrived."""
+    found = scenario(empty, "train")
+    told = text(not_run(found, clock_settings(found.parts), None))
+
+    assert found.parts[0].current in told
+    assert "train-1" not in told

@@ -163,7 +163,7 @@ class Rehearsal:
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
             arriving=scenario.load.told(scenario.repetition, scenario.platform) if scenario.load else (),
-            profile_of={part.key: part.profile for part in scenario.parts if part.profile},
+            profile_of=_profiles(scenario.parts),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
@@ -310,6 +310,7 @@ def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) ->
         interrupted=problem is None,
         timelines=tuple(_in_order(scenario.parts, timelines)),
         sweeps=_sweeps(scenario.parts),
+        profile_of=_profiles(scenario.parts),
         problems=(problem,) if problem else (),
         is_cut_short=True,
     )
@@ -350,6 +351,11 @@ def _queues(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str
 def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:
     """Return the sweeps of the workloads that are entries of one."""
     return {part.key: part.workload.declared for part in parts if part.workload.sweep and not part.profile}
+
+
+def _profiles(parts: Iterable[ScenarioPart]) -> dict[str, str]:
+    """Return the profiles of the workloads that arrive by one."""
+    return {part.key: part.profile for part in parts if part.profile}
 
 
 def _in_order(
