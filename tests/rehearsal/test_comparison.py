@@ -266,8 +266,8 @@ def test_arrivals_are_compared_by_profile() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ((600.0,), (60.0,), "95 % of the arrivals of evening in cq wait 9m00s shorter at most"),
-        ((60.0,), (600.0,), "95 % of the arrivals of evening in cq wait 9m00s longer at most"),
+        ((600.0,), (60.0,), "the p95 wait of the arrivals of evening in cq is 9m00s shorter"),
+        ((60.0,), (600.0,), "the p95 wait of the arrivals of evening in cq is 9m00s longer"),
         ((600.0,), (None,), "more than 5 % of the arrivals of evening in cq are never admitted"),
         ((None,), (60.0,), "fewer than 5 % of the arrivals of evening in cq are never admitted"),
         ((600.0,), (590.0,), "nothing changes by more than 30s, 3 times the time resolution"),

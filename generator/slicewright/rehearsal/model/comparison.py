@@ -230,7 +230,7 @@ def _arrivals_told(found: Iterable[Move]) -> Iterator[str]:
             yield f"{many} of the arrivals of {move.name} are never admitted"
         else:
             direction = "longer" if move.seconds > 0 else "shorter"
-            yield f"95 % of the arrivals of {move.name} wait {shown(abs(move.seconds))} {direction} at most"
+            yield f"the p95 wait of the arrivals of {move.name} is {shown(abs(move.seconds))} {direction}"
 
 
 def _counts(base: Object, variant: Object) -> Iterator[str]:
