@@ -18,6 +18,7 @@ _KINDS = {
     "TPUDefaults": "slicewright/tpudefaults.json",
 }
 SETTINGS = "slicewright/settings.json"
+_FILES = {"settings": SETTINGS, "prices": "slicewright/prices.json"}
 WORKLOAD = """\
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUWorkload
@@ -36,8 +37,8 @@ def examples(folder: str) -> list[tuple[Path, str, Any]]:
         documents, problems = read_documents(path.read_text(encoding="utf-8"), path.name)
         assert problems == ()
         for document in documents:
-            is_settings = path.name.startswith("settings-")
-            found.append((path, SETTINGS if is_settings else _KINDS[document.data["kind"]], document.data))
+            name = _FILES.get(path.stem.partition("-")[0]) or _KINDS[document.data["kind"]]
+            found.append((path, name, document.data))
     return found
 
 

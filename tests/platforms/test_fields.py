@@ -55,8 +55,9 @@ def outcome(document: dict[str, Any]) -> tuple[list[str], str]:
 def test_every_field_of_the_schema_is_in_the_table() -> None:
     """fields.yaml speaks of each field, and of none that is not there."""
     rows = [row for context in TABLE["fields"].values() for row in context]
+    elsewhere = tuple(TABLE["elsewhere"])
 
-    assert sorted(rows) == sorted(field for field in fields(SCHEMA) if field not in TABLE["elsewhere"])
+    assert sorted(rows) == sorted(field for field in fields(SCHEMA) if not field.startswith(elsewhere))
 
 
 @pytest.mark.parametrize(

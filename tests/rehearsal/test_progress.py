@@ -212,3 +212,13 @@ def test_startup_counts_for_the_speed() -> None:
     slow = part_of("duration: 1h\nstartupSeconds: 3600")
 
     assert clock_settings([part_of("duration: 2h")]).speed == clock_settings([slow]).speed
+
+
+def test_pod_that_was_told_to_end_is_ending_also_after_an_eviction() -> None:
+    """No time is skipped until the pod has ended."""
+    timelines = played(jobset("a", replicated_job("slice")), pod(0.0, "x"), pod(0.0, "y"))
+
+    assert [(A, "x"), (A, "y")] == timelines.end(110.0)
+    timelines.add(says(110.0, "evicted", reason="Preempted"))
+
+    assert timelines.is_ending

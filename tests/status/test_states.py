@@ -157,3 +157,11 @@ def test_runs_that_own_each_other_are_listed() -> None:
         one["metadata"]["ownerReferences"] = [owner]
 
     assert {"a", "b"} == {family.run["metadata"]["name"] for family in inventory(*found).families.values()}
+
+
+def test_state_is_told_with_its_first_cause() -> None:
+    """A reason that is the state is told once; a run that runs has no cause."""
+    assert "Running" == run(jobset(), workload(admitted=8), *TWO).told
+    assert "NotInCluster: the tree has it, but the cluster has no JobSet a" == run(wanted=[jobset()]).told
+    unread = run(wanted=[jobset()], unread={"JobSet": "forbidden"})
+    assert f"NotInCluster, NotReadable: {unread.causes[0].message}" == unread.told
