@@ -10,6 +10,7 @@ from slicewright.rehearsal.model.metrics import (
     Arriving,
     arrived,
     borrowed_hours,
+    borrowed_shares,
     chip_hours,
     lost_hours,
     makespan,
@@ -191,3 +192,19 @@ def test_arrivals_are_told_by_profile_and_queue() -> None:
         {"profile": "other", "seed": 1, "clusterQueue": "cq", "runs": 0, "finished": 0, "neverAdmitted": 0,
          "p50WaitSeconds": 0.0, "p95WaitSeconds": 0.0, "maxWaitSeconds": 0.0},
     ] == arrived(arriving, timelines, profile_of, queues)  # fmt: skip
+
+
+def test_share_of_borrowed_time_is_by_flavor() -> None:
+    """Of 100 seconds a queue of 8 chips borrows for 20, and from 80 to the end for 20."""
+    pods = says(0.0, "podStarted", pod="p0"), says(100.0, "podEnded", pod="p0")
+    events = [
+        pods[0],
+        says(10.0, "reserved", queue="cq", flavors=(("v5e", 16),)),
+        says(30.0, "released", queue="cq", flavors=(("v5e", 8),)),
+        says(80.0, "reserved", "default/b", queue="cq", flavors=(("v5e", 8),)),
+        pods[1],
+    ]
+
+    assert {"cq": {"v5e": pytest.approx(0.4), "v6e": 0.0}} == borrowed_shares(
+        events, {"cq": {"v5e": 8, "v6e": 8}}, 300.0
+    )

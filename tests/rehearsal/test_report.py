@@ -89,6 +89,7 @@ def test_record_of_a_run() -> None:
         ],
         "why": "",
         "quotaCheck": "",
+        "waits": [],
         "sweep": "",
         "profile": "",
         "expectations": [],
@@ -114,6 +115,8 @@ def test_record_of_use_and_summary() -> None:
             "utilisation": 1.0,
             "used": [[0.0, 0], [10.0, 8], [30.0, 0], [60.0, 16]],
             "there": [],
+            "waiting": [],
+            "borrowedTime": [],
         }
     ]
     assert [[0.0, 0], [5.0, 16]] == record["pools"][0]["there"]

@@ -94,6 +94,11 @@ class EventLog:
         with self._changed:
             return list(self.events)
 
+    @property
+    def priorities(self) -> Mapping[str, int]:
+        """The priority that Kueue wrote into the Workload of each run."""
+        return self._observer.priorities
+
     def quiet_seconds(self) -> float:
         """Return for how many of our seconds nothing has happened."""
         return time.monotonic() - self._last

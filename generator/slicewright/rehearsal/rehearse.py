@@ -20,7 +20,7 @@ from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.gang import play_programs
 from slicewright.rehearsal.idle_time import IdleTime
-from slicewright.rehearsal.model import metrics, usage
+from slicewright.rehearsal.model import metrics, usage, waits
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
@@ -153,6 +153,10 @@ class Rehearsal:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
+        queue_of = _queues(self._runs, scenario.platform)
+        setting = waits.setting(
+            self._runs, scenario.platform, scenario.catalogue, queue_of, event_log.priorities
+        )
         return Report(
             cluster=scenario.site.cluster.name,
             speed=self._time.speed,
@@ -175,7 +179,9 @@ class Rehearsal:
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
             answers=_answers(scenario.parts, timelines, self._time.speed, cut_short=is_cut_short),
             nominal=metrics.nominal_quotas(scenario.platform),
-            queue_of=_queues(self._runs, scenario.platform),
+            queue_of=queue_of,
+            waits=waits.waits(event_log.events, timelines.values(), setting, self._time.speed),
+            waiting=waits.waiting_chips(timelines.values(), setting),
             pool_of=room.pools(),
             prices=of_pools(scenario.prices, scenario.site) if scenario.prices else None,
             spent=event_log.timelines.spent(self._end),

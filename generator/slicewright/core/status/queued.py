@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.assignment import choices, uncovered
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.quota import available, most
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
@@ -16,13 +13,14 @@ from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.status.cause import Cause
 from slicewright.core.status.held import held
 from slicewright.core.status.inventory import QUOTA_KINDS, called, name_of, namespace_of
+from slicewright.core.status.shortage import Holder, shortage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.assignment import Choice
-    from slicewright.core.check.quota import Node, Quotas
+    from slicewright.core.check.quota import Node
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.status.inventory import Family, Inventory
 
@@ -127,42 +125,34 @@ class Queues:
             hint = "compare its node selector and tolerations with the flavors: slicewright capacity"
             yield Cause("NoSuitingFlavor", message, words, hint)
             return
-        members = {node.name for node in self._known.queues.values() if self._root(node) == self._root(queue)}
         for flavor in choice.flavors:
-            at_most = most(self._known, queue, (flavor, TPU))
-            nominal, total = int(at_most.nominal), int(at_most.total)
-            borrowed = f" ({total} with what it can borrow)" if total != nominal else ""
-            start = f"needs {need} chips of flavor {flavor}; ClusterQueue {queue.name} has quota of {nominal}"
-            held_by = list(self._holders(flavor, members))
-            holders = sorted(((chips, run) for chips, run, _ in held_by), reverse=True)
-            by_queue: dict[str, Fraction] = defaultdict(Fraction)
-            for chips, _, name in held_by:
-                by_queue[name] += chips
-            if need > total:
+            lack = shortage(self._known, queue, flavor, need, self._holders(flavor))
+            if lack is None:
+                continue
+            borrowed = f" ({lack.total} with what it can borrow)" if lack.total != lack.nominal else ""
+            start = f"needs {need} chips of flavor {flavor}; "
+            start += f"ClusterQueue {queue.name} has quota of {lack.nominal}"
+            if lack.is_too_small:
                 hint = "fewer slices, more quota, or a cohort to borrow from; as it is, it never starts"
                 yield Cause("QuotaTooSmall", f"{start}{borrowed}", words, hint)
-            elif need > available(self._known, queue, (flavor, TPU), by_queue):
-                listed = ", ".join(f"{chips} by {name}" for chips, name in holders[:_MOST_HOLDERS])
-                more = f" and {len(holders) - _MOST_HOLDERS} more" if len(holders) > _MOST_HOLDERS else ""
-                held_now = sum(chips for chips, _ in holders)
-                message = f"{start}{borrowed}, {held_now} held: {listed}{more}"
-                hint = "wait for one of them to end, raise the quota, or use a higher priority class"
-                yield Cause("QuotaHeld", message, words, hint)
+                continue
+            listed = ", ".join(f"{holder.chips} by {holder.run}" for holder in lack.held[:_MOST_HOLDERS])
+            more = f" and {len(lack.held) - _MOST_HOLDERS} more" if len(lack.held) > _MOST_HOLDERS else ""
+            held_now = sum(holder.chips for holder in lack.held)
+            message = f"{start}{borrowed}, {held_now} held: {listed}{more}"
+            hint = "wait for one of them to end, raise the quota, or use a higher priority class"
+            yield Cause("QuotaHeld", message, words, hint)
 
-    def _holders(self, flavor: str, members: set[str]) -> Iterator[tuple[int, str, str]]:
-        """Yield the chips of a flavor that Workloads hold in some ClusterQueues, whose, and where."""
+    def _holders(self, flavor: str) -> Iterator[Holder]:
+        """Yield who holds chips of a flavor."""
         for workload in self._inventory.of("Workload"):
             status = workload.get("status", {})
             admission = status.get("admission") or {}
-            if admission.get("clusterQueue") in members and not is_true(conditions(status), "Finished"):
+            if admission.get("clusterQueue") and not is_true(conditions(status), "Finished"):
                 chips = dict(held(workload)).get(flavor, 0)
                 run = self._inventory.run_of.get(workload["metadata"]["uid"], f"Workload {called(workload)}")
                 if chips:
-                    yield chips, run, admission["clusterQueue"]
-
-    def _root(self, node: Node) -> str:
-        """Return the topmost cohort of a queue; the queue itself where it shares with nobody."""
-        return _topmost(self._known, node.parent) or f"/{node.name}"
+                    yield Holder(chips, run, admission["clusterQueue"])
 
     def positions(self) -> dict[tuple[str, str], int]:
         """Return the places of the Workloads that wait, as Kueue says them.
@@ -183,14 +173,6 @@ class Queues:
             for items in waiting.values()
             for place, item in enumerate(sorted(items, key=_order), 1)
         }
-
-
-def _topmost(known: Quotas, cohort: str) -> str:
-    seen: set[str] = set()
-    while cohort in known.cohorts and known.cohorts[cohort].parent and cohort not in seen:
-        seen.add(cohort)
-        cohort = known.cohorts[cohort].parent
-    return cohort
 
 
 def _order(workload: Object) -> tuple[int, str, str]:

@@ -15,7 +15,7 @@ from slicewright.rehearsal.model.slices import Pod
 from slicewright.rehearsal.model.usage import worked_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.event import Event
@@ -135,10 +135,34 @@ def arrived(
 
 def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[str, float]]:
     """Return the chip-hours that each ClusterQueue used beyond its nominal quota, by flavor."""
+    hours = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
+    for queue, flavor, beyond, seconds in _borrowed(events, nominal):
+        of_queue = hours.setdefault(queue, {})
+        of_queue[flavor] = of_queue.get(flavor, 0.0) + beyond * seconds / _HOUR
+    return hours
+
+
+def borrowed_shares(events: Iterable[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
+    """Return the share of the time in which each queue borrowed, by flavor, until all work was done."""
+    every = tuple(events)
+    until = worked_until(every) or end
+    shares = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
+    for queue, flavor, _, seconds in _borrowed(every, nominal, until):
+        of_queue = shares.setdefault(queue, {})
+        of_queue[flavor] = of_queue.get(flavor, 0.0) + seconds / until
+    return shares
+
+
+def _borrowed(
+    events: Iterable[Event], nominal: Nominal, end: float = 0.0
+) -> Iterator[tuple[str, str, int, float]]:
+    """Yield ClusterQueue, flavor, chips beyond nominal quota, and for how many seconds.
+
+    What is borrowed until the `end`, and not given back, counts only where an `end` is given.
+    """
     held: dict[str, tuple[str, dict[str, int]]] = {}
     in_use: dict[tuple[str, str], int] = {}
     since: dict[tuple[str, str], float] = {}
-    hours = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
     for event in events:
         if event.kind not in ("reserved", "released"):
             continue
@@ -151,11 +175,12 @@ def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[
                 key = queue, flavor
                 beyond = in_use.get(key, 0) - nominal.get(queue, {}).get(flavor, 0)
                 if beyond > 0:
-                    of_queue = hours.setdefault(queue, {})
-                    spent = beyond * (event.at - since[key]) / _HOUR
-                    of_queue[flavor] = of_queue.get(flavor, 0.0) + spent
+                    yield queue, flavor, beyond, event.at - since[key]
                 in_use[key], since[key] = in_use.get(key, 0) + sign * chips, event.at
-    return hours
+    for (queue, flavor), chips in in_use.items():
+        beyond = chips - nominal.get(queue, {}).get(flavor, 0)
+        if beyond > 0 and end > since[queue, flavor]:
+            yield queue, flavor, beyond, end - since[queue, flavor]
 
 
 def lost_hours(

@@ -41,6 +41,8 @@ class Observer:
 
     def __init__(self, node_pool_of: Callable[[str], str]) -> None:
         self._node_pool_of = node_pool_of
+        self.priorities: dict[str, int] = {}
+        """The priority of each run's Workload, as Kueue wrote it."""
         self._said: dict[str, Conditions] = {}
         self._held: dict[str, tuple[tuple[str, int], ...]] = {}
         """The chips by flavor that a Workload holds, by its uid."""
@@ -70,6 +72,7 @@ class Observer:
         run = self._note(item, _owner(item))
         if not run:
             return
+        self.priorities[run] = item.get("spec", {}).get("priority", 0)
         uid, status = item["metadata"]["uid"], item.get("status", {})
         said, before = conditions(status), self._said.get(uid, {})
         self._said[uid] = said

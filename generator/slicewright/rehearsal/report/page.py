@@ -246,6 +246,11 @@ def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[floa
     left = who("span", run["run"], facts)
     plot = f'<span class="plot">{timeline(run, events, end, key)}</span>'
     why = f"<p>{run['why']}</p>" if run["why"] else ""
+    why += "".join(
+        f"<p>waited from {shown(wait['start'])} to {shown(wait['end'])}: {wait['message']}</p>"
+        + (f'<p class="dim">Kueue: {wait["said"]}</p>' if wait["said"] else "")
+        for wait in run["waits"]
+    )
     told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
     return (
         f'<details class="row"><summary>{left}{plot}{icon(run["outcome"])}</summary>'

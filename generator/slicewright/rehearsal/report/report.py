@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model import metrics
 from slicewright.rehearsal.model.prices import cost
+from slicewright.rehearsal.report import waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.model.timeline import Timeline
     from slicewright.rehearsal.model.usage import Steps, Usage
+    from slicewright.rehearsal.model.waits import Wait
 
 
 class Report(Struct, frozen=True):
@@ -70,6 +72,11 @@ class Report(Struct, frozen=True):
     prices: PoolPrices | None = None
     """What chips of the pools cost, where the user says it."""
 
+    waits: Mapping[str, tuple[Wait, ...]] = field(default_factory=dict)
+    """Why runs waited, by run."""
+    waiting: Mapping[str, Mapping[tuple[str, ...], Steps]] = field(default_factory=dict)
+    """The chips that queued runs of each ClusterQueue wait for, by the flavors that may give them."""
+
     skipped: float = 0.0
     """How many of the seconds were skipped, because nothing happened in them."""
 
@@ -90,9 +97,11 @@ class Report(Struct, frozen=True):
 
     def runs(self) -> list[Object]:
         """Return the JSON form of the runs."""
+        timelines = {timeline.run: timeline for _, timeline in self.timelines}
         return [
             {
                 **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
+                "waits": [waits.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
                 "sweep": self.sweeps.get(workload, ""),
                 "profile": self.profile_of.get(workload, ""),
                 "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
@@ -112,13 +121,30 @@ class Report(Struct, frozen=True):
             "pathwaysOperator": self.operator,
             "standIns": [need.record() for need in self.stand_ins],
             "workloads": self.runs(),
-            "queues": [_usage(usage, self.seconds) for usage in self.queues],
+            "queues": self._queues(),
             "pools": [_usage(usage, self.seconds) for usage in self.pools],
             "events": [event.record() for event in self.events],
             "problems": [problem.record() for problem in self.problems],
             "summary": summary(self.timelines),
             "measures": self.measures(),
         }
+
+    def _queues(self) -> list[Object]:
+        shares = metrics.borrowed_shares(self.events, self.nominal, self.seconds)
+        return [
+            {
+                **_usage(usage, self.seconds),
+                "waiting": [
+                    {"flavors": list(flavors), "chips": _steps(steps)}
+                    for flavors, steps in self.waiting.get(usage.name, {}).items()
+                ],
+                "borrowedTime": [
+                    {"flavor": flavor, "share": round(share, 4)}
+                    for flavor, share in shares.get(usage.name, {}).items()
+                ],
+            }
+            for usage in self.queues
+        ]
 
     def measures(self) -> Object:
         """Return the numbers by which rehearsals are compared."""

@@ -8,6 +8,7 @@ from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.report import summary, sweep_heads
+from slicewright.rehearsal.report.waits import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +46,8 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
         parts += [f"{'':{column}}  {_LEGEND}"]
     if arrivals:
         parts += ["", "arrivals", *arrivals]
+    if why := list(_why(report, column)):
+        parts += ["", "why runs waited", *why]
     if report.faults:
         parts += [
             "",
@@ -135,6 +138,16 @@ def _runs(report: Report, column: int, width: int) -> Iterable[str]:
         facts += _evictions(timeline)
         why = f": {timeline.why}" if timeline.outcome != "finished" and timeline.why else ""
         yield f"{timeline.run:{column}}  {bar}  {', '.join(facts)}{why}"
+
+
+def _why(report: Report, column: int) -> Iterable[str]:
+    """Yield a line for each run that waited, about its longest wait."""
+    timelines = {timeline.run: timeline for _, timeline in report.timelines}
+    for timeline in _rows(report):
+        if waits := report.waits.get(timeline.run):
+            longest = max(waits, key=lambda wait: wait.end - wait.start)
+            spent = shown(longest.end - longest.start)
+            yield f"{timeline.run:{column}}  {spent} from {shown(longest.start)}: {told(longest, timelines)}"
 
 
 def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:

@@ -1,0 +1,84 @@
+"""The quota that a run lacks and who holds it: one arithmetic for clusters and for rehearsals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from slicewright.core.check.quota import available, most
+from slicewright.core.kubernetes.labels import TPU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slicewright.core.check.quota import Node, Quotas
+
+
+class Holder(Struct, frozen=True):
+    """Chips of one flavor that a run holds, and the ClusterQueue that gave them."""
+
+    chips: int
+    run: str
+    queue: str
+
+
+class Shortage(Struct, frozen=True):
+    """What a run needs of a flavor, and does not get now."""
+
+    flavor: str
+    need: int
+    nominal: int
+    """Nominal quota of its ClusterQueue, in chips."""
+    total: int
+    """That, with all that it can borrow."""
+    missing: int
+    """Chips that it lacks now."""
+    held: tuple[Holder, ...] = ()
+    """Who holds chips of the flavor in its queue and its cohorts, the most first."""
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether the queue can never give so many."""
+        return self.need > self.total
+
+
+def shortage(
+    known: Quotas, queue: Node, flavor: str, need: int, holders: Iterable[Holder]
+) -> Shortage | None:
+    """Return what a queue lacks to give some chips of a flavor, beside what is held; None where it can."""
+    members = {node.name for node in known.queues.values() if _root(known, node) == _root(known, queue)}
+    held = sorted(
+        (holder for holder in holders if holder.queue in members),
+        key=lambda holder: (holder.chips, holder.run),
+        reverse=True,
+    )
+    at_most = most(known, queue, (flavor, TPU))
+    left = int(available(known, queue, (flavor, TPU), by_queue(held)))
+    if need <= left and need <= at_most.total:
+        return None
+    return Shortage(flavor, need, int(at_most.nominal), int(at_most.total), need - left, tuple(held))
+
+
+def by_queue(holders: Iterable[Holder]) -> dict[str, Fraction]:
+    """Return the chips that are held of each ClusterQueue."""
+    used: dict[str, Fraction] = defaultdict(Fraction)
+    for holder in holders:
+        used[holder.queue] += holder.chips
+    return used
+
+
+def topmost(known: Quotas, cohort: str) -> str:
+    """Return the cohort at the top of the tree of a cohort; empty for none."""
+    seen: set[str] = set()
+    while cohort in known.cohorts and known.cohorts[cohort].parent and cohort not in seen:
+        seen.add(cohort)
+        cohort = known.cohorts[cohort].parent
+    return cohort
+
+
+def _root(known: Quotas, node: Node) -> str:
+    """Return the topmost cohort of a queue; the queue itself where it shares with nobody."""
+    return topmost(known, node.parent) or f"/{node.name}"

@@ -1,0 +1,87 @@
+"""Waits in words, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.rehearsal.model.duration import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.timeline import Timeline
+    from slicewright.rehearsal.model.waits import Lack, Wait
+
+_MOST_HOLDERS = 3
+
+
+def told(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
+    """Return in one line why a run waited, and what would have admitted it."""
+    if wait.reason in ("NoNodes", "AdmissionCheck"):
+        came = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.came)
+        what = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
+        return f"has its quota; {what}; {f'added meanwhile: {came}' if came else 'no nodes were added'}"
+    ahead = f"; behind {', '.join(wait.ahead[:_MOST_HOLDERS])}" if wait.ahead else ""
+    if len(wait.ahead) > _MOST_HOLDERS:
+        ahead += f" and {len(wait.ahead) - _MOST_HOLDERS} more"
+    if not wait.lacks:
+        said = f"Kueue says {wait.reason}: {wait.said}" if wait.said else "Kueue wrote no reason"
+        return f"{said}{ahead}"
+    return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
+
+
+def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
+    short = lack.short
+    since = dict(wait.since)
+    holders = []
+    for holder in short.held[:_MOST_HOLDERS]:
+        timeline = timelines.get(holder.run)
+        still = " and still ran at the end" if timeline and timeline.ended is None else ""
+        holders.append(
+            f"{holder.run} of {holder.queue} holds {holder.chips} since {shown(since[holder.run])}{still}"
+        )
+    if len(short.held) > _MOST_HOLDERS:
+        holders.append(f"{len(short.held) - _MOST_HOLDERS} more runs hold some")
+    held = ", ".join(holders) or f"the quota is {short.total} chips"
+    remedies = " or ".join(remedy.message for remedy in lack.remedies)
+    return f"{short.need} chips of {short.flavor}: {held}" + (f"; {remedies}" if remedies else "")
+
+
+def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
+    """Return the JSON form."""
+    since = dict(wait.since)
+    return {
+        "start": round(wait.start, 2),
+        "end": round(wait.end, 2),
+        "reason": wait.reason,
+        "message": told(wait, timelines),
+        "said": wait.said,
+        "ahead": list(wait.ahead),
+        "lacks": [
+            {
+                "flavor": lack.short.flavor,
+                "chips": lack.short.need,
+                "missingChips": lack.short.missing,
+                "holders": [
+                    {
+                        "run": holder.run,
+                        "clusterQueue": holder.queue,
+                        "chips": holder.chips,
+                        "since": round(since[holder.run], 2),
+                    }
+                    for holder in lack.short.held
+                ],
+                "remedies": [
+                    {
+                        "kind": remedy.kind,
+                        "message": remedy.message,
+                        "chips": remedy.chips,
+                        "priorityAbove": remedy.above,
+                    }
+                    for remedy in lack.remedies
+                ],
+            }
+            for lack in wait.lacks
+        ],
+    }

@@ -1,0 +1,220 @@
+"""Why runs waited: holders and remedies, by hand arithmetic. A run needs 8 chips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+from tests.status.kit import jobset, queue
+
+from slicewright.rehearsal.model.waits import Setting, Wait, setting, waiting_chips, waits
+from slicewright.rehearsal.report.waits import record as record_of
+from slicewright.rehearsal.report.waits import told as told_of
+from slicewright.workspace.package import package
+
+from .kit import says, told
+
+if TYPE_CHECKING:
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.event import Event
+
+A, B, C = "default/a", "default/b", "default/c"
+V5E = (("v5e", 8),)
+
+
+def scene(
+    *platform: Object, priorities: dict[str, int] | None = None, queues: dict[str, str] | None = None
+) -> Setting:
+    """Return runs a, b and c of 8 chips each, in the queue cq unless said."""
+    runs = [jobset(name) for name in "abc"]
+    of = {f"default/{name}": "cq" for name in "abc"} | (queues or {})
+    return setting(runs, platform, package().catalogue, of, priorities or {})
+
+
+def why(found: Setting, *events: Event, run: str = A, resolution: float = 5.0) -> tuple[Wait, ...]:
+    """Return the waits of a run, until second 100."""
+    timelines = told(*events, pods={A: 2, B: 2, C: 2}, queued=(A, B, C))
+    return waits(events, timelines.values(), found, resolution).get(run, ())
+
+
+def held(run: str = B, at: float = 1.0, queue: str = "cq", chips: int = 8) -> tuple[Event, ...]:
+    """Return the events of a run that has chips."""
+    flavors = (("v5e", chips),)
+    return says(at, "submitted", run), says(at, "reserved", run, queue=queue, flavors=flavors)
+
+
+ASKS = (says(10.0, "submitted"), says(11.0, "waiting", reason="Pending", text="8 more needed"))
+
+
+def remedies(wait: Wait) -> list[tuple[str, int, int | None]]:
+    """Return the changes that admit it, by flavor."""
+    return [(remedy.kind, remedy.chips, remedy.above) for lack in wait.lacks for remedy in lack.remedies]
+
+
+@pytest.mark.parametrize(
+    ("within", "own", "expected"),
+    [
+        ("LowerPriority", 0, [("Priority", 0, 5)]),
+        ("LowerPriority", 9, []),
+        ("Never", 0, [("Preemption", 0, 5)]),
+        ("Never", 9, [("Preemption", 0, None)]),
+    ],
+)
+def test_priority_follows_the_policy_of_the_queue(
+    within: str, own: int, expected: list[tuple[str, int, int | None]]
+) -> None:
+    """B holds all 8 chips at priority 5. What has a higher priority already is being preempted for."""
+    platform = queue(8, preemption={"withinClusterQueue": within})
+    (wait,) = why(scene(*platform, priorities={A: own, B: 5}), *held(), *ASKS)
+
+    assert [*expected, ("NominalQuota", 8, None)] == remedies(wait)
+    assert ("QuotaHeld", "8 more needed", (10.0, 100.0)) == (wait.reason, wait.said, (wait.start, wait.end))
+
+
+def test_least_priority_that_frees_enough() -> None:
+    """Of 16 chips b holds 4 at priority 1 and c holds 12 at 7: the 4 of b are not enough for 8."""
+    platform = queue(16, preemption={"withinClusterQueue": "LowerPriority"})
+    found = scene(*platform, priorities={B: 1, C: 7})
+    (wait,) = why(found, *held(B, chips=4), *held(C, chips=12), *ASKS)
+
+    assert [("Priority", 0, 7), ("NominalQuota", 8, None)] == remedies(wait)
+
+
+def test_run_behind_another_is_not_promised_quota() -> None:
+    """More quota goes to c, which is ahead; only a priority above that of c admits a first."""
+    platform = queue(8, preemption={"withinClusterQueue": "LowerPriority"})
+    ahead = says(5.0, "submitted", C)
+    (wait,) = why(scene(*platform, priorities={B: 1, C: 3}), *held(), ahead, *ASKS)
+
+    assert ((C,), [("Priority", 0, 3)]) == (wait.ahead, remedies(wait))
+
+
+@pytest.mark.parametrize(
+    ("reclaim", "own", "expected"),
+    [
+        ("Never", 0, [("Reclaim", 8, None)]),
+        ("LowerPriority", 0, [("Priority", 8, 4)]),
+        ("LowerPriority", 5, []),
+        ("Any", 0, []),
+    ],
+)
+def test_borrowed_quota_is_taken_back(
+    reclaim: str, own: int, expected: list[tuple[str, int, int | None]]
+) -> None:
+    """The guest uses 16 of its 8: what it borrows belongs to cq."""
+    platform = [
+        *queue(8, cohortName="all", preemption={"reclaimWithinCohort": reclaim}),
+        *queue(8, name="guest", local="guest", cohortName="all"),
+    ]
+    found = scene(*platform, priorities={A: own, B: 4}, queues={B: "guest"})
+    (wait,) = why(found, *held(B, queue="guest", chips=16), *ASKS)
+
+    assert [*expected, ("NominalQuota", 8, None)] == remedies(wait)
+
+
+def test_queue_that_borrows_itself_reclaims_nothing() -> None:
+    """Cq uses its 8 chips already; the guest keeps its own 8."""
+    platform = [
+        *queue(8, cohortName="all"),
+        *queue(8, name="guest", local="guest", cohortName="all"),
+    ]
+    found = scene(*platform, queues={C: "guest"})
+    (wait,) = why(found, *held(B), *held(C, queue="guest"), *ASKS)
+
+    assert ["Preemption", "NominalQuota"] == [kind for kind, _, _ in remedies(wait)]
+
+
+def test_lenders_that_borrow_nothing_are_not_taken_from() -> None:
+    """Cq has 4 of its own and needs 8: the other queue uses 8 of its 8."""
+    platform = [*queue(8, cohortName="all"), *queue(8, name="guest", local="guest", cohortName="all")]
+    found = scene(*platform, queues={B: "guest"})
+
+    assert ["NotTried"] == [wait.reason for wait in why(found, *held(B, queue="guest"), ASKS[0])]
+    assert ["Pending"] == [wait.reason for wait in why(found, *held(B, queue="guest"), *ASKS)]
+
+
+def test_quota_that_can_never_be_enough() -> None:
+    """A quota of 4 chips, of which nobody holds any, lacks 4."""
+    (wait,) = why(scene(*queue(4)), *ASKS)
+
+    assert ("QuotaTooSmall", [("NominalQuota", 4, None)]) == (wait.reason, remedies(wait))
+    assert (
+        "8 chips of v5e: the quota is 4 chips; 4 more chips of nominal quota in ClusterQueue cq"
+        == told_of(wait, {})
+    )
+
+
+def test_two_lacks_have_no_single_remedy() -> None:
+    """Two pod sets of one run lack different flavors, so that one change does not admit it."""
+    found = scene(*queue(8))
+    demands = found.demands | {A: ((("v5e",), 8), (("v6e",), 4))}
+    (wait,) = why(replace(found, demands=demands), *held(), *ASKS)
+
+    assert ["v5e", "v6e"] == [lack.short.flavor for lack in wait.lacks]
+    assert [] == remedies(wait)
+
+
+def test_queue_that_does_not_exist_is_left_to_kueue() -> None:
+    """Nothing can be derived of it: what Kueue said is the reason."""
+    (wait,) = why(scene(*queue(8), queues={A: "unknown"}), *held(), *ASKS)
+
+    assert ("Pending", ()) == (wait.reason, wait.lacks)
+
+
+def test_what_ended_holds_nothing() -> None:
+    """B has given its chips back: Kueue's own reason remains."""
+    events = (*held(), says(8.0, "finished", B), says(8.0, "released", B, reason="Finished"))
+    (wait,) = why(scene(*queue(8)), *events, *ASKS)
+
+    assert (("Pending", "8 more needed"), "Kueue says Pending: 8 more needed") == (
+        (wait.reason, wait.said),
+        told_of(wait, {}),
+    )
+
+
+def test_wait_for_nodes_says_nothing_of_quota() -> None:
+    """A run has its quota, and its pods find no node until 16 chips are added."""
+    lacks = says(20.0, "warned", reason="FailedScheduling", text="0/0 nodes are available", pod="p0")
+    events = (
+        says(10.0, "submitted"),
+        says(10.0, "reserved", queue="cq", flavors=V5E),
+        says(10.0, "admitted"),
+        lacks,
+        says(50.0, "poolGrew", "", node_pool="np-0", chips=16),
+    )
+    (wait,) = why(scene(*queue(8)), *events)
+    (checked,) = why(scene(*queue(8)), *events[:2])
+
+    assert ("NoNodes", lacks.text, ()) == (wait.reason, wait.said, wait.lacks)
+    assert "has its quota; pods wait for nodes; added meanwhile: 16 chips in node pool np-0" == told_of(
+        wait, {}
+    )
+    assert "has its quota; an admission check was not ready; no nodes were added" == told_of(checked, {})
+    assert () == why(scene(*queue(8)), *events[:3])
+
+
+def test_line_and_record_of_a_wait() -> None:
+    """Who holds the chips, since when, and what admits the run."""
+    platform = queue(8, preemption={"withinClusterQueue": "LowerPriority"})
+    events = (*held(), *ASKS)
+    (wait,) = why(scene(*platform, priorities={B: 800}), *events)
+    timelines = told(*events, pods={A: 2, B: 2}, queued=(A, B))
+    line = (
+        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; a priority above 800 "
+        "preempts enough of them or 8 more chips of nominal quota in ClusterQueue cq"
+    )
+    made: Any = record_of(wait, timelines)
+
+    assert (line, line) == (told_of(wait, timelines), made["message"])
+    assert [{"run": B, "clusterQueue": "cq", "chips": 8, "since": 1.0}] == made["lacks"][0]["holders"]
+
+
+def test_waiting_chips_are_added_up_over_time() -> None:
+    """A waits from 10 to 30, c from 20 on: 8, 16, and 8 chips again."""
+    events = (says(10.0, "submitted"), says(20.0, "submitted", C), says(30.0, "reserved", flavors=V5E))
+    timelines = told(*events, pods={A: 2, C: 2}, queued=(A, C))
+    found = scene(*queue(8), queues={B: "unknown"})
+    steps = ((10.0, 8), (20.0, 16), (30.0, 8), (100.0, 0))
+
+    assert {"cq": {("v5e",): steps}} == waiting_chips(timelines.values(), found)
