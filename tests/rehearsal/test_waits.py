@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 from tests.status.kit import jobset, queue
 
-from slicewright.rehearsal.model.waits import Setting, Wait, setting, waiting_chips, waits
+from slicewright.core.status.shortage import Holder, Shortage
+from slicewright.rehearsal.model.waits import Lack, Setting, Wait, setting, waiting_chips, waits
 from slicewright.rehearsal.report.waits import record as record_of
 from slicewright.rehearsal.report.waits import told as told_of
 from slicewright.workspace.package import package
@@ -111,6 +112,38 @@ def test_borrowed_quota_is_taken_back(
     (wait,) = why(found, *held(B, queue="guest", chips=16), *ASKS)
 
     assert [*expected, ("NominalQuota", 8, None)] == remedies(wait)
+
+
+def test_reclaim_takes_from_borrowers_as_long_as_they_borrow() -> None:
+    """The guest has 12 + 4 of its 8 chips: the 4 at priority 0 are not enough for 8, so both are needed."""
+    platform = [
+        *queue(8, cohortName="all", preemption={"reclaimWithinCohort": "LowerPriority"}),
+        *queue(8, name="guest", local="guest", cohortName="all"),
+    ]
+    found = scene(*platform, priorities={B: 3}, queues={B: "guest", C: "guest"})
+    events = (*held(B, queue="guest", chips=12), *held(C, queue="guest", chips=4))
+    (wait,) = why(found, *events, *ASKS)
+
+    assert [("Priority", 8, 3), ("NominalQuota", 8, None)] == remedies(wait)
+
+
+def test_wait_that_is_over_is_judged_by_what_was_before() -> None:
+    """Kueue gives no reason from 10 to 20; what happens later says nothing of that wait."""
+    later = says(20.0, "reserved", queue="cq", flavors=V5E), says(40.0, "submitted", C)
+    wait, _ = why(scene(*queue(8)), ASKS[0], *later)
+
+    assert ("NotTried", 20.0, "Kueue wrote no reason") == (wait.reason, wait.end, told_of(wait, {}))
+
+
+def test_long_lists_are_cut() -> None:
+    """Three runs ahead and three holders are named; the others are counted."""
+    holders = tuple(Holder(2, f"default/{name}", "cq") for name in "efgh")
+    lack = Lack(Shortage("v5e", 8, 8, 8, 8, holders))
+    ahead = tuple(f"default/{name}" for name in "jklm")
+    since = tuple((holder.run, 0.0) for holder in holders)
+    line = told_of(Wait(0.0, 9.0, "QuotaHeld", lacks=(lack,), ahead=ahead, since=since), {})
+
+    assert line.endswith("1 more runs hold some; behind default/j, default/k, default/l and 1 more")
 
 
 def test_queue_that_borrows_itself_reclaims_nothing() -> None:

@@ -97,10 +97,10 @@ def setting(
         run = run_key(item.data)
         if queue := known.queues.get(queue_of.get(run, "")):
             needs: dict[tuple[str, ...], int] = {}
-            for choice in choices(known, queue, pod_sets(item, objects)):
-                if TPU in choice.requests:
-                    chips = int(choice.requests[TPU])
-                    needs[choice.flavors] = needs.get(choice.flavors, 0) + chips
+            asked = choices(known, queue, pod_sets(item, objects))
+            for choice in [choice for choice in asked if TPU in choice.requests]:
+                chips = int(choice.requests[TPU])
+                needs[choice.flavors] = needs.get(choice.flavors, 0) + chips
             demands[run] = tuple(needs.items())
     policies = {
         item["metadata"]["name"]: item["spec"].get("preemption") or {}
