@@ -14,6 +14,7 @@ from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.surroundings import Need
 from slicewright.rehearsal.model.timeline import Eviction, Span, Timeline
 from slicewright.rehearsal.model.usage import Usage
+from slicewright.rehearsal.model.waits import Wait
 from slicewright.rehearsal.report.report import Report, sweep_heads
 from slicewright.rehearsal.report.text import drawn, text, width_in
 
@@ -367,3 +368,15 @@ def test_arrivals_are_told_by_profile() -> None:
         "night, no queue: 0 runs, 0 finished (seed 1)",
     ] == text(report).splitlines()[4:]
     assert ["evening"] * 3 == [run["profile"] for run in report.record()["workloads"]]
+
+
+def test_why_a_run_waited_is_a_line_about_its_longest_wait() -> None:
+    """Other waits are in the record and on the page; a run that did not wait has no line."""
+    waits = {"default/a": (Wait(30.0, 60.0, "NotTried"), Wait(0.0, 10.0, "Pending", "no quota"))}
+    report = replace(played(), waits=waits)
+
+    lines = text(report).splitlines()
+
+    at = lines.index("why runs waited")
+    assert ["default/a      30s from 30s: Kueue wrote no reason", ""] == lines[at + 1 : at + 3]
+    assert [2, 0] == [len(run["waits"]) for run in report.record()["workloads"]]

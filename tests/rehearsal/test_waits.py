@@ -127,6 +127,20 @@ def test_reclaim_takes_from_borrowers_as_long_as_they_borrow() -> None:
     assert [("Priority", 8, 3), ("NominalQuota", 8, None)] == remedies(wait)
 
 
+def test_queue_that_keeps_to_its_quota_is_not_taken_from() -> None:
+    """C has the lowest priority and 8 of its 8 chips; b borrows 8 at priority 3, and loses them."""
+    platform = [
+        *queue(8, cohortName="all"),
+        *queue(8, name="guest", local="guest", cohortName="all"),
+        *queue(8, name="other", local="other", cohortName="all"),
+    ]
+    found = scene(*platform, priorities={B: 3}, queues={B: "guest", C: "other"})
+    events = (*held(B, queue="guest", chips=16), *held(C, queue="other"))
+    (wait,) = why(found, *events, *ASKS)
+
+    assert [("Reclaim", 8, None), ("NominalQuota", 8, None)] == remedies(wait)
+
+
 def test_wait_that_is_over_is_judged_by_what_was_before() -> None:
     """Kueue gives no reason from 10 to 20; what happens later says nothing of that wait."""
     later = says(20.0, "reserved", queue="cq", flavors=V5E), says(40.0, "submitted", C)

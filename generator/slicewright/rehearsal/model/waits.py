@@ -278,9 +278,9 @@ def _remedies(
             yield Remedy("Priority", message, lack.missing, level)
     grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
     known = replace(found.known, queues={**found.known.queues, queue.name: grown})
-    if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
-        message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
-        yield Remedy("NominalQuota", message, lack.missing)
+    message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
+    is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
+    yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
 
 
 def _enough(queue: Node, lack: Shortage, victims: Sequence[Holder], found: Setting) -> int | None:
@@ -302,12 +302,13 @@ def _reclaimed(queue: Node, lack: Shortage, since: Mapping[str, float], found: S
     def order(item: Holder) -> tuple[int, float]:
         return found.priorities.get(item.run, 0), -since.get(item.run, 0.0)
 
-    rest = list(lack.held)
+    def is_short() -> bool:
+        return shortage(found.known, queue, lack.flavor, lack.need, rest) is not None
+
+    rest, level = list(lack.held), None
     for item in sorted((item for item in lack.held if item.queue != queue.name), key=order):
-        node = found.known.queues[item.queue]
-        cell = node.cells.get((lack.flavor, TPU), Cell(Fraction(0)))
-        if by_queue(rest)[item.queue] > cell.nominal:
+        cell = found.known.queues[item.queue].cells.get((lack.flavor, TPU), Cell(Fraction(0)))
+        if by_queue(rest)[item.queue] > cell.nominal and is_short():
             rest.remove(item)
-            if shortage(found.known, queue, lack.flavor, lack.need, rest) is None:
-                return found.priorities.get(item.run, 0)
-    return None
+            level = found.priorities.get(item.run, 0)
+    return None if is_short() else level

@@ -248,7 +248,7 @@ def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[floa
     why = f"<p>{run['why']}</p>" if run["why"] else ""
     why += "".join(
         f"<p>waited from {shown(wait['start'])} to {shown(wait['end'])}: {wait['message']}</p>"
-        + (f'<p class="dim">Kueue: {wait["said"]}</p>' if wait["said"] else "")
+        + (f'<p class="dim">{wait["said"]}</p>' if wait["said"] else "")
         for wait in run["waits"]
     )
     told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
