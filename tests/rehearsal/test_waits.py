@@ -186,10 +186,8 @@ def test_quota_that_can_never_be_enough() -> None:
     (wait,) = why(scene(*queue(4)), *ASKS)
 
     assert ("QuotaTooSmall", [("NominalQuota", 4, None)]) == (wait.reason, remedies(wait))
-    assert (
-        "8 chips of v5e: the quota is 4 chips; 4 more chips of nominal quota in ClusterQueue cq"
-        == told_of(wait, {})
-    )
+    admits = "4 more chips of nominal quota in ClusterQueue cq"
+    assert f"8 chips of v5e: the quota is 4 chips; what admits it: {admits}" == told_of(wait, {})
 
 
 def test_two_lacks_have_no_single_remedy() -> None:
@@ -248,8 +246,8 @@ def test_line_and_record_of_a_wait() -> None:
     (wait,) = why(scene(*platform, priorities={B: 800}), *events)
     timelines = told(*events, pods={A: 2, B: 2}, queued=(A, B))
     line = (
-        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; a priority above 800 "
-        "preempts enough of them or 8 more chips of nominal quota in ClusterQueue cq"
+        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; what admits it: "
+        "a priority above 800 preempts enough of them, or 8 more chips of nominal quota in ClusterQueue cq"
     )
     made: Any = record_of(wait, timelines)
 

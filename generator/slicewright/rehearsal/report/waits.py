@@ -44,8 +44,9 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     if len(short.held) > _MOST_HOLDERS:
         holders.append(f"{len(short.held) - _MOST_HOLDERS} more runs hold some")
     held = ", ".join(holders) or f"the quota is {short.total} chips"
-    remedies = " or ".join(remedy.message for remedy in lack.remedies)
-    return f"{short.need} chips of {short.flavor}: {held}" + (f"; {remedies}" if remedies else "")
+    remedies = ", or ".join(remedy.message for remedy in lack.remedies)
+    admits = f"; what admits it: {remedies}" if remedies else ""
+    return f"{short.need} chips of {short.flavor}: {held}{admits}"
 
 
 def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
