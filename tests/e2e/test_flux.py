@@ -250,6 +250,11 @@ def is_current(api: Api, item: Object) -> bool:
     try:
         api.request("PUT", f"{path}/status", item, params={"dryRun": "All"})
     except ApiError as error:
+        if error.reason == "Conflict":  # Kueue wrote its status meanwhile
+            metadata = item["metadata"]
+            live = api.get(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace", ""))
+            metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
+            return is_current(api, item)
         if not error.message.endswith("denied request: in progress"):
             raise
         return False
