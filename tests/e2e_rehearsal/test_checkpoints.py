@@ -27,7 +27,7 @@ clusterQueues:
 """
 SAVES = "workloads.low.rehearsal.checkpointEvery=20m"
 STARTS = f"{SAVES},workloads.low.rehearsal.startupSeconds=300"
-SPEED = 30
+SPEED = 6
 MINUTE = 60.0
 CONTROLLERS = 5 * MINUTE
 """What the controllers' own time adds to a makespan at most: seconds of real time for each start and end."""
