@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from slicewright.cli.report.rehearsal_junit import junit
 from slicewright.core.problem import Problem
+from slicewright.rehearsal.model.event import Event
 from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.report.report import Report
 
@@ -117,6 +118,45 @@ def test_times_are_those_of_the_rehearsals_clock() -> None:
     assert [("c1", "9.0"), (A, "2.0"), (B, None), ("TPUWorkload default/c", "5.0")] == [
         (element.get("name"), element.get("time")) for element in (root[0], *root[0])
     ]
+
+
+def test_output_of_a_case_is_what_happened_to_its_runs() -> None:
+    """Each event with its time, below what is less than an error; the events of others are not there."""
+    events = (
+        Event(0.0, "submitted", "default/a"),
+        Event(0.5, "poolGrew", node_pool="np-0", chips=8),
+        Event(1.0, "waiting", "default/b-1", reason="Pending", text="no <quota>\x1b"),
+        Event(2.0, "finished", "default/a", reason="Done"),
+    )
+    played = replace(report(replace(SHARED, message="shared")), events=events)
+    root = ET.fromstring(junit([played]))  # noqa: S314 - our own
+    output = {case.get("name"): case.findtext("system-out", "").splitlines() for case in root[0]}
+
+    assert {
+        A: ["default/a:", "0.0s submitted", "2.0s finished: Done"],
+        B: [
+            "TPUWorkload default/b: warning: REH010 shared",
+            "default/b-1:",
+            "1.0s waits in the queue: Pending, no <quota>\\x1b",
+        ],
+    } == output
+
+
+def test_output_of_a_run_without_end_has_one() -> None:
+    """A run that restarts for days does not fill the log of a CI system."""
+    events = tuple(Event(float(at), "warned", "default/a", text=str(at)) for at in range(500))
+    root = ET.fromstring(junit([replace(report(), events=events)]))  # noqa: S314 - our own
+    lines = root[0][0].findtext("system-out", "").splitlines()
+
+    assert (62, "440 more entries; the JSON report has all events") == (len(lines), lines[31])
+
+
+def test_suite_says_when_its_rehearsal_began() -> None:
+    """In UTC and without a zone, as the schema of JUnit files has it."""
+    root = ET.fromstring(junit([report()], {"c1": "2026-01-31T12:00:00"}))  # noqa: S314 - our own
+
+    assert ["2026-01-31T12:00:00"] == [suite.get("timestamp") for suite in root]
+    assert "timestamp" not in junit([report()])
 
 
 def test_skipped_case_says_why() -> None:

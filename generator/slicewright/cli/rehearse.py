@@ -213,7 +213,7 @@ def rehearse(
     if output != "junit" and not any(one.is_played or one.report.interrupted for one in played):
         show.stop([problem for report in reports for problem in report.problems], _exit_code(played))
     against = _write_page(reports, html) if html else ()
-    _write(reports, output)
+    _write(played, output)
     show.messages(against)
     sys.exit(_exit_code(played) or int(bool(against)))
 
@@ -400,14 +400,15 @@ def _write_page(reports: list[Report], html: Path) -> tuple[Problem, ...]:
     return ()
 
 
-def _write(reports: list[Report], output: str) -> None:
+def _write(played: list[Result], output: str) -> None:
+    reports = [one.report for one in played]
     if output == "json":
         show.as_json({"rehearsals": [report.record() for report in reports]})
         return
     if output == "junit":
         from slicewright.cli.report.rehearsal_junit import junit  # noqa: PLC0415
 
-        exact(junit(reports))
+        exact(junit(reports, {one.report.cluster: one.began for one in played}))
         return
     from slicewright.rehearsal.report.spending import told_spending  # noqa: PLC0415
     from slicewright.rehearsal.report.text import text, width_in  # noqa: PLC0415

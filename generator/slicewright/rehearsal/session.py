@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import signal
 import threading
 from contextlib import ExitStack, contextmanager
@@ -92,6 +93,8 @@ class Result(Struct, frozen=True):
     """Where the logs of the test bed are, if they were kept."""
     signal: int = 0
     """The number of the signal that interrupted it; 0 where none did."""
+    began: str = ""
+    """When it began, in UTC: `2026-01-31T12:00:00`."""
 
 
 def run_scenario(
@@ -106,6 +109,7 @@ def run_scenario(
 
     A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards.
     """
+    began = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
     bed: Bed | None = None
     rehearsal: Rehearsal | None = None
     cause: Problem | None = None
@@ -135,7 +139,7 @@ def run_scenario(
                 bed.stop()
             report = rehearsal.report() if rehearsal else not_run(scenario, time, cause)
     report = replace(report, interrupted=report.interrupted or bool(interruption.signal))
-    return Result(report, rehearsal is not None, bed.logs if bed else None, interruption.signal)
+    return Result(report, rehearsal is not None, bed.logs if bed else None, interruption.signal, began)
 
 
 def _take_lease(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], object]) -> Lease:

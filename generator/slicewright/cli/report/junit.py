@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
+
+from msgspec import Struct, field
 
 from slicewright.cli.report.plain import line
 from slicewright.core.problem import errors
 from slicewright.core.visible import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.check.examine import Report
     from slicewright.core.problem import Problem
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""
-Skipped = Mapping[str, str]
-"""Why cases were not judged, by their names."""
-Times = Mapping[str, float]
-"""Seconds, by the names of cases."""
+
+
+class Told(Struct, frozen=True):
+    """What is known of a suite apart from its problems; all but the timestamp by the names of cases."""
+
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Why cases were not judged."""
+    times: Mapping[str, float] = field(default_factory=dict)
+    """Seconds; of the suite under its own name."""
+    output: Mapping[str, str] = field(default_factory=dict)
+    """What happened, in lines."""
+    timestamp: str = ""
+    """When it began, in UTC: `2026-01-31T12:00:00`."""
 
 
 def write(report: Report) -> str:
@@ -40,31 +50,31 @@ def write(report: Report) -> str:
 def document(
     title: str,
     suites: Mapping[str, dict[str, list[Problem]]],
-    skipped: Mapping[str, Skipped] | None = None,
-    times: Mapping[str, Times] | None = None,
+    told: Mapping[str, Told] | None = None,
 ) -> str:
     """Return a document of suites: the problems of each case, by the names of suite and case.
 
-    A case that was not judged and has no error is `skipped`. `times` are those of cases, and of the suite
-    under its own name.
+    A case that was not judged and has no error is `skipped`. `told` has more on suites, by their names.
     """
     root = ET.Element("testsuites", name=_text(title))
     for name, cases in sorted(suites.items()):
-        reasons, seconds = (skipped or {}).get(name, {}), (times or {}).get(name, {})
+        more = (told or {}).get(name, Told())
         suite = ET.SubElement(root, "testsuite", name=_text(name or "slicewright"))
         for subject, problems in cases.items():
             case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"])
             case.set("name", _text(subject))
-            _set_time(case, seconds.get(subject))
-            _add_problems(case, problems, reasons.get(subject))
+            _set_time(case, more.times.get(subject))
+            _add_problems(case, problems, more.skipped.get(subject), more.output.get(subject, ""))
         _count(suite, "testcase")
-        _set_time(suite, seconds.get(name))
+        _set_time(suite, more.times.get(name))
+        if more.timestamp:
+            suite.set("timestamp", more.timestamp)
     _count(root, "testsuite/testcase")
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, "unicode")}\n'
 
 
-def _add_problems(case: ET.Element, problems: list[Problem], reason: str | None) -> None:
+def _add_problems(case: ET.Element, problems: list[Problem], reason: str | None, output: str) -> None:
     wrong = errors(problems)
     others = [problem for problem in problems if problem.severity != "error"]
     if reason is not None and not wrong:
@@ -73,8 +83,8 @@ def _add_problems(case: ET.Element, problems: list[Problem], reason: str | None)
         message = _text(f"{wrong[0].id} {wrong[0].message}")
         failure = ET.SubElement(case, "failure", type=wrong[0].id, message=message)
         failure.text = _lines(wrong)
-    if others:
-        ET.SubElement(case, "system-out").text = _lines(others)
+    if others or output:
+        ET.SubElement(case, "system-out").text = "\n".join(filter(None, (_lines(others), _text(output))))
 
 
 def _count(element: ET.Element, cases: str) -> None:

@@ -5,21 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.cli.report import junit as form
+from slicewright.rehearsal.report.entries import entries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.rehearsal.report.report import Report
 
+_MOST_ENTRIES = 60
+"""Lines of a run; of more the middle is left out."""
 
-def junit(reports: list[Report]) -> str:
+
+def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> str:
     """Return the reports; what is about no workload is a case called as its cluster.
 
     Skipped, neither right nor wrong, is what had not come to its end where a rehearsal was cut short, and a
     workload with an expectation of which the rehearsal cannot tell whether it holds. Times are seconds of the
-    rehearsal's clock: of a case from the first submission of its runs to their last end.
+    rehearsal's clock: of a case from the first submission of its runs to their last end. The output of a case
+    is what happened to its runs. `began` says of clusters when their rehearsals began, in UTC.
     """
     suites: dict[str, dict[str, list[Problem]]] = {}
-    skipped: dict[str, dict[str, str]] = {}
+    told: dict[str, form.Told] = {}
     for report in reports:
         cases: dict[str, list[Problem]] = {f"TPUWorkload {key}": [] for key, _ in report.timelines}
         for problem in report.problems:
@@ -28,9 +36,22 @@ def junit(reports: list[Report]) -> str:
         if report.interrupted:
             cases.setdefault(report.cluster, [])
         suites[report.cluster] = cases
-        skipped[report.cluster] = _skipped(report)
-    times = {report.cluster: _times(report) for report in reports}
-    return form.document("slicewright rehearse", suites, skipped, times)
+        timestamp = (began or {}).get(report.cluster, "")
+        told[report.cluster] = form.Told(_skipped(report), _times(report), _output(report), timestamp)
+    return form.document("slicewright rehearse", suites, told)
+
+
+def _output(report: Report) -> dict[str, str]:
+    """Return what happened to the runs of each workload: a line for each entry, below the name of the run."""
+    events: dict[str, list[Object]] = {}
+    for event in report.events:
+        events.setdefault(event.run, []).append(event.record())
+    output: dict[str, list[str]] = {}
+    for key, timeline in report.timelines:
+        if own := events.get(timeline.run):
+            lines = (entry.line() for entry in entries(own, _MOST_ENTRIES))
+            output.setdefault(f"TPUWorkload {key}", []).extend((f"{timeline.run}:", *lines))
+    return {name: "\n".join(lines) for name, lines in output.items()}
 
 
 def _times(report: Report) -> dict[str, float]:

@@ -1,19 +1,19 @@
-"""The tables of a rehearsal's page, and the events of a run as a list; records are escaped already."""
+"""The tables of a rehearsal's page, and its events as lists; records are escaped already."""
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
+from slicewright.rehearsal.report.entries import entries
 from slicewright.rehearsal.report.spending import spending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.report.entries import Entry
 
 
 _NONE = "-"
@@ -25,23 +25,6 @@ _OPEN_UP_TO = 30
 """Rows of a table that is open from the start."""
 
 _ALL, _FEWEST, _MOST = 1500, 10, 60
-_WORDS = {
-    "submitted": "submitted",
-    "refused": "refused by the API server",
-    "waiting": "waits in the queue",
-    "reserved": "quota reserved",
-    "released": "quota released",
-    "admitted": "admitted",
-    "evicted": "evicted",
-    "restarted": "restarted by JobSet",
-    "warned": "warning",
-    "finished": "finished",
-    "failed": "failed",
-    "fault": "fault",
-    "poolGrew": "pool grew",
-    "poolShrank": "pool shrank",
-}
-_PODS = {"podStarted": "started", "podEnded": "ended"}
 
 
 def tables(record: Object, level: int, key: str) -> str:
@@ -145,56 +128,12 @@ def room(runs: int) -> int:
 
 
 def log(events: Sequence[Object], most: int) -> str:
-    """Return events as a list, in which pods that start together are one entry.
-
-    Of more than `most` entries the middle is left out, and said to be.
-    """
-    entries = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
-    if len(entries) > most:
-        half = most // 2
-        left = f"{len(entries) - 2 * half:,} more entries; the JSON report has all events"
-        entries = [*entries[:half], f'<li class="dim">{left}</li>', *entries[-half:]]
-    return f'<ol class="log">{"".join(entries)}</ol>'
+    """Return what happened as a list; of more than `most` entries the middle is left out."""
+    return f'<ol class="log">{"".join(map(_entry, entries(events, most)))}</ol>'
 
 
-def _alike(event: Object) -> tuple[str, ...]:
-    if event["kind"] in _PODS:
-        return event["kind"], event.get("reason", ""), str(event.get("attempt", 0))
-    return event["kind"], event.get("reason", ""), event.get("message", "")
-
-
-def _entry(alike: list[Object]) -> str:
-    first, last = alike[0], alike[-1]
-    moment = shown(first["at"])
-    if shown(last["at"]) != moment:
-        moment += f" to {shown(last['at'])}"
-    head, text = _pod_entry(alike) if first["kind"] in _PODS else _told(first)
-    if len(alike) > 1 and first["kind"] not in _PODS:
-        head += f" ({len(alike)} times)"
-    return f'<li><span class="at">{moment}</span><span><b>{head}</b>{text and f": {text}"}</span></li>'
-
-
-def _pod_entry(pods: list[Object]) -> tuple[str, str]:
-    pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
-    few = 4
-    where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
-    reason = pods[0].get("reason", "")
-    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", ", ".join(
-        part for part in (reason, f"on {where}" if where else "") if part
-    )
-
-
-def _told(event: Object) -> tuple[str, str]:
-    kind: str = event["kind"]
-    parts: list[str] = [event.get("reason", ""), event.get("message", "")]
-    if kind == "reserved":
-        parts = [event.get("clusterQueue", "")]
-        parts += [f"{chips:,} chips of {flavor}" for flavor, chips in event.get("flavors", {}).items()]
-    elif kind == "released" and "flavors" in event:
-        parts += [f"{chips:,} chips of {flavor} still held" for flavor, chips in event["flavors"].items()]
-    elif kind == "restarted":
-        parts.append(f"attempt {event.get('attempt', 0)}")
-    elif kind in ("poolGrew", "poolShrank"):
-        sign = "+" if kind == "poolGrew" else "-"
-        parts = [event.get("nodePool", ""), f"{sign}{event.get('chips', 0):,} chips", *parts]
-    return _WORDS.get(kind, kind), ", ".join(part for part in parts if part)
+def _entry(entry: Entry) -> str:
+    if not entry.moment:
+        return f'<li class="dim">{entry.text}</li>'
+    told = entry.text and f": {entry.text}"
+    return f'<li><span class="at">{entry.moment}</span><span><b>{entry.what}</b>{told}</span></li>'

@@ -1,0 +1,101 @@
+"""Events in words: what happened to a run, one entry after another."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from slicewright.core.problem import counted
+from slicewright.rehearsal.model.duration import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slicewright.core.kubernetes.types import Object
+
+_WORDS = {
+    "submitted": "submitted",
+    "refused": "refused by the API server",
+    "waiting": "waits in the queue",
+    "reserved": "quota reserved",
+    "released": "quota released",
+    "admitted": "admitted",
+    "evicted": "evicted",
+    "restarted": "restarted by JobSet",
+    "warned": "warning",
+    "finished": "finished",
+    "failed": "failed",
+    "fault": "fault",
+    "poolGrew": "pool grew",
+    "poolShrank": "pool shrank",
+}
+_PODS = {"podStarted": "started", "podEnded": "ended"}
+
+
+class Entry(NamedTuple):
+    """When something happened, what, and more about it; of what was left out only the text."""
+
+    moment: str
+    what: str
+    text: str
+
+    def line(self) -> str:
+        """Return the entry as one line: `12m15s restarted by JobSet: attempt 1`."""
+        head = f"{self.moment} {self.what}".strip()
+        return ": ".join(part for part in (head, self.text) if part)
+
+
+def entries(events: Sequence[Object], most: int) -> list[Entry]:
+    """Return the records of events in words, pods that start together as one entry.
+
+    Of more than `most` entries the middle is left out, and said to be.
+    """
+    every = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
+    if len(every) <= most:
+        return every
+    half = most // 2
+    left = Entry("", "", f"{len(every) - 2 * half:,} more entries; the JSON report has all events")
+    return [*every[:half], left, *every[-half:]]
+
+
+def _alike(event: Object) -> tuple[str, ...]:
+    if event["kind"] in _PODS:
+        return event["kind"], event.get("reason", ""), str(event.get("attempt", 0))
+    return event["kind"], event.get("reason", ""), event.get("message", "")
+
+
+def _entry(alike: list[Object]) -> Entry:
+    first, last = alike[0], alike[-1]
+    moment = shown(first["at"])
+    if shown(last["at"]) != moment:
+        moment += f" to {shown(last['at'])}"
+    what, text = _pod_entry(alike) if first["kind"] in _PODS else _told(first)
+    if len(alike) > 1 and first["kind"] not in _PODS:
+        what += f" ({len(alike)} times)"
+    return Entry(moment, what, text)
+
+
+def _pod_entry(pods: list[Object]) -> tuple[str, str]:
+    pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
+    few = 4
+    where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
+    reason = pods[0].get("reason", "")
+    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", ", ".join(
+        part for part in (reason, f"on {where}" if where else "") if part
+    )
+
+
+def _told(event: Object) -> tuple[str, str]:
+    kind: str = event["kind"]
+    parts: list[str] = [event.get("reason", ""), event.get("message", "")]
+    if kind == "reserved":
+        parts = [event.get("clusterQueue", "")]
+        parts += [f"{chips:,} chips of {flavor}" for flavor, chips in event.get("flavors", {}).items()]
+    elif kind == "released" and "flavors" in event:
+        parts += [f"{chips:,} chips of {flavor} still held" for flavor, chips in event["flavors"].items()]
+    elif kind == "restarted":
+        parts.append(f"attempt {event.get('attempt', 0)}")
+    elif kind in ("poolGrew", "poolShrank"):
+        sign = "+" if kind == "poolGrew" else "-"
+        parts = [event.get("nodePool", ""), f"{sign}{event.get('chips', 0):,} chips", *parts]
+    return _WORDS.get(kind, kind), ", ".join(part for part in parts if part)
