@@ -52,13 +52,22 @@ class Browser:
         """End it."""
         self._driver.quit()
 
-    def open(self, page: Path | str, *, scheme: str = "light", width: int = 1280, media: str = "") -> None:
-        """Open a file or an address; `scheme` is light or dark, `media` is print or nothing."""
+    def open(
+        self,
+        page: Path | str,
+        *,
+        scheme: str = "light",
+        width: int = 1280,
+        height: int = 900,
+        media: str = "",
+        at: str = "",
+    ) -> None:
+        """Open a file, at the element of an id, or an address; `media` is "" or print."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._cdp("Emulation.setEmulatedMedia", media=media, features=features)
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._cdp("Emulation.setDeviceMetricsOverride", **metrics)
-        self._driver.get(page if isinstance(page, str) else page.resolve().as_uri())
+        self._driver.get(page if isinstance(page, str) else page.resolve().as_uri() + (at and f"#{at}"))
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Return what a script returns in the page; the page's policy does not bind the test."""

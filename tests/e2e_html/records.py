@@ -152,6 +152,7 @@ def eventful() -> Object:
             line=4,
             column=9,
             path=("metadata", "name"),
+            object=f"TPUWorkload {big}",
         ),
         Problem(
             "REH003",
@@ -160,8 +161,14 @@ def eventful() -> Object:
             file="workloads/bad.yaml",
             line=6,
             path=("spec",),
+            object=f"TPUWorkload {refused}",
         ),
-        Problem("REH001", f"{night} failed", "jobset failed due to one or more failed jobs"),
+        Problem(
+            "REH001",
+            f"{night} failed",
+            "jobset failed due to one or more failed jobs",
+            object=f"TPUWorkload {night}",
+        ),
         Problem("REH004", "'late' did not start", severity="warning", path=("spec", "rehearsal")),
     )
     return play.record(

@@ -150,6 +150,75 @@ def test_the_rows_of_the_timeline_can_be_skipped(browser: Browser, pages: Path) 
     assert "table" == browser.run("return document.activeElement.parentElement.className")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_timeline_is_in_sight_without_scrolling(browser: Browser, pages: Path, name: str) -> None:
+    """On a small laptop one sees what is wrong, and at least the first run along the time."""
+    browser.open(pages / f"{name}.html", height=800)
+
+    assert [True, True] == browser.run(
+        "return [...document.querySelectorAll('.row')].slice(0, 2)"
+        ".map(row => row.getBoundingClientRect().bottom <= innerHeight);"
+    )
+
+
+def test_a_problem_is_a_line_until_it_is_opened(browser: Browser, pages: Path) -> None:
+    """Long messages do not push the timeline away; Enter shows the message, the hint and the place."""
+    browser.open(pages / "teams.html", width=600)
+    heights = "return [...document.querySelectorAll('.problem')].slice(0, 3).map(one => one.offsetHeight)"
+    before = browser.run(heights)
+    browser.run("document.querySelectorAll('.problem summary')[1].focus()")
+    browser.press(Keys.ENTER)
+    after = browser.run(heights)
+
+    assert 1 == len(set(before))
+    assert [True, False, True] == [one == other for one, other in zip(before, after, strict=True)]
+
+
+def test_a_link_to_a_run_opens_what_happened_to_it(browser: Browser, pages: Path) -> None:
+    """Whoever gets the link sees the run's row and its log, in sight; so does who follows it in the page."""
+    seen = (
+        "const row = document.querySelector('.row:has(:target)'), box = row.getBoundingClientRect();"
+        "return [row.querySelector('.name').textContent, row.open, box.top >= 0 && box.top < innerHeight];"
+    )
+    browser.open(pages / "large.html", at="large/team-0/a-rather-long-workload-name-077")
+    assert ["team-0/a-rather-long-workload-name-077", True, True] == browser.run(seen)
+
+    browser.open(pages / "teams.html")
+    browser.run("document.querySelector('tbody a[title=\"prod/nightly\"]').click()")
+    assert ["prod/nightly", True, True] == browser.run(seen)
+
+
+def test_a_link_to_a_problem_opens_it(browser: Browser, pages: Path) -> None:
+    """Also where it is among those that are not in sight at first."""
+    browser.open(pages / "teams.html", at="c0p3")
+
+    assert [True, True] == browser.run(
+        "const problem = document.querySelector('.problem:has(:target)');"
+        "return [problem.open, problem.querySelector(':target').checkVisibility()];"
+    )
+
+
+def test_a_team_can_be_chosen_without_a_script(browser: Browser, pages: Path) -> None:
+    """What other teams have is gone from timeline, problems and tables, in this cluster alone."""
+    names = (
+        "return [...new Set([...document.querySelectorAll('#c0 [data-team]')]"
+        ".filter(one => one.checkVisibility()).map(one => one.textContent.match(/prod|research/)[0]))].sort()"
+    )
+    browser.open(pages / "several.html")
+    others = "return [...document.querySelectorAll('#c1 .row')].filter(row => row.checkVisibility()).length"
+    before = browser.run(others)
+    found = [browser.run(names)]
+    for _ in browser.tab():
+        if browser.run("return document.activeElement.tagName") == "SELECT":
+            break
+    for key in (Keys.DOWN, Keys.DOWN, Keys.HOME):
+        browser.press(key)
+        found.append(browser.run(names))
+
+    assert [["prod", "research"], ["prod"], ["research"], ["prod", "research"]] == found
+    assert before == browser.run(others)
+
+
 @pytest.mark.parametrize("width", [320, 360, 735, 740, 1280, 2560])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_page_is_wider_than_the_screen(browser: Browser, pages: Path, name: str, width: int) -> None:

@@ -60,7 +60,7 @@ def _text(*records: Object) -> str:
 
 def _cells(record: Object, title: str) -> list[list[str]]:
     (table,) = re.findall(rf">{title}<span class=\"count\">.*?</table>", page([record]))
-    rows = re.findall("<tr>(.*?)</tr>", table)
+    rows = re.findall("<tr[^>]*>(.*?)</tr>", table)
     cells = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
     return [[re.sub("<[^>]*>", "", cell) for cell in row] for row in cells]
 
@@ -194,12 +194,87 @@ def test_problems_come_with_place_and_hint() -> None:
 def test_what_a_problem_says_of_a_run_stands_there_once() -> None:
     """Two cards with the same text push the timeline out of sight."""
     record = eventful()
-    (big,) = [run for run in record["workloads"] if run["run"] == "research/too-big"]
-    record["problems"][0]["object"] = f"TPUWorkload {big['workload']}"
-    never = _text(record).partition("Never ran")[2].partition("Timeline")[0]
+    never = _text(record).partition("Never ran")[2].partition("Quota in use")[0]
+    row = _row(record, "research/too-big")
 
-    assert "research/too-big" not in never
-    assert "prod/late" in never
+    assert ["research/too-big" in never, "prod/late" in never] == [False, True]
+    assert 1 == _text(record).count(f"hint: {record['problems'][0]['hint']}")
+    assert '<a href="#c0p0">error REH001</a>' in row
+    assert "couldn't assign flavors" not in row.partition("<ol")[0]
+    record["problems"][0]["hint"] = "another"
+    assert "couldn&#x27;t assign flavors" in _row(record, "research/too-big").partition("<ol")[0]
+
+
+def test_equal_problems_are_one_with_several_places() -> None:
+    """Errors come before warnings, whatever the order of the record; of many the first three are in sight."""
+    record = eventful()
+    late = record["problems"].pop()
+    record["problems"] = [late, *record["problems"], {**late, "file": "workloads/b.yaml"}]
+    problems = page([record]).partition("Problems<")[2].partition("Timeline<")[0]
+
+    assert 'class="count"> 4<' in problems
+    assert ["error", "error", "error", "warning"] == re.findall(r'class="problem (\w+)"', problems)
+    assert ["spec.rehearsal", "workloads/b.yaml spec.rehearsal"] == re.findall(
+        r'place dim">([^<]*)<', problems.partition("and 1 more")[2]
+    )
+
+
+def test_the_only_problem_is_open() -> None:
+    """Several are a line each, so that the timeline is in sight."""
+    record = eventful()
+    several = page([record])
+    record["problems"] = record["problems"][:1]
+
+    assert [0, 1] == [
+        len(re.findall('class="problem[^>]* open>', text)) for text in (several, page([record]))
+    ]
+
+
+def test_a_run_has_its_name_without_its_id_and_an_address() -> None:
+    """The whole name is its title and in its row; where a workload has two runs, their names are whole."""
+    record = eventful()
+    name, run = "research/sweep", "research/sweep-r01"
+    row = _row(record, run)
+
+    assert f'<span class="name" title="{run}">{name}</span>' in row
+    assert f'<div class="more" id="teams/{run}"><p class="dim">run <a href="#teams/{run}">{run}</a>' in row
+    assert f'<a href="#teams/{run}" title="{run}">{name}</a><small> run {run}</small>' in page([record])
+    record["workloads"][0]["workload"] = name
+    assert f'<span class="name">{run}</span>' in _row(record, run)
+
+
+def test_a_problem_leads_to_its_run() -> None:
+    """To what happened to it, which then opens."""
+    found = page([eventful()]).partition('id="c0p2"')[2].partition("</details>")[0]
+
+    assert '<a href="#teams/prod/nightly" title="prod/nightly">prod/nightly</a>' in found
+
+
+def test_a_team_is_what_the_cluster_calls_its_namespace() -> None:
+    """Two namespaces are two teams to choose from; of one there is nothing to choose."""
+    record = eventful()
+    assert ["all", "prod", "research"] == _choices(record)
+    for run in record["workloads"]:
+        if run["run"].startswith("prod/"):
+            run["team"] = "vision"
+    assert ["all", "research", "vision"] == _choices(record)
+    assert '#c0:has(#c0f [value="1"]:checked) [data-team]:not([data-team="1"]){display:none}' in page(
+        [record]
+    )
+    assert '<details class="row" data-team="1"' in _row(record, "prod/nightly")
+    assert [] == _choices(calm())
+    assert ":checked" not in page([calm()])
+
+
+def _choices(record: Object) -> list[str]:
+    return re.findall("<option[^>]*>(.*?)</option>", page([record]))
+
+
+def _row(record: Object, run: str) -> str:
+    """Return the row of a run in the timeline."""
+    rows = page([record]).split('<details class="row"')[1:]
+    (row,) = [row.partition("</details>")[0] for row in rows if f'id="{record["cluster"]}/{run}"' in row]
+    return f'<details class="row"{row}'
 
 
 def test_expectations_have_a_tile() -> None:
@@ -219,9 +294,12 @@ def test_what_never_ran_says_why_and_what_was_known_before() -> None:
     record = eventful()
     told = _text(record)
 
+    assert "research/too-big" not in told.partition("Never ran")[2].partition("Quota in use")[0]
+    assert "prod/late not submitted The rehearsal ended before it was its turn." in told
+    record["problems"] = []
+    told = _text(record)
     assert "research/too-big still waiting at the end Kueue: couldn't assign flavors" in told
     assert "The offline quota check said the same: FIT102 32 chips are asked" in told
-    assert "prod/late not submitted The rehearsal ended before it was its turn." in told
     assert "Never ran" not in _text(calm())
     for run in record["workloads"]:
         run["quotaCheck"] = run["why"] = ""
@@ -257,7 +335,7 @@ def test_the_table_of_runs_has_every_moment() -> None:
         ],
         ["prod/nightly", "failed", "5m00s", "7m20s", "8m12s", "18m30s", "2m20s", "1", "none"],
     ] == rows[:3]
-    assert ["research/sweep-r01 a run of research/sweep", OUTCOMES["finished"]] == rows[3][:2]
+    assert ["research/sweep run research/sweep-r01", OUTCOMES["finished"]] == rows[3][:2]
     assert ["prod/late", "not submitted", "-", "-", "-", "-", "-", "0", "none"] == rows[7]
 
 

@@ -21,6 +21,7 @@ from slicewright.rehearsal.report.charts import (
     icon,
     label,
     legend,
+    occurring,
     thinned,
     ticks,
     timeline,
@@ -72,7 +73,7 @@ def test_a_label_is_as_short_as_it_can_be(at: float, text: str) -> None:
 
 def test_every_state_and_mark_has_a_form_of_its_own_and_words() -> None:
     """States differ in their pattern and marks in their shape, so that nobody needs to tell colours apart."""
-    drawn, told = render_page([]), legend()
+    drawn, told = render_page([]), legend({*STATES, *MARKS})
     patterns = {
         name: re.findall(rf'id="p-{name}".*?</pattern>', drawn) for name in STATES if name != "running"
     }
@@ -83,6 +84,19 @@ def test_every_state_and_mark_has_a_form_of_its_own_and_words() -> None:
     assert len(shapes) == len({re.sub('id="[^"]*"', "", found[0]) for found in shapes.values()})
     assert [] == [text for text in (*STATES, *STATES.values(), *MARKS.values()) if text not in told]
     assert [] == [name for name in OUTCOMES if f'id="i-{name}"' not in drawn or name not in icon(name)]
+
+
+def test_legend_has_what_is_drawn() -> None:
+    """Six lines of patterns that nobody sees push the timeline down."""
+    run, events = _run("prod/nightly")
+
+    assert {"queued", "starting", "running", "restarting", "failed", "fault", "restarted"} == occurring(
+        [run], events
+    )
+    assert {"evicted"} == occurring([run | {"evictions": [{}]}]) - occurring([run])
+    assert ["running", "finished"] == re.findall(r'class="(?:mark )?(\w+)"', legend({"running", "finished"}))[
+        1:
+    ]
 
 
 def test_a_run_is_drawn_state_by_state() -> None:

@@ -93,6 +93,7 @@ def test_record_of_a_run() -> None:
         "waits": [],
         "sweep": "",
         "profile": "",
+        "team": "",
         "expectations": [],
     }
     assert (None, None, "Kueue: no quota", "FIT101 too many") == (

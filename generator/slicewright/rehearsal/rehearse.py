@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
     from slicewright.rehearsal.lease import Lease
     from slicewright.rehearsal.model.clock import ClockSettings
@@ -168,6 +169,7 @@ class Rehearsal:
             sweeps=_sweeps(scenario.parts),
             arriving=scenario.load.told(scenario.repetition, scenario.platform) if scenario.load else (),
             profile_of=_profiles(scenario.parts),
+            team_of=_teams(scenario.site),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
             pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
@@ -352,6 +354,14 @@ def _queues(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str
         if is_queued(item)
     }
     return {run: behind[local] for run, local in asked.items() if local in behind}
+
+
+def _teams(site: ResolvedCluster) -> dict[str, str]:
+    """Return the teams of namespaces; several may share one."""
+    names: dict[str, list[str]] = {}
+    for team in site.cluster.teams:
+        names.setdefault(team.namespace, []).append(team.name)
+    return {namespace: ", ".join(own) for namespace, own in names.items()}
 
 
 def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.markup import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
 
@@ -81,15 +81,27 @@ def icon(outcome: str) -> str:
     )
 
 
-def legend() -> str:
-    """Return what patterns and marks mean, in words."""
+def occurring(runs: Iterable[Object], events: Iterable[Object] = ()) -> set[str]:
+    """Return the states and marks that are in the pictures of runs with these events."""
+    names = {event["kind"] for event in events if event["kind"] in _MARKED}
+    for run in runs:
+        names |= {span["state"] for span in run["states"]} | {run["outcome"]}
+        if run["evictions"]:
+            names.add("evicted")
+    return names
+
+
+def legend(names: Collection[str]) -> str:
+    """Return what these patterns and marks mean, in words."""
     entries = [
         swatch(f'<rect class="{name}" width="100%" height="100%"/>', f"<b>{name}</b> {meaning}")
         for name, meaning in STATES.items()
+        if name in names
     ]
     entries += [
         swatch(mark(name, x="50%", y=8.0 if name == "fault" else 2.0), meaning)
         for name, meaning in MARKS.items()
+        if name in names
     ]
     return f'<ul class="legend">{"".join(entries)}</ul>'
 

@@ -27,3 +27,8 @@ def number(value: float) -> str:
 def percent(part: float, whole: float) -> str:
     """Return where a part of a whole begins on a scale as wide as its picture: `12.5%`."""
     return f"{number(100 * min(1.0, max(0.0, part / whole)))}%"
+
+
+def card(level: int, title: str, *inside: str) -> str:
+    """Return a section with a heading."""
+    return f'<section class="card"><h{level}>{title}</h{level}>{"".join(inside)}</section>'

@@ -17,27 +17,25 @@ from slicewright.rehearsal.report.charts import (
     described,
     icon,
     legend,
+    occurring,
     swatch,
     timeline,
 )
-from slicewright.rehearsal.report.markup import escaped
+from slicewright.rehearsal.report.markup import card, escaped
+from slicewright.rehearsal.report.page_problems import Problems
+from slicewright.rehearsal.report.page_runs import filter_rules, shown_runs, team_filter, teams
 from slicewright.rehearsal.report.page_tables import log, room, tables
 from slicewright.rehearsal.report.report import sweep_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.report.page_runs import Shown
 
 
 _SIGNS = {"passed": "finished", "failed": "failed", "interrupted": "waiting"}
 _WORST = ("interrupted", "failed", "passed")
-_NEVER = ("waiting", "refused", "notSubmitted")
-_SILENT = {
-    "waiting": "Kueue gave no reason.",
-    "refused": "The API server gave no reason.",
-    "notSubmitted": "The rehearsal ended before it was its turn.",
-}
 
 
 def page(records: Sequence[Object], frame: str, style: str) -> str:
@@ -46,12 +44,13 @@ def page(records: Sequence[Object], frame: str, style: str) -> str:
     `frame` is the page without them, a `string.Template`, and `style` is its style sheet.
     """
     records = escaped(records)
+    rules = (filter_rules(teams(record), f"c{index}") for index, record in enumerate(records))
     names = ", ".join(record["cluster"] for record in records) or "nothing"
     verdict = _verdict(records)
     several = len(records) > 1
     clusters = (_cluster(record, f"c{index}", several=several) for index, record in enumerate(records))
     title = f"{verdict}: rehearsal of {names}"
-    return filled(frame, style, title, _header(records, verdict), "".join(clusters))
+    return filled(frame, style + "".join(rules), title, _header(records, verdict), "".join(clusters))
 
 
 def filled(frame: str, style: str, title: str, header: str, sections: str) -> str:
@@ -106,13 +105,15 @@ def _played(record: Object) -> str:
 
 def _cluster(record: Object, key: str, *, several: bool) -> str:
     level = 3 if several else 2
+    runs = shown_runs(record)
+    problems = Problems(record, runs, key)
     parts = [
-        _tiles(record),
-        _problems(record["problems"], level),
-        _never(record, level),
-        _timelines(record, level, key),
+        _tiles(record, runs),
+        problems.card(level),
+        _timelines(record, runs, problems, level, key),
+        problems.never(level),
         *(_charts(record, of, level, key) for of in ("queues", "pools")),
-        tables(record, level, key),
+        tables(record, runs, level, key),
         _beside(record["events"], level),
     ]
     label = f'aria-label="{record["cluster"]}"'
@@ -123,13 +124,13 @@ def _cluster(record: Object, key: str, *, several: bool) -> str:
     return f'<section class="cluster" id="{key}" {label}>{"".join(parts)}</section>'
 
 
-def _tiles(record: Object) -> str:
+def _tiles(record: Object, shown_as: Mapping[str, Shown]) -> str:
     summary, runs = record["summary"], record["workloads"]
     waits = [run for run in runs if run["wait"] is not None]
     longest = max(waits, key=lambda run: run["wait"], default=None)
     tiles = [("Finished", f"{summary['finished']} of {summary['runs']}", _rest(summary))]
     if longest is not None and longest["wait"] >= record["resolution"]:
-        tiles.append(("Longest wait", shown(longest["wait"]), longest["run"]))
+        tiles.append(("Longest wait", shown(longest["wait"]), shown_as[longest["run"]].link()))
     results = [told["result"] for run in runs for told in run["expectations"]]
     if results:
         untold = results.count("cannotTell")
@@ -162,57 +163,9 @@ def _reasons(runs: Iterable[Object]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _problems(problems: Sequence[Object], level: int) -> str:
-    if not problems:
-        return ""
-    entries = (
-        f'<li class="problem {problem["severity"]}"><p><b>{problem["severity"]} {problem["id"]}</b>'
-        f" {problem['message']}</p>{_hint(problem['hint'])}{_place(problem)}</li>"
-        for problem in problems
-    )
-    title = f'Problems<span class="count"> {len(problems)}</span>'
-    return card(level, title, f"<ul>{''.join(entries)}</ul>")
-
-
-def _hint(hint: str) -> str:
-    return f"<p>hint: {hint}</p>" if hint else ""
-
-
-def _place(problem: Object) -> str:
-    place = ":".join(str(part) for part in (problem["file"], problem["line"], problem["column"]) if part)
-    parts = [part for part in (place if problem["file"] else "", problem["path"]) if part]
-    return f'<p class="place dim">{" ".join(parts)}</p>' if parts else ""
-
-
-def _never(record: Object, level: int) -> str:
-    """Return the runs that never ran, but for those of which a problem says it already, with the reason."""
-    told: dict[str, str] = {}
-    for problem in record["problems"]:
-        told[problem["object"]] = f"{told.get(problem['object'], '')} {problem['message']} {problem['hint']}"
-    runs = [
-        run
-        for run in record["workloads"]
-        if run["started"] is None
-        and run["outcome"] in _NEVER
-        and not (run["why"] and run["why"] in told.get(f"TPUWorkload {run['workload']}", ""))
-    ]
-    entries = (
-        f'<li>{icon(run["outcome"])}<div><p><b class="name">{run["run"]}</b> {OUTCOMES[run["outcome"]]}</p>'
-        f'<p class="dim">{run["why"] or _SILENT[run["outcome"]]}</p>'
-        f'<p class="dim">{_foretold(run)}</p></div></li>'
-        for run in runs
-    )
-    return card(level, "Never ran", f'<ul class="never">{"".join(entries)}</ul>') if runs else ""
-
-
-def _foretold(run: Object) -> str:
-    """Return what the offline quota check had said of a run."""
-    if run["outcome"] == "waiting" and not run["quotaCheck"]:
-        return "The offline quota check said that it fits, once others are done."
-    return f"The offline quota check said the same: {run['quotaCheck']}" if run["quotaCheck"] else ""
-
-
-def _timelines(record: Object, level: int, key: str) -> str:
+def _timelines(
+    record: Object, shown_as: Mapping[str, Shown], problems: Problems, level: int, key: str
+) -> str:
     runs = record["workloads"]
     if not runs:
         return '<section class="card"><p>No workload ran.</p></section>'
@@ -221,41 +174,37 @@ def _timelines(record: Object, level: int, key: str) -> str:
     for event in record["events"]:
         events.setdefault(event.get("run", ""), []).append(event)
     heads = sweep_heads(runs)
-    rows = [
-        _sweep(heads.get(run["run"], ""))
-        + _row(
-            run,
-            ", ".join(_facts(run, record["resolution"])),
-            events.get(run["run"], []),
-            (end, most),
-            f"{key}w{index}",
-        )
-        for index, run in enumerate(runs)
-    ]
+    rows = []
+    for index, run in enumerate(runs):
+        name, shown_run = run["run"], shown_as[run["run"]]
+        if name in heads:
+            rows.append(f'<p class="sweep"{shown_run.mark}>{heads[name]}</p>')
+        facts = ", ".join(_facts(run, record["resolution"]))
+        own = events.get(name, [])
+        plot = timeline(run, own, end, f"{key}w{index}")
+        rows.append(_row(run, shown_run, facts, plot, problems.about(run) + _told(run, own, most)))
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
-    return card(level, "Timeline", skip, legend(), when(end), *rows, f'<div id="{key}a"></div>')
+    head = f'<div class="title"><h{level}>Timeline</h{level}>{team_filter(teams(record), key)}</div>'
+    inside = (head, skip, legend(occurring(runs, record["events"])), when(end), *rows)
+    return f'<section class="card">{"".join(inside)}<div id="{key}a"></div></section>'
 
 
-def _sweep(head: str) -> str:
-    """Return the head of the rows of a sweep."""
-    return f'<p class="sweep">{head}</p>' if head else ""
+def _row(run: Object, shown_run: Shown, facts: str, plot: str, told: str) -> str:
+    left = who("span", shown_run.name, facts, shown_run.run)
+    link = f'<p class="dim">run <a href="#{shown_run.anchor}">{shown_run.run}</a></p>'
+    summary = f'<summary>{left}<span class="plot">{plot}</span>{icon(run["outcome"])}</summary>'
+    more = f'<div class="more" id="{shown_run.anchor}">{link}{told}</div>'
+    return f'<details class="row"{shown_run.mark}>{summary}{more}</details>'
 
 
-def _row(run: Object, facts: str, events: Sequence[Object], room_for: tuple[float, int], key: str) -> str:
-    end, most = room_for
-    left = who("span", run["run"], facts)
-    plot = f'<span class="plot">{timeline(run, events, end, key)}</span>'
-    why = f"<p>{run['why']}</p>" if run["why"] else ""
-    why += "".join(
+def _told(run: Object, events: Sequence[Object], most: int) -> str:
+    """Return why a run waited, and what happened to it."""
+    waits = "".join(
         f"<p>waited from {shown(wait['start'])} to {shown(wait['end'])}: {wait['message']}</p>"
         + (f'<p class="dim">{wait["said"]}</p>' if wait["said"] else "")
         for wait in run["waits"]
     )
-    told = log(events, most) if events else '<p class="dim">nothing happened to it</p>'
-    return (
-        f'<details class="row"><summary>{left}{plot}{icon(run["outcome"])}</summary>'
-        f'<div class="more">{why}{told}</div></details>'
-    )
+    return waits + (log(events, most) if events else '<p class="dim">nothing happened to it</p>')
 
 
 def _facts(run: Object, resolution: float) -> Iterator[str]:
@@ -288,9 +237,10 @@ def _charts(record: Object, of: str, level: int, key: str) -> str:
     return card(level, title, _keys(record[of], word), when(end), *lines)
 
 
-def who(tag: str, name: str, told: str) -> str:
-    """Return what stands at the left of a row: a name, and words below it."""
-    return f'<{tag} class="who"><span class="name">{name}</span><small>{told}</small></{tag}>'
+def who(tag: str, name: str, told: str, whole: str = "") -> str:
+    """Return what stands at the left of a row: a name, and words below it; `whole` is the whole name."""
+    title = f' title="{whole}"' if whole not in ("", name) else ""
+    return f'<{tag} class="who"><span class="name"{title}>{name}</span><small>{told}</small></{tag}>'
 
 
 def _keys(usages: Sequence[Object], word: str) -> str:
@@ -312,11 +262,6 @@ def _beside(events: Iterable[Object], level: int) -> str:
     """Return what happened to no run: pools that grew and shrank, warnings of the rehearsal itself."""
     beside = [event for event in events if not event.get("run")]
     return card(level, "Nodes and the rehearsal itself", log(beside, room(1))) if beside else ""
-
-
-def card(level: int, title: str, *inside: str) -> str:
-    """Return a section with a heading."""
-    return f'<section class="card"><h{level}>{title}</h{level}>{"".join(inside)}</section>'
 
 
 def _end(record: Object) -> float:

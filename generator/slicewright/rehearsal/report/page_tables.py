@@ -10,10 +10,11 @@ from slicewright.rehearsal.report.entries import entries
 from slicewright.rehearsal.report.spending import spending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.report.entries import Entry
+    from slicewright.rehearsal.report.page_runs import Shown
 
 
 _NONE = "-"
@@ -27,17 +28,20 @@ _OPEN_UP_TO = 30
 _ALL, _FEWEST, _MOST = 1500, 10, 60
 
 
-def tables(record: Object, level: int, key: str) -> str:
+def tables(record: Object, shown_as: Mapping[str, Shown], level: int, key: str) -> str:
     """Return all tables of a rehearsal, each under a heading that opens and closes it."""
-    runs, slices = (
-        [_run(run, record["resolution"]) for run in record["workloads"]],
-        list(_slices(record["workloads"])),
-    )
+    runs = [_run(run, shown_as[run["run"]], record["resolution"]) for run in record["workloads"]]
+    marks = [shown_as[run["run"]].mark for run in record["workloads"]]
+    slices = [
+        (_slice(piece, shown_as[run["run"]]), shown_as[run["run"]].mark)
+        for run in record["workloads"]
+        for piece in run["slices"]
+    ]
     end = max(record["seconds"], 0.01)
     parts = [
-        table("Runs", runs, _RUNS, level, f"{key}r"),
+        table("Runs", runs, _RUNS, level, f"{key}r", marks),
         table("Arrivals", list(_arrivals(record)), _ARRIVALS, level, f"{key}a"),
-        table("Slices", slices, _SLICES, level, f"{key}s"),
+        table("Slices", [row for row, _ in slices], _SLICES, level, f"{key}s", [mark for _, mark in slices]),
     ]
     for title, of, chips in (("Queues", "queues", "Quota"), ("Pools", "pools", "Chips")):
         rows = [_usage(usage, end, of == "queues") for usage in record[of]]
@@ -50,7 +54,7 @@ def tables(record: Object, level: int, key: str) -> str:
     return "".join(parts)
 
 
-def _run(run: Object, resolution: float) -> list[str]:
+def _run(run: Object, shown_run: Shown, resolution: float) -> list[str]:
     what = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
     moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended")]
     wait = _NONE if run["wait"] is None else shown_within(run["wait"], resolution)
@@ -58,9 +62,9 @@ def _run(run: Object, resolution: float) -> list[str]:
         f"<li>{shown(eviction['at'])} <b>{eviction['reason']}</b>: {eviction['message']}</li>"
         for eviction in run["evictions"]
     )
-    of = f"<small> a run of {run['workload']}</small>" if run["run"] != run["workload"] else ""
+    whole = f"<small> run {run['run']}</small>" if run["run"] != shown_run.name else ""
     told = f"<ul>{evictions}</ul>" if evictions else "none"
-    return [run["run"] + of, what, *moments, wait, str(run["restarts"]), told]
+    return [shown_run.link() + whole, what, *moments, wait, str(run["restarts"]), told]
 
 
 def _arrivals(record: Object) -> Iterable[list[str]]:
@@ -71,21 +75,19 @@ def _arrivals(record: Object) -> Iterable[list[str]]:
         yield [row["profile"], str(row["seed"]), row["clusterQueue"], done, *told]
 
 
-def _slices(runs: Iterable[Object]) -> Iterable[list[str]]:
-    for run in runs:
-        for piece in run["slices"]:
-            pools = piece["nodePools"]
-            split = f"<strong>split over {len(pools)}: </strong>" if len(pools) > 1 else ""
-            yield [
-                run["run"],
-                piece["job"] or "all pods",
-                str(piece["attempt"]),
-                split + ", ".join(pools),
-                str(piece["pods"]),
-                shown(piece["start"]),
-                shown(piece["end"]),
-                "yes" if piece["exclusive"] else "<strong>no, shared</strong>",
-            ]
+def _slice(piece: Object, shown_run: Shown) -> list[str]:
+    pools = piece["nodePools"]
+    split = f"<strong>split over {len(pools)}: </strong>" if len(pools) > 1 else ""
+    return [
+        shown_run.name,
+        piece["job"] or "all pods",
+        str(piece["attempt"]),
+        split + ", ".join(pools),
+        str(piece["pods"]),
+        shown(piece["start"]),
+        shown(piece["end"]),
+        "yes" if piece["exclusive"] else "<strong>no, shared</strong>",
+    ]
 
 
 def _usage(usage: Object, end: float, lends: bool) -> list[str]:
@@ -105,14 +107,21 @@ def _moment(value: float | None) -> str:
     return _NONE if value is None else shown(value)
 
 
-def table(title: str, rows: Sequence[list[str]], columns: Sequence[str], level: int, key: str) -> str:
-    """Return a table under a heading that opens and closes it; '' without rows."""
+def table(
+    title: str,
+    rows: Sequence[list[str]],
+    columns: Sequence[str],
+    level: int,
+    key: str,
+    marks: Sequence[str] = (),
+) -> str:
+    """Return a table under a heading that opens and closes it; '' without rows. `marks` are attributes."""
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{column}</th>' for column in columns)
     body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell or _NONE}</td>" for cell in row[1:])}</tr>'
-        for row in rows
+        f'<tr{mark}><th scope="row">{first}</th>{"".join(f"<td>{cell or _NONE}</td>" for cell in row)}</tr>'
+        for (first, *row), mark in zip(rows, marks or [""] * len(rows), strict=True)
     )
     return (
         f'<details class="table"{" open" if len(rows) <= _OPEN_UP_TO else ""}><summary>'

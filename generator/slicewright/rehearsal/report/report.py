@@ -60,6 +60,8 @@ class Report(Struct, frozen=True):
     """What arrival profiles bring to which queues."""
     profile_of: Mapping[str, str] = field(default_factory=dict)
     """The profiles of the workloads (`namespace/name`) that arrive by one."""
+    team_of: Mapping[str, str] = field(default_factory=dict)
+    """The teams of namespaces, as the TPUCluster names them."""
     stand_ins: tuple[Need, ...] = ()
     """What was made because the TPUCluster says that the cluster has it."""
     nominal: metrics.Nominal = field(default_factory=dict)
@@ -104,6 +106,7 @@ class Report(Struct, frozen=True):
                 "waits": [waits.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
                 "sweep": self.sweeps.get(workload, ""),
                 "profile": self.profile_of.get(workload, ""),
+                "team": self.team_of.get(timeline.run.partition("/")[0], ""),
                 "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],
             }
             for workload, timeline in self.timelines

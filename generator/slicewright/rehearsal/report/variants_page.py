@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, timeline
-from slicewright.rehearsal.report.markup import escaped
-from slicewright.rehearsal.report.page import card, filled, when, who
+from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, occurring, timeline
+from slicewright.rehearsal.report.markup import card, escaped
+from slicewright.rehearsal.report.page import filled, when, who
 from slicewright.rehearsal.report.page_tables import table
 from slicewright.rehearsal.report.variants_text import head_line, tables
 
@@ -40,7 +40,7 @@ def _group(group: Group, key: str) -> str:
     verdicts = "".join(f"<li><p>{variant['verdict']}</p></li>" for variant in variants[1:])
     parts = [
         card(2, "Verdict", f"<ul>{verdicts}</ul>"),
-        card(2, "Timeline", legend(), when(end), *_rows(variants, end, key)),
+        card(2, "Timeline", legend(occurring(rows)), when(end), *_rows(variants, end, key)),
         *(
             table(
                 made.title.capitalize(),
