@@ -16,7 +16,7 @@ CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 # What measures waits to a few seconds runs alone: beside other work they are longer.
-ALONE_TESTS := tests/e2e_rehearsal/test_what_if.py tests/e2e_rehearsal/test_queueing_theory.py
+ALONE_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py queueing_theory.py what_if.py)
 # Controllers of other projects, which only tests marked `ci` start.
 CONTROLLERS := lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
@@ -106,7 +106,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(ALONE_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-alone
-e2e-alone: $(VENV)/.dev tools ## Run the tests that measure waits, with nothing beside them (about nine minutes).
+e2e-alone: $(VENV)/.dev tools ## Run the tests that measure waits, with nothing beside them (about twelve minutes).
 	@$(PYTEST) $(ALONE_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind

@@ -235,7 +235,7 @@ def test_signal_that_ended_a_program_is_named(tmp_path: Path) -> None:
     group = ProcessGroup(tmp_path, "killed", 1)
     group.start("victim", [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
 
-    eventually("its end is reported", lambda: complaint(group) == "victim ended: killed by SIGKILL")
+    eventually("its end is reported", lambda: complaint(group) == "BED002 victim ended: killed by SIGKILL")
     group.close()
 
 
@@ -244,7 +244,7 @@ def complaint(group: ProcessGroup) -> str:
     try:
         group.check()
     except BedError as error:
-        return error.problem.message
+        return error.problem.text()
     return ""
 
 
@@ -253,7 +253,13 @@ def test_program_that_ends_is_named(tmp_path: Path) -> None:
     group = ProcessGroup(tmp_path, "broken", 1)
     group.start("speaker", [sys.executable, "-c", "print('last words'); raise SystemExit(7)"])
 
-    eventually("the end is reported", lambda: "speaker ended: exit code 7\n  last words" in complaint(group))
+    eventually(
+        "the end is reported",
+        lambda: (
+            "BED002 speaker ended: exit code 7\n  hint: speaker.log among the logs ends with: last words"
+            in complaint(group)
+        ),
+    )
     kept = group.close()
     assert kept is not None
     assert (kept / "speaker.log").read_text(encoding="utf-8") == "last words\n"

@@ -100,6 +100,11 @@ _OF_THE_BED = ("BED", "REH009")
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
 @click.option(
+    "--keep",
+    is_flag=True,
+    help="Keep the test bed for the next rehearsal with --keep, which then starts at once.",
+)
+@click.option(
     "--what-if",
     "variants",
     metavar="PATH=VALUE[,...]",
@@ -154,6 +159,7 @@ def rehearse(
     kubeconfig: Path | None,
     context: str | None,
     mark: bool,
+    keep: bool,
     variants: tuple[str, ...],
     sweep: str,
     repeat: int,
@@ -174,7 +180,7 @@ def rehearse(
         if prices:
             raise click.UsageError("--prices is about plays; outputs that are compared have their own prices")
         _compare_outputs(compare, html, output)
-    _check_place(kubeconfig, context, mark=mark)
+    _check_place(kubeconfig, context, mark=mark, keep=keep)
     asked = _asked(variants, sweep, repeat, changed, output)
     checkout = open_checkout()
     repository = checkout.repository
@@ -195,6 +201,7 @@ def rehearse(
     _check_page(html)
     times: Times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle, "skips": skip_idle}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
+    play = partial(_play, place=place, keep=keep)
 
     def timed(one: Scenario) -> Scenario:
         parts = overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration)
@@ -203,10 +210,10 @@ def rehearse(
     if asked or changed is not None:
         families = [replace(one, scenarios=tuple(map(timed, one.scenarios))) for one in families]
         share = None if changed is None else worse_than
-        _compare(families, repeat, times, place, html, output, is_sweep=bool(sweep), share=share)
+        _compare(families, repeat, times, play, html, output, is_sweep=bool(sweep), share=share)
     played: list[Result] = []
     for scenario in map(timed, found):
-        played.append(_play(scenario, _clock(scenario, times), place))
+        played.append(play(scenario, _clock(scenario, times)))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
     reports = [one.report for one in played]
@@ -233,7 +240,9 @@ def _check_page(html: Path | None) -> None:
         show.stop((unwritable,))
 
 
-def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool) -> None:
+def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool) -> None:
+    if kubeconfig is not None and keep:
+        raise click.UsageError("--keep is about a test bed of our own; a cluster that runs already stays")
     if kubeconfig is None and (context or mark):
         message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
         raise click.UsageError(message)
@@ -251,7 +260,9 @@ def _exit_code(played: list[Result]) -> int:
     return 0 if all(report.passed for report in reports) else 1
 
 
-def _play(scenario: Scenario, time: ClockSettings, place: tuple[Path, str, bool] | None) -> Result:
+def _play(
+    scenario: Scenario, time: ClockSettings, *, place: tuple[Path, str, bool] | None, keep: bool
+) -> Result:
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
@@ -264,7 +275,7 @@ def _play(scenario: Scenario, time: ClockSettings, place: tuple[Path, str, bool]
     live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.real_deadline)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
-        done = run_scenario(scenario, time, elsewhere, say=live.say, show=live.show)
+        done = run_scenario(scenario, time, elsewhere, keep=keep, say=live.say, show=live.show)
     finally:
         live.close()
     if done.logs:
@@ -352,7 +363,7 @@ def _compare(
     families: Iterable[Family],
     repeat: int,
     times: Times,
-    place: tuple[Path, str, bool] | None,
+    play: Callable[[Scenario, ClockSettings], Result],
     html: Path | None,
     output: str,
     *,
@@ -371,7 +382,7 @@ def _compare(
     code = new = 0
     for family in families:
         time = max((_clock(one, times) for one in family.scenarios), key=lambda clock: clock.speed)
-        records, played = what_if.play(family, repeat, time, partial(_play, place=place))
+        records, played = what_if.play(family, repeat, time, play)
         is_broken = len(records) < len(family.variants)
         if records:
             groups.append(Group(records, Noise(time.speed, repeat)))

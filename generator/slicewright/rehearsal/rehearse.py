@@ -58,7 +58,7 @@ class Rehearsal:
     """One rehearsal on a bed that is up; call `report` once, at the end.
 
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
-    `lease` included.
+    `lease` included. On a bed of ours, `is_ours`, what cannot be removed is not reported.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Rehearsal:
         time: ClockSettings,
         *,
         clean: bool = False,
+        is_ours: bool = False,
         lease: Lease | None = None,
         progress: Callable[[str], object] = lambda _: None,
     ) -> None:
@@ -75,6 +76,7 @@ class Rehearsal:
         self._scenario = scenario
         self._time = time
         self._clean = clean
+        self._is_ours = is_ours
         self._lease = lease
         self._progress = progress
         self._owner = lease.owner if lease else secrets.token_hex(4)
@@ -150,7 +152,7 @@ class Rehearsal:
         ]
         if not is_cut_short:
             problems += self._faults.against()
-        if self._clean and self._left:
+        if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
@@ -269,7 +271,7 @@ class Rehearsal:
             self._lease.is_clear = True
 
     def _check(self) -> None:
-        self._bed.processes.check()
+        self._bed.check()
         if self._lease:
             self._lease.check()
 

@@ -17,6 +17,7 @@ from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_run
 from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.cluster import Attached, Cluster
+from slicewright.testbed.kept import kept_bed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,12 +103,14 @@ def run_scenario(
     time: ClockSettings,
     elsewhere: Elsewhere | None = None,
     *,
+    keep: bool = False,
     say: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Result:
     """Run a scenario on a test bed of its own, or elsewhere.
 
-    A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards.
+    A Ctrl-C, SIGTERM or SIGHUP ends it with what has happened until then. The test bed is gone afterwards;
+    with `keep` it stays, empty, for the next rehearsal that is to keep one with the same controllers.
     """
     began = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
     bed: Bed | None = None
@@ -119,15 +122,21 @@ def run_scenario(
         try:
             with ExitStack() as stack:
                 lease = _take_lease(stack, elsewhere, say) if elsewhere else None
-                bed = _bed(scenario, elsewhere, say)
+                bed = _bed(scenario, elsewhere, say, keep)
                 try:
                     bed.start()
+                    if keep:
+                        lease = stack.enter_context(Lease(read(bed.kubeconfig), progress=say))
+                    clean = lease is not None
                     rehearsal = Rehearsal(
-                        bed, scenario, paced, clean=elsewhere is not None, lease=lease, progress=say
+                        bed, scenario, paced, clean=clean, is_ours=keep, lease=lease, progress=say
                     )
                     rehearsal.run(show)
                 finally:
                     with interruption.held_back():
+                        if keep and lease and lease.is_clear:
+                            bed.detach()
+                            say(f"kept: 'slicewright cluster down --name {bed.name}' ends it")
                         bed.stop()
         except KeyboardInterrupt:
             interruption.signal = interruption.signal or signal.SIGINT  # raised by somebody else
@@ -148,9 +157,16 @@ def _take_lease(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], obj
     return stack.enter_context(Lease(access, progress=say))
 
 
-def _bed(scenario: Scenario, elsewhere: Elsewhere | None, say: Callable[[str], object]) -> Bed:
+def _bed(
+    scenario: Scenario,
+    elsewhere: Elsewhere | None,
+    say: Callable[[str], object],
+    keep: bool,
+) -> Bed:
     if elsewhere is None:
         wanted = scenario.installation
+        if keep:
+            return kept_bed(wanted, scenario.catalogue.generations, progress=say)
         return Cluster(controllers=wanted.objects, kueue_settings=wanted.settings, progress=say)
     # Another KWOK may simulate other nodes there. Rehearsals share a value: one runs at a time, and the next
     # must simulate what is left of another until it is removed.

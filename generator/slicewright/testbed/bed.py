@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from msgspec import Struct
 
+from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.problem import Problem
 from slicewright.testbed import nodes, process_group, wait
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
-from slicewright.testbed.process_group import ProcessGroup
+from slicewright.testbed.process_group import Adopted, ProcessGroup, Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -78,11 +79,12 @@ class Bed:
 
     They end with the `with` block, and with this process however that ends, unless `detach` was called. Logs
     are kept when the block is left by an exception or a program ended by itself; then `logs` says where.
+    Where the control plane is a cluster that runs already, all of it is taken over as it is.
     """
 
     def __init__(
         self,
-        control_plane: ControlPlane,
+        control_plane: ControlPlane | Running,
         name: str | None = None,
         *,
         root: Path | None = None,
@@ -91,13 +93,13 @@ class Bed:
     ) -> None:
         self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
-        self.simulates = control_plane.simulates
+        self.simulates = nodes.KWOK_NODES if isinstance(control_plane, Running) else control_plane.simulates
         """The value of the annotation on the nodes that this bed's KWOK simulates."""
         self._control_plane = control_plane
         self._root = (root or process_group.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
-        self._processes: ProcessGroup | None = None
+        self._programs: ProcessGroup | Adopted | None = None
         self._connection: Connection | None = None
         self._api: Api | None = None
 
@@ -128,9 +130,14 @@ class Bed:
 
     @property
     def processes(self) -> ProcessGroup:
-        """Return the folder, the ports and the programs."""
-        assert self._processes is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        return self._processes
+        """Return the folder, the ports and the programs that this bed has started."""
+        assert isinstance(self._programs, ProcessGroup), "the bed has not started any"  # noqa: S101 - as above
+        return self._programs
+
+    def check(self) -> None:
+        """Raise BedError if a program of the bed has ended."""
+        assert self._programs is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        self._programs.check()
 
     def start(self) -> None:
         """Start, and wait until everything answers. Raises BedError."""
@@ -141,7 +148,7 @@ class Bed:
         try:
             self._start()
             took = round(time.monotonic() - began, 1)
-            self.processes.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
+            self.note(ready=True, seconds=took, kubeconfig=str(self.kubeconfig))
             self._progress(f"ready after {took} s")
         except BaseException:  # a Ctrl-C too, up to the last moment
             try:
@@ -178,11 +185,11 @@ class Bed:
         self, what: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
     ) -> Answer:
         """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
-        return wait.until(what, probe, seconds=seconds, check=self.processes.check)
+        return wait.until(what, probe, seconds=seconds, check=self.check)
 
     def ended(self) -> Problem | None:
         """Return the problem of a program that has ended, if there is one: its end may be seen last."""
-        seen = partial(wait.until, "the end of a program", lambda: None, check=self.processes.check)
+        seen = partial(wait.until, "the end of a program", lambda: None, check=self.check)
         try:
             seen(seconds=_SEEN_SECONDS)
         except BedError as error:
@@ -192,31 +199,36 @@ class Bed:
 
     def note(self, **facts: object) -> None:
         """Write facts that `slicewright cluster status` shows."""
-        self.processes.note(**facts)
+        if self._programs:
+            self._programs.note(**facts)
 
     def keep_logs(self) -> None:
         """Keep the logs when the bed goes."""
-        if self._processes:
-            self._processes.keep_logs()
+        if self._programs:
+            self._programs.keep_logs()
 
     def detach(self) -> None:
         """Let the programs live on without this process, until `slicewright cluster down`."""
-        self.processes.detach()
-        self._processes = None
+        if self._programs:
+            self._programs.detach()
+            self._programs = None
         self._close_api()
 
     def stop(self) -> None:
         """End everything."""
         self._close_api()
-        if self._processes:
-            self.logs = self._processes.close()
-            self._processes = None
+        if self._programs:
+            self.logs = self._programs.close()
+            self._programs = None
 
     def _start(self) -> None:
         plane = self._control_plane
+        if isinstance(plane, Running):
+            self._adopt(plane)
+            return
         paths = process_group.locate_programs(plane.programs, self._environ)
-        self._processes = ProcessGroup(self._root, self.name, plane.ports)
-        boot = BootContext(self.name, self._processes, paths, self._environ, self._progress)
+        self._programs = processes = ProcessGroup(self._root, self.name, plane.ports)
+        boot = BootContext(self.name, processes, paths, self._environ, self._progress)
         self._connection = plane.connect(boot)
         self._api = Api(self._connection.access)
         try:
@@ -224,6 +236,12 @@ class Bed:
         except (ApiError, OSError) as error:
             usual = Problem("BED002", f"the API server did not do what a test bed needs: {error}")
             raise BedError(self.ended() or usual) from error
+
+    def _adopt(self, there: Running) -> None:
+        self._programs = adopted = Adopted(there)
+        file = self.until("the kept cluster to be ready", adopted.kubeconfig)
+        self._connection = Connection(kubeconfig.read(file), file, lambda _: None)
+        self._api = Api(self._connection.access)
 
     def _close_api(self) -> None:
         if self._api:

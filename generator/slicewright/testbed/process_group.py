@@ -28,7 +28,7 @@ _ANSWER_SECONDS = 120
 """A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""
 
 _CLOSE_SECONDS = 60
-_LOG_LINES = 15
+_LOG_CHARACTERS = 300
 _STDERR = 2
 
 
@@ -112,14 +112,8 @@ class ProcessGroup:
             raise BedError(Problem("BED002", message, "it was stopped: start the cluster again"))
 
     def blame(self, ident: str, message: str, program: str) -> Problem:
-        """Return a problem with the last lines of a program's log."""
-        log = self.folder / supervisor.LOGS / f"{program}.log"
-        try:
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
-        except FileNotFoundError:
-            lines = []
-        hint = f"see {log.name} among the logs; the last lines are above"
-        return Problem(ident, "\n  ".join((message, *lines)), hint if lines else "")
+        """Return a problem with the last line of a program's log."""
+        return _blame(self.folder, ident, message, program)
 
     def detach(self) -> None:
         """Let the cluster live on without this process, until its supervisor gets a SIGTERM."""
@@ -161,6 +155,16 @@ class ProcessGroup:
             return self._heard.answers.get(timeout=_ANSWER_SECONDS)
         except queue.Empty:
             return {}
+
+
+def _blame(folder: Path, ident: str, message: str, program: str) -> Problem:
+    log = folder / supervisor.LOGS / f"{program}.log"
+    try:
+        *_, last = ("", *log.read_text(encoding="utf-8", errors="replace").splitlines())
+    except FileNotFoundError:
+        last = ""
+    hint = f"{log.name} among the logs ends with: {last[:_LOG_CHARACTERS]}"
+    return Problem(ident, message, hint if last else "")
 
 
 def _stderr() -> int | None:
@@ -260,6 +264,39 @@ class Running(Struct, frozen=True):
             "programs": self.state.get("programs", {}),
             "ended": self.state.get("ended", {}),
         }
+
+
+class Adopted:
+    """The programs of a cluster that another process has started and left. They stay."""
+
+    def __init__(self, cluster: Running) -> None:
+        self.folder = cluster.folder
+        self._cluster = cluster
+
+    def kubeconfig(self) -> Path | None:
+        """Return the kubeconfig file of the cluster once it is ready."""
+        state = supervisor.read_state(self.folder)
+        return Path(state["kubeconfig"]) if state.get("ready") else None
+
+    def check(self) -> None:
+        """Raise BedError if a program has ended, or the whole cluster."""
+        for name, code in supervisor.read_state(self.folder).get("ended", {}).items():
+            raise BedError(_blame(self.folder, "BED002", f"{name} ended: {_how(code)}", name))
+        if not supervisor.is_held(self.folder):
+            message = f"the cluster '{self._cluster.name}' was ended"
+            raise BedError(Problem("BED002", message, "start the rehearsal again"))
+
+    def note(self, **_: object) -> None:
+        """Do nothing: what is known of it was written when it started."""
+
+    def keep_logs(self) -> None:
+        """Do nothing: its supervisor keeps the logs where a program has ended."""
+
+    def detach(self) -> None:
+        """Do nothing: it lives on without this process."""
+
+    def close(self) -> None:
+        """Do nothing: `slicewright cluster down` ends it."""
 
 
 def running(root: Path) -> list[Running]:
