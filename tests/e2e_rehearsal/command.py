@@ -59,15 +59,22 @@ class Rehearsing:
         """Wait for its end; return exit code, stdout and all of stderr. Nothing of it is left."""
         out, err = self.process.communicate(timeout=wait.stretched(DEADLINE))
         eventually("no program is left", lambda: not processes(Path(f"run-{self.process.pid}-")))
-        return self.process.returncode, out, "".join(self.said) + err
+        return self.process.returncode, out, "".join(self.said) + (err or "")
 
 
 @contextmanager
-def rehearsing(repo: Repo, *arguments: str) -> Iterator[Rehearsing]:
-    """Run the command as a shell in the foreground does."""
+def rehearsing(
+    repo: Repo, *arguments: str, stderr: int = subprocess.PIPE, **environ: str
+) -> Iterator[Rehearsing]:
+    """Run the command as a shell in the foreground does, with some variables of the environment."""
     command = [sys.executable, "-c", _IN_FRONT, "rehearse", "-C", str(repo.root), *arguments]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+        command,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        process_group=0,
+        env={**os.environ, **environ},
     ) as process:
         try:
             yield Rehearsing(process)

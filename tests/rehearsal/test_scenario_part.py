@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicewright.rehearsal.faults import container_failure, higher_priority_arrival, slice_loss
-from slicewright.rehearsal.model.scenario_part import Fault, is_queued, tpu_pods
+from slicewright.rehearsal.model.scenario_part import Fault, chips_of, is_queued, names_of, tpu_pods
 
 from .kit import SPEC, job, jobset, part_of, pathwaysjob, replicated_job
 
@@ -30,6 +30,18 @@ def test_part_has_what_the_file_says() -> None:
         Fault(slice_loss.KIND, 20.0, 30.0, {}),
         Fault(higher_priority_arrival.KIND, 5.0, 60.0, {"slices": 2, "workloadPriorityClassName": "high"}),
     )
+
+
+def test_run_is_called_as_its_workload_where_that_has_one() -> None:
+    """Without its id, which nobody types; of two runs of a workload each has its own name."""
+    one, two = part_of("", jobset("a-0b1c2d3e")), part_of("", jobset("b-1"), jobset("b-2"), name="b")
+
+    assert {
+        "default/a-0b1c2d3e": "default/a",
+        "default/b-1": "default/b-1",
+        "default/b-2": "default/b-2",
+    } == names_of((one, two))
+    assert {"default/a-0b1c2d3e": 8, "default/b-1": 8, "default/b-2": 8} == chips_of((one, two))
 
 
 def test_part_without_a_block_starts_at_once_and_runs_a_minute() -> None:

@@ -320,6 +320,21 @@ def test_state_while_it_grows() -> None:
     ]
 
 
+def test_end_of_a_run_is_known_while_all_of_it_runs_a_program() -> None:
+    """Not before, and not of what ends when it is told to; what may still begin has no end either."""
+    timelines = Timelines({A: 2}, [])
+    timelines.add(says(0.0, "submitted"))
+    two = gangs(jobset())
+    found = []
+    for event in (pod(1.0, "p0"), pod(2.0, "p1"), gone(7.0, "p0"), says(12.0, "finished")):
+        timelines.add(event)
+        before = timelines.ends_at(A)
+        timelines.begin(A, two, event.at, Work(9.0))
+        found.append((before, timelines.ends_at(A)))
+
+    assert [(None, None), (None, 11.0), (11.0, 11.0), (None, None)] == found
+
+
 def test_backoff_doubles_with_each_pod_that_a_job_loses() -> None:
     """It counts from the last one, ten minutes at most; a pod that succeeded is none that was lost."""
     timelines = Timelines({A: 2}, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from slicewright.apiserver.errors import ApiError
 from slicewright.cli import candidates, reach, show
 from slicewright.cli.command import command
-from slicewright.cli.report.live import Picture
+from slicewright.cli.report.live import Picture, fitting, is_redrawn
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.problem import counted, errors
@@ -184,11 +185,11 @@ def _watch(
     shown_runs: Callable[[Status], Iterator[str]],
 ) -> None:
     """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
-    picture = Picture(sys.stdout) if sys.stdout.isatty() else None
+    picture = Picture(sys.stdout) if is_redrawn(sys.stdout, os.environ) else None
     told: dict[tuple[str, str, str], str] = {}
     while True:
         if picture:
-            picture.draw(list(_lines(found, workloads, shown_runs)))
+            picture.draw(fitting(list(_lines(found, workloads, shown_runs)), picture.size()))
         else:
             for one in found:
                 for line in _changed(_only(one, workloads), told):

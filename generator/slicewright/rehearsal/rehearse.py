@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.core.check.origin import of_cluster
-from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
@@ -156,7 +155,7 @@ class Rehearsal:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
-        queue_of = _queues(self._runs, scenario.platform)
+        queue_of = metrics.queues_asked(self._runs, scenario.platform)
         setting = waits.setting(
             self._runs, scenario.platform, scenario.catalogue, queue_of, event_log.priorities
         )
@@ -345,17 +344,6 @@ def _answers(
         part.current: answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
         for part in everyone.values()
     }
-
-
-def _queues(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str]:
-    """Return the ClusterQueue that each run asks for; a queue that the platform lacks is left out."""
-    behind = metrics.queues_behind(platform)
-    asked = {
-        run_key(item): (item["metadata"].get("namespace", "default"), item["metadata"]["labels"][QUEUE])
-        for item in runs
-        if is_queued(item)
-    }
-    return {run: behind[local] for run, local in asked.items() if local in behind}
 
 
 def _teams(site: ResolvedCluster) -> dict[str, str]:

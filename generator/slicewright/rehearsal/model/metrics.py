@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.labels import QUEUE, TPU
 from slicewright.core.kubernetes.quantity import whole
 from slicewright.rehearsal.model.progress import Spent
+from slicewright.rehearsal.model.scenario_part import is_queued, run_key
 from slicewright.rehearsal.model.slices import Pod
 from slicewright.rehearsal.model.usage import worked_until
 
@@ -59,6 +60,17 @@ def queues_behind(platform: Iterable[Object]) -> dict[tuple[str, str], str]:
         for item in platform
         if item["kind"] == "LocalQueue"
     }
+
+
+def queues_asked(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str]:
+    """Return the ClusterQueue that each run asks for; a queue that the platform lacks is left out."""
+    behind = queues_behind(platform)
+    asked = {
+        run_key(item): (item["metadata"].get("namespace", "default"), item["metadata"]["labels"][QUEUE])
+        for item in runs
+        if is_queued(item)
+    }
+    return {run: behind[local] for run, local in asked.items() if local in behind}
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -184,6 +184,22 @@ def tpu_pods(part: ScenarioPart) -> dict[str, int]:
     return {run: of_run.all_tpu_pods for run, of_run in gangs_of(part).items()}
 
 
+def chips_of(parts: Iterable[ScenarioPart]) -> dict[str, int]:
+    """Return the chips that each run has when all of it runs."""
+    return {
+        run: pods * part.plan.shape.chips_per_host for part in parts for run, pods in tpu_pods(part).items()
+    }
+
+
+def names_of(parts: Iterable[ScenarioPart]) -> dict[str, str]:
+    """Return what people call each run: its workload, or itself where the workload has several."""
+    return {
+        run_key(item): part.key if len(part.runs) == 1 else run_key(item)
+        for part in parts
+        for item in part.runs
+    }
+
+
 def without_chips(item: Object) -> list[str]:
     """Return the names of those replicated jobs of a JobSet that have pods, and none with chips."""
     if item["kind"] != "JobSet":

@@ -303,6 +303,17 @@ class Timelines:
         timeline = self.of[run]
         return timeline.submitted or 0.0 if timeline.ended is None else timeline.ended
 
+    def ends_at(self, run: str) -> float | None:
+        """Return when the programs of a run end if nothing happens to them; None where nobody knows.
+
+        That is known while all of its TPU pods run, and have a program that ends by itself.
+        """
+        if not self._state_is(self.of[run], "running"):
+            return None
+        pods = self._pods[run].values()
+        ends = (pod.ends_at for pod in pods if pod.end is None and pod.ends_at is not None)
+        return max(ends, default=None)
+
     def _enter(self, timeline: Timeline, state: State | None, at: float) -> None:
         before = self._state.pop(timeline.run, None)
         if before is not None and at > before[1]:
