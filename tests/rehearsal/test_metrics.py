@@ -94,7 +94,9 @@ def test_borrowed_chip_hours_are_those_beyond_nominal_quota() -> None:
     ]
     nominal = {"cq": {"v5e": 8, "v6e": 8}, "idle": {"v5e": 8}}
 
-    assert {"cq": {"v5e": 16.0, "v6e": 0.0}, "idle": {"v5e": 0.0}} == borrowed_hours(events, nominal)
+    assert {"cq": {"v5e": 16.0, "v6e": 0.0}, "idle": {"v5e": 0.0}} == borrowed_hours(
+        events, nominal, 9 * HOUR
+    )
 
 
 def test_queue_that_the_platform_does_not_have_borrows_all() -> None:
@@ -104,7 +106,14 @@ def test_queue_that_the_platform_does_not_have_borrows_all() -> None:
         says(HOUR, "released"),
     ]
 
-    assert {"other": {"v5e": 8.0}} == borrowed_hours(events, {})
+    assert {"other": {"v5e": 8.0}} == borrowed_hours(events, {}, HOUR)
+
+
+def test_chips_that_are_still_borrowed_at_the_end_count() -> None:
+    """A run that goes on has borrowed until the rehearsal ends."""
+    events = [says(HOUR, "reserved", queue="cq", flavors=(("v5e", 12),))]
+
+    assert {"cq": {"v5e": 8.0}} == borrowed_hours(events, {"cq": {"v5e": 8}}, 3 * HOUR)
 
 
 def test_pods_of_an_earlier_attempt_are_lost() -> None:

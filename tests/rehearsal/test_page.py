@@ -357,13 +357,23 @@ def test_queues_and_pools_have_utilisation_and_borrowing() -> None:
     """Quota, share in use, peak, and how much was borrowed for how long."""
     assert [
         ["Queue", "Quota", "Utilisation", "Peak", "Borrowed up to", "Borrowed for"],
-        ["research-cq", "24", "115%", "32", "8", "15m59s"],
-        ["prod-cq", "16", "59%", "24", "8", "10m10s"],
+        ["research-cq", "24", "115%", "32", "8", "v5e-2x4 48% of the time"],
+        ["prod-cq", "16", "59%", "24", "8", "v5e-2x4 31% of the time"],
     ] == _cells(eventful(), "Queues")
     assert [["queue", "8", "98%", "8", "nothing", "-"]] == _cells(calm(), "Queues")[1:]
     assert [["Pool", "Chips", "Utilisation", "Peak"], ["nodepool", "8", "91%", "8"]] == _cells(
         calm(), "Pools"
     )
+
+
+def test_chips_that_runs_wait_for_are_a_chart_by_flavor() -> None:
+    """Where runs waited; it has no limit, and no legend."""
+    record = eventful()
+    record["queues"][0]["waiting"] = [{"flavors": ["v5e", "v6e"], "chips": [[60.0, 16], [600.0, 0]]}]
+    charts = re.findall(r'<svg class="steps".*?<title[^>]*>(.*?)</title><desc[^>]*>(.*?)<', page([record]))
+
+    assert ("research-cq: v5e or v6e: chips that runs wait for", "up to 16 chips") in charts
+    assert "Chips that runs wait for" not in _text(eventful())
 
 
 def test_what_concerns_no_run_is_told_beside() -> None:

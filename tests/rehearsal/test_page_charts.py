@@ -15,7 +15,6 @@ from slicewright.rehearsal.report.charts import (
     STATES,
     above,
     axis,
-    borrowed_seconds,
     chart,
     described,
     icon,
@@ -194,12 +193,11 @@ def test_more_steps_than_a_screen_has_are_thinned_without_losing_a_peak() -> Non
     assert [[0.0, 0], [700.0, 2]] == thinned([[0.0, 0], [700.0, 2]], 1000.0)
 
 
-def test_borrowing_is_measured_in_time() -> None:
-    """How long a queue had more than its quota is the sum of those times."""
+def test_times_above_the_quota() -> None:
+    """A step without length is none of them."""
     used = [[0.0, 12], [10.0, 8], [20.0, 9], [20.0, 10], [25.0, 0]]
 
     assert [(0.0, 10.0, 12), (20.0, 25.0, 10)] == above(used, 30.0, 8)
-    assert "15s" == borrowed_seconds(_usage(used=used), 30.0)
 
 
 def test_a_row_has_marks_up_to_a_number() -> None:

@@ -155,6 +155,25 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     ]
 
 
+def test_chips_that_runs_wait_for_are_drawn_by_flavor() -> None:
+    """A row for each queue and its flavors where runs waited."""
+    steps = {("v5e",): ((5.0, 32), (60.0, 0)), ("v5p", "v6e"): ()}
+    waited = replace(played(), waiting={"cq": steps, "idle": {}}, nominal={"cq": {"v5e": 8}})
+    lines = [line.rstrip() for line in text(waited, width=10).splitlines()]
+
+    at = lines.index("chips that runs wait for")
+    assert ["cq: v5e        ██████      up to 32 chips", ""] == lines[at + 1 : at + 3]
+
+
+def test_borrowed_time_is_told_by_flavor() -> None:
+    """12 of 8 chips from 25 s to the end at 100 s."""
+    borrowing = Event(25.0, "reserved", "default/a", queue="cq", flavors=(("v5e", 12), ("v6e", 4)))
+    late = Event(100.0, "submitted", "default/never")
+    report = replace(played(), events=(borrowing, late), nominal={"cq": {"v5e": 8, "v6e": 4}})
+
+    assert "peak 16, borrowed up to 8 (v5e 75% of the time)\n" in text(report)
+
+
 def test_first_line_has_the_verdict() -> None:
     """Runs that all finished are not yet a rehearsal that passed: what speaks against it is counted."""
     error, warning = Problem("REH011", "x"), Problem("REH010", "x", severity="warning")

@@ -14,7 +14,7 @@ from slicewright.rehearsal.report.waits import record as record_of
 from slicewright.rehearsal.report.waits import told as told_of
 from slicewright.workspace.package import package
 
-from .kit import says, told
+from .kit import pathwaysjob, says, told
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -252,14 +252,25 @@ def test_line_and_record_of_a_wait() -> None:
     made: Any = record_of(wait, timelines)
 
     assert (line, line) == (told_of(wait, timelines), made["message"])
-    assert [{"run": B, "clusterQueue": "cq", "chips": 8, "since": 1.0}] == made["lacks"][0]["holders"]
+    holder = {"run": B, "clusterQueue": "cq", "chips": 8, "since": 1.0, "neverEnds": False}
+    assert [holder] == made["lacks"][0]["holders"]
+
+
+def test_holder_that_does_not_end_by_itself_is_told() -> None:
+    """A headless Pathways waits for clients."""
+    endless = setting([pathwaysjob("h"), jobset("a")], queue(8), package().catalogue, {}, {}).endless
+    (wait,) = why(replace(scene(*queue(8)), endless=frozenset({B})), *held(), *ASKS)
+
+    assert {"default/h"} == endless
+    assert "8 chips of v5e: default/b of cq holds 8 since 1.0s and never ends; " in told_of(wait, {})
 
 
 def test_waiting_chips_are_added_up_over_time() -> None:
-    """A waits from 10 to 30, c from 20 on: 8, 16, and 8 chips again."""
+    """A waits from 10 to 30, c from 20 on: 8, 16, and 8 chips. Waits below the resolution do not count."""
     events = (says(10.0, "submitted"), says(20.0, "submitted", C), says(30.0, "reserved", flavors=V5E))
     timelines = told(*events, pods={A: 2, C: 2}, queued=(A, C))
     found = scene(*queue(8), queues={B: "unknown"})
     steps = ((10.0, 8), (20.0, 16), (30.0, 8), (100.0, 0))
 
-    assert {"cq": {("v5e",): steps}} == waiting_chips(timelines.values(), found)
+    assert {"cq": {("v5e",): steps}} == waiting_chips(timelines.values(), found, 5.0)
+    assert {"cq": {("v5e",): ((20.0, 8), (100.0, 0))}} == waiting_chips(timelines.values(), found, 25.0)

@@ -184,7 +184,7 @@ class Rehearsal:
             nominal=metrics.nominal_quotas(scenario.platform),
             queue_of=queue_of,
             waits=waits.waits(event_log.events, timelines.values(), setting, self._time.speed),
-            waiting=waits.waiting_chips(timelines.values(), setting),
+            waiting=waits.waiting_chips(timelines.values(), setting, self._time.speed),
             pool_of=room.pools(),
             prices=of_pools(scenario.prices, scenario.site) if scenario.prices else None,
             spent=event_log.timelines.spent(self._end),

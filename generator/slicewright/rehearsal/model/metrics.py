@@ -145,10 +145,10 @@ def arrived(
     return rows
 
 
-def borrowed_hours(events: Iterable[Event], nominal: Nominal) -> dict[str, dict[str, float]]:
+def borrowed_hours(events: Iterable[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
     """Return the chip-hours that each ClusterQueue used beyond its nominal quota, by flavor."""
     hours = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
-    for queue, flavor, beyond, seconds in _borrowed(events, nominal):
+    for queue, flavor, beyond, seconds in _borrowed(events, nominal, end):
         of_queue = hours.setdefault(queue, {})
         of_queue[flavor] = of_queue.get(flavor, 0.0) + beyond * seconds / _HOUR
     return hours
@@ -165,13 +165,8 @@ def borrowed_shares(events: Iterable[Event], nominal: Nominal, end: float) -> di
     return shares
 
 
-def _borrowed(
-    events: Iterable[Event], nominal: Nominal, end: float = 0.0
-) -> Iterator[tuple[str, str, int, float]]:
-    """Yield ClusterQueue, flavor, chips beyond nominal quota, and for how many seconds.
-
-    What is borrowed until the `end`, and not given back, counts only where an `end` is given.
-    """
+def _borrowed(events: Iterable[Event], nominal: Nominal, end: float) -> Iterator[tuple[str, str, int, float]]:
+    """Yield ClusterQueue, flavor, chips beyond nominal quota, and for how many seconds until the end."""
     held: dict[str, tuple[str, dict[str, int]]] = {}
     in_use: dict[tuple[str, str], int] = {}
     since: dict[tuple[str, str], float] = {}

@@ -18,6 +18,7 @@ from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.status.shortage import Holder, Shortage, by_queue, shortage
+from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Wait(Struct, frozen=True):
     """When the holders got their quota."""
     came: tuple[tuple[str, int], ...] = ()
     """Chips of node pools that were added meanwhile."""
+    endless: frozenset[str] = frozenset()
+    """Runs that do not end by themselves."""
 
 
 class Setting(Struct, frozen=True):
@@ -79,6 +82,8 @@ class Setting(Struct, frozen=True):
     priorities: Mapping[str, int]
     policies: dict[str, dict[str, str]]
     """`preemption` of each ClusterQueue."""
+    endless: frozenset[str] = frozenset()
+    """Runs that do not end by themselves, such as a headless Pathways."""
 
 
 def setting(
@@ -107,7 +112,8 @@ def setting(
         for item in platform
         if item["kind"] == "ClusterQueue"
     }
-    return Setting(known, demands, queue_of, priorities, policies)
+    endless = frozenset(run_key(item.data) for item in every if not ends_by_itself(item.data))
+    return Setting(known, demands, queue_of, priorities, policies, endless)
 
 
 def waits(
@@ -125,18 +131,20 @@ def waits(
 
 
 def waiting_chips(
-    timelines: Iterable[Timeline], found: Setting
+    timelines: Iterable[Timeline], found: Setting, resolution: float
 ) -> dict[str, dict[tuple[str, ...], tuple[tuple[float, int], ...]]]:
     """Return the chips that queued runs of each ClusterQueue wait for, over time.
 
     They are by the flavors that may give them: a run that may have either of two is not counted on one.
+    Times that are shorter than the time resolution are left out.
     """
     changes: dict[str, dict[tuple[str, ...], dict[float, int]]] = {}
     for timeline in timelines:
+        queued = [span for span in timeline.spans if span.state == "queued"]
         for flavors, chips in found.demands.get(timeline.run, ()):
             steps = changes.setdefault(found.queue_of[timeline.run], {}).setdefault(flavors, {})
-            for span in timeline.spans:
-                if span.state == "queued":
+            for span in queued:
+                if span.end - span.start >= resolution:
                     steps[span.start] = steps.get(span.start, 0) + chips
                     steps[span.end] = steps.get(span.end, 0) - chips
     return {
@@ -194,8 +202,9 @@ def _queued(events: Sequence[Event], run: str, span: Span, found: Setting) -> Wa
             if lacks:
                 is_too_small = all(lack.short.is_too_small for lack in lacks)
                 reason = "QuotaTooSmall" if is_too_small else "QuotaHeld"
+                times = tuple(sorted(since.items()))
                 return Wait(
-                    span.start, span.end, reason, event.text, lacks, ahead, tuple(sorted(since.items()))
+                    *(span.start, span.end, reason, event.text, lacks, ahead, times), endless=found.endless
                 )
             wait = Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
     return wait

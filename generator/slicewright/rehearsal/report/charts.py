@@ -205,7 +205,10 @@ def _mark(name: str, at: float, end: float, what: str = "", text: str = "") -> s
 
 
 def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
-    """Return the picture and its scale; `key` makes the ids in it unique in the page."""
+    """Return the picture and its scale; `key` makes the ids in it unique in the page.
+
+    Chips that runs wait for have no limit, and nothing of them is borrowed.
+    """
     limit, top = usage["limitChips"], max(usage["limitChips"], usage["peakChips"], 1)
     used = thinned(usage["used"], end)
     lines = {"area": f"{_line(used, end, top)}V{number(_y(0, top))}H0Z", "used": _line(used, end, top)}
@@ -217,19 +220,22 @@ def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
         f'<svg width="100%" height="{height}" viewBox="0 0 {_COLUMNS} {height}" preserveAspectRatio="none">'
         f"{paths}</svg>"
     )
-    levels = (("base", number(_y(0, top))), ("limit", number(_y(limit, top))))
+    levels = [("base", number(_y(0, top)))] + ([("limit", number(_y(limit, top)))] if limit else [])
     drawn = (
         grid(end, _HEIGHT),
         stretched,
-        *_borrowed(used, end, limit, top),
+        *(_borrowed(used, end, limit, top) if usage["borrowedChips"] else ()),
         *(f'<line class="{name}" x1="0" x2="100%" y1="{y}" y2="{y}"/>' for name, y in levels),
     )
-    picture = _picture("steps", key, f"{usage['name']}: chips in use", described(usage), _HEIGHT, drawn)
+    what = f"{usage['name']}: chips {'in use' if 'utilisation' in usage else 'that runs wait for'}"
+    picture = _picture("steps", key, what, described(usage), _HEIGHT, drawn)
     return f'<div class="plot">{picture}</div>', _scale(usage, top)
 
 
 def described(usage: Object) -> str:
     """Return what a chart shows as a sentence."""
+    if "utilisation" not in usage:
+        return f"up to {usage['peakChips']:,} chips"
     parts = [
         f"{usage['utilisation']:.0%} of {usage['limitChips']:,} chips in use on average",
         f"peak {usage['peakChips']:,}",
@@ -265,11 +271,6 @@ def above(steps: Steps, end: float, limit: float) -> list[tuple[float, float, fl
         for (at, value), until in zip(steps, following, strict=True)
         if value > limit and until > at
     ]
-
-
-def borrowed_seconds(usage: Object, end: float) -> str:
-    """Return how long a queue had more than its quota."""
-    return shown(sum(until - at for at, until, _ in above(usage["used"], end, usage["limitChips"])))
 
 
 def _y(value: float, top: float) -> float:

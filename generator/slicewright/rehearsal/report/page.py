@@ -25,7 +25,7 @@ from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page_problems import Problems
 from slicewright.rehearsal.report.page_runs import filter_rules, shown_runs, team_filter, teams
 from slicewright.rehearsal.report.page_tables import log, room, tables
-from slicewright.rehearsal.report.report import sweep_heads
+from slicewright.rehearsal.report.report import sweep_heads, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,7 +112,7 @@ def _cluster(record: Object, key: str, *, several: bool) -> str:
         problems.card(level),
         _timelines(record, runs, problems, level, key),
         problems.never(level),
-        *(_charts(record, of, level, key) for of in ("queues", "pools")),
+        *(_charts(record, of, level, key) for of in ("queues", "waiting", "pools")),
         tables(record, runs, level, key),
         _beside(record["events"], level),
     ]
@@ -223,18 +223,20 @@ def when(end: float) -> str:
 
 
 def _charts(record: Object, of: str, level: int, key: str) -> str:
-    if not record[of]:
+    end = _end(record)
+    usages = waiting(record["queues"]) if of == "waiting" else record[of]
+    if not usages:
         return ""
     word, title = {
         "queues": ("quota", "Quota in use"),
+        "waiting": ("", "Chips that runs wait for"),
         "pools": ("all that there can be", "Chips with pods"),
     }[of]
-    end = _end(record)
     lines = []
-    for index, usage in enumerate(record[of]):
+    for index, usage in enumerate(usages):
         drawn = "".join(chart(usage, end, f"{key}{of[0]}{index}"))
         lines.append(f'<div class="line usage">{who("div", usage["name"], described(usage))}{drawn}</div>')
-    return card(level, title, _keys(record[of], word), when(end), *lines)
+    return card(level, title, _keys(usages, word) if word else "", when(end), *lines)
 
 
 def who(tag: str, name: str, told: str, whole: str = "") -> str:

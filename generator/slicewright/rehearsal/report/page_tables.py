@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.duration import shown, shown_within
-from slicewright.rehearsal.report.charts import OUTCOMES, borrowed_seconds, icon
+from slicewright.rehearsal.report.charts import OUTCOMES, icon
 from slicewright.rehearsal.report.entries import entries
+from slicewright.rehearsal.report.report import borrowed_told
 from slicewright.rehearsal.report.spending import spending
 
 if TYPE_CHECKING:
@@ -37,14 +38,13 @@ def tables(record: Object, shown_as: Mapping[str, Shown], level: int, key: str) 
         for run in record["workloads"]
         for piece in run["slices"]
     ]
-    end = max(record["seconds"], 0.01)
     parts = [
         table("Runs", runs, _RUNS, level, f"{key}r", marks),
         table("Arrivals", list(_arrivals(record)), _ARRIVALS, level, f"{key}a"),
         table("Slices", [row for row, _ in slices], _SLICES, level, f"{key}s", [mark for _, mark in slices]),
     ]
     for title, of, chips in (("Queues", "queues", "Quota"), ("Pools", "pools", "Chips")):
-        rows = [_usage(usage, end, of == "queues") for usage in record[of]]
+        rows = [_usage(usage, of == "queues") for usage in record[of]]
         columns = (title[:-1], chips, *_USAGE[: 4 if of == "queues" else 2])
         parts.append(table(title, rows, columns, level, f"{key}{of[0]}"))
     parts += [
@@ -90,7 +90,7 @@ def _slice(piece: Object, shown_run: Shown) -> list[str]:
     ]
 
 
-def _usage(usage: Object, end: float, lends: bool) -> list[str]:
+def _usage(usage: Object, lends: bool) -> list[str]:
     row = [
         usage["name"],
         f"{usage['limitChips']:,}",
@@ -99,7 +99,7 @@ def _usage(usage: Object, end: float, lends: bool) -> list[str]:
     ]
     if lends:
         borrowed = usage["borrowedChips"]
-        row += [f"{borrowed:,}", borrowed_seconds(usage, end)] if borrowed else ["nothing", _NONE]
+        row += [f"{borrowed:,}", borrowed_told(usage) or _NONE] if borrowed else ["nothing", _NONE]
     return row
 
 

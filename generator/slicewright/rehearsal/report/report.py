@@ -124,7 +124,7 @@ class Report(Struct, frozen=True):
             "pathwaysOperator": self.operator,
             "standIns": [need.record() for need in self.stand_ins],
             "workloads": self.runs(),
-            "queues": self._queues(),
+            "queues": self.usage_of_queues(),
             "pools": [_usage(usage, self.seconds) for usage in self.pools],
             "events": [event.record() for event in self.events],
             "problems": [problem.record() for problem in self.problems],
@@ -132,7 +132,8 @@ class Report(Struct, frozen=True):
             "measures": self.measures(),
         }
 
-    def _queues(self) -> list[Object]:
+    def usage_of_queues(self) -> list[Object]:
+        """Return what each ClusterQueue used, what its runs waited for, and when it borrowed."""
         shares = metrics.borrowed_shares(self.events, self.nominal, self.seconds)
         return [
             {
@@ -153,7 +154,7 @@ class Report(Struct, frozen=True):
         """Return the numbers by which rehearsals are compared."""
         timelines = [timeline for _, timeline in self.timelines]
         waits = metrics.queue_waits(timelines, self.queue_of)
-        borrowed = metrics.borrowed_hours(self.events, self.nominal)
+        borrowed = metrics.borrowed_hours(self.events, self.nominal, self.seconds)
         hours = metrics.chip_hours(self.events, self.pools, self.pool_of, self.seconds, self.spent)
         return {
             "makespanSeconds": _rounded(metrics.makespan(timelines)),
@@ -173,6 +174,29 @@ class Report(Struct, frozen=True):
             ],
             "arrivals": metrics.arrived(self.arriving, self.timelines, self.profile_of, self.queue_of),
         }
+
+
+def waiting(queues: Iterable[Object]) -> list[Object]:
+    """Return a name and the chips over time for all that runs of a queue waited for, by flavors."""
+    return [
+        {
+            "name": f"{queue['name']}: {' or '.join(one['flavors'])}",
+            "limitChips": 0,
+            "peakChips": max(chips for _, chips in one["chips"]),
+            "borrowedChips": 0,
+            "there": [],
+            "used": [[0.0, 0], *one["chips"]],
+        }
+        for queue in queues
+        for one in queue["waiting"]
+        if one["chips"]
+    ]
+
+
+def borrowed_told(queue: Object) -> str:
+    """Return for which share of the time a queue borrowed of each flavor: `v5e 40% of the time`."""
+    shares = [entry for entry in queue["borrowedTime"] if entry["share"]]
+    return ", ".join(f"{entry['flavor']} {entry['share']:.0%} of the time" for entry in shares)
 
 
 def sweep_heads(runs: Iterable[Object]) -> dict[str, str]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown, shown_within
-from slicewright.rehearsal.report.report import summary, sweep_heads
+from slicewright.rehearsal.report.report import borrowed_told, summary, sweep_heads, waiting
 from slicewright.rehearsal.report.waits import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.timeline import Span, Timeline
     from slicewright.rehearsal.model.usage import Usage
     from slicewright.rehearsal.report.report import Report
@@ -54,9 +55,16 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
             "injected faults",
             *(f"{fault.run:{column}}  {fault.told()}" for fault in report.faults),
         ]
-    for title, usages in (("quota in use", report.queues), ("chips with pods", report.pools)):
-        if usages:
-            parts += ["", title, *_usages(usages, end, column, width)]
+    queues = report.usage_of_queues()
+    borrowed = {queue["name"]: borrowed_told(queue) for queue in queues}
+    waited_for = waiting(queues)
+    for title, lines in (
+        ("quota in use", _usages(report.queues, borrowed, end, column, width)),
+        ("chips that runs wait for", _waiting(waited_for, end, column, width)),
+        ("chips with pods", _usages(report.pools, {}, end, column, width)),
+    ):
+        if drawn_lines := list(lines):
+            parts += ["", title, *drawn_lines]
     if report.stand_ins:
         made = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
         parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(made)}."]
@@ -100,6 +108,7 @@ def _column(report: Report) -> int:
     """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
     names = [timeline.run for timeline in _rows(report)]
     names += [usage.name for usage in (*report.queues, *report.pools)]
+    names += [one["name"] for one in waiting(report.usage_of_queues())]
     return max(map(len, names), default=0)
 
 
@@ -187,26 +196,35 @@ def drawn(spans: Iterable[Span], end: float, width: int) -> str:
     return "".join(cells)
 
 
-def _usages(usages: tuple[Usage, ...], end: float, column: int, width: int) -> Iterable[str]:
+def _usages(
+    usages: Iterable[Usage], shares: Mapping[str, str], end: float, column: int, width: int
+) -> Iterable[str]:
     for usage in usages:
         borrowed = f", borrowed up to {usage.borrowed():,}" if usage.borrowed() else ""
-        facts = f"{usage.utilisation(end):.0%} of {usage.limit:,} chips, peak {usage.peak():,}{borrowed}"
-        yield f"{usage.name:{column}}  {_curve(usage, end, width)}  {facts}"
+        told = f" ({shares[usage.name]})" if shares.get(usage.name) else ""
+        facts = f"{usage.utilisation(end):.0%} of {usage.limit:,} chips, peak {usage.peak():,}"
+        top = max(usage.limit, usage.peak(), 1)
+        yield f"{usage.name:{column}}  {_curve(usage.used, top, end, width)}  {facts}{borrowed}{told}"
 
 
-def _curve(usage: Usage, end: float, width: int) -> str:
-    """Draw chips in use along the time: the height is the share of the limit, or of the peak above it."""
-    top = max(usage.limit, usage.peak(), 1)
+def _waiting(waited_for: Iterable[Object], end: float, column: int, width: int) -> Iterable[str]:
+    for one in waited_for:
+        most = one["peakChips"]
+        yield f"{one['name']:{column}}  {_curve(one['used'], most, end, width)}  up to {most:,} chips"
+
+
+def _curve(steps: Sequence[Sequence[float]], top: float, end: float, width: int) -> str:
+    """Draw chips along the time: the height is the share of `top`."""
     cells = []
     for cell in range(width):
         start, until = cell * end / width, (cell + 1) * end / width
         most = max(
             (
                 value
-                for (at, value), (following, _) in zip(usage.used, (*usage.used[1:], (end, 0)), strict=True)
+                for (at, value), (following, _) in zip(steps, (*steps[1:], (end, 0)), strict=True)
                 if at < until and following > start
             ),
             default=0,
         )
-        cells.append(_FULL[min(len(_FULL) - 1, most * len(_FULL) // (top + 1))] if most else " ")
+        cells.append(_FULL[min(len(_FULL) - 1, int(most * len(_FULL) // (top + 1)))] if most else " ")
     return "".join(cells)

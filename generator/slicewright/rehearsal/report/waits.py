@@ -38,6 +38,8 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     for holder in short.held[:_MOST_HOLDERS]:
         timeline = timelines.get(holder.run)
         still = " and still ran at the end" if timeline and timeline.ended is None else ""
+        if holder.run in wait.endless:
+            still = " and never ends"
         holders.append(
             f"{holder.run} of {holder.queue} holds {holder.chips} since {shown(since[holder.run])}{still}"
         )
@@ -70,6 +72,7 @@ def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
                         "clusterQueue": holder.queue,
                         "chips": holder.chips,
                         "since": round(since[holder.run], 2),
+                        "neverEnds": holder.run in wait.endless,
                     }
                     for holder in lack.short.held
                 ],
