@@ -219,6 +219,16 @@ def test_equal_problems_are_one_with_several_places() -> None:
     )
 
 
+def test_a_problem_names_its_workload() -> None:
+    """A line that says `it waited` has the name before it, and one that has it does not have it twice."""
+    record = eventful()
+    record["problems"][0]["message"] = "it waited"
+    told = _text(record)
+
+    assert "error REH001 research/too-big: it waited hint:" in told
+    assert "error REH001 prod/nightly failed" in told
+
+
 def test_the_only_problem_is_open() -> None:
     """Several are a line each, so that the timeline is in sight."""
     record = eventful()

@@ -99,12 +99,14 @@ class Problems:
         about = dict.fromkeys(
             shown for one in alike for shown in of_workload(self._runs, self._records, one["object"])
         )
+        names = [shown.name for shown in about]
+        subject = f"{names[0]}: " if len(names) == 1 and names[0] not in problem["message"] else ""
         teams = {shown.team for shown in about}
         mark = f' data-team="{teams.pop()}"' if len(teams) == 1 else ""
         links = f"<p>timeline: {', '.join(shown.link() for shown in about)}</p>" if about else ""
         return (
             f'<details class="problem {problem["severity"]}"{mark}{is_open}>'
-            f"<summary><b>{problem['severity']} {problem['id']}</b> {problem['message']}</summary>"
+            f"<summary><b>{problem['severity']} {problem['id']}</b> {subject}{problem['message']}</summary>"
             f'<div id="{self._key}p{number}">{hint}{"".join(_places(alike))}{links}</div></details>'
         )
 
