@@ -77,6 +77,7 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("shell.yaml", _OBJECT + "data:\n  a: b\n${MORE}\n", TEMPLATE),
         ("jinja.yaml", _OBJECT + "{% for a in b %}\n  c: {{ a }}\n{% endfor %}\n", TEMPLATE),
         ("terraform.yaml", _OBJECT + "%{ if a }\n  b: c\n%{ endif }\n", TEMPLATE),
+        ("script.yaml", _OBJECT + "spec:\n  a: b\n  env:ENV_LINES\n  c: d\n", TEMPLATE),
         ("chat.yaml", _OBJECT + "data:\n  a: |\n    {% for b in c %}\n", ""),
         ("inline.yaml", _OBJECT + "  namespace: {{ b }}\n", ""),
         ("scalar.yaml", _OBJECT + "data:\n  a: |\n    {{- if b }}\n---\n" + _OBJECT + "data: [}\n", ""),

@@ -149,6 +149,9 @@ CHAINS = {
     f"{FROM}recursed accumulation of path '/k/b': accumulating resources: accumulating resources from "
     "'x.yaml': MalformedYAMLError: yaml: line 1": "x.yaml: MalformedYAMLError: yaml: line 1",
     "`: must specify --enable-helm": "must specify --enable-helm",
+    "merging from generator &{0x2d0e61aca680 <nil>}: id a does not exist; cannot merge or replace": (
+        "merging from generator: id a does not exist; cannot merge or replace"
+    ),
 }
 
 
@@ -174,6 +177,18 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
         "one/cm.yaml:1:66: SCHEMA003",
         "two: ConfigMap b data.a: SCHEMA003",
     ] == said[:-1]
+
+
+@pytest.mark.tools
+def test_folder_that_many_paths_need_is_told_once(tmp_path: Path) -> None:
+    """A script fetches it: the folder is missing, whatever is to be in it."""
+    paths = "[../made/v1/istio/base, ../made/v1/dex, ../cm.yaml]"
+    write(tmp_path, {"one/kustomization.yaml": f"resources: {paths}\n", "cm.yaml": CONFIG_MAP})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert ["'../made' is missing, and the kustomization does not build"] == [
+        one["message"] for one in found if one["id"] == "KUS001"
+    ]
 
 
 @pytest.mark.parametrize("said", CHAINS)

@@ -349,6 +349,19 @@ def test_bases_and_templates_lack_what_completes_them(tmp_path: Path, name: str)
     )
 
 
+@pytest.mark.parametrize(("folder", "expected"), [("job-template", ["note"]), ("jobs", ["error"])])
+def test_word_in_the_name_of_a_template_is_filled_in(
+    tmp_path: Path, folder: str, expected: list[str]
+) -> None:
+    """A program writes another one in the place of JOB, and no cluster takes capitals in a name."""
+    metadata, spec = "metadata: {name: train-JOB-3}", "spec: {containers: [{name: a, image: b}]}"
+    pod = f"apiVersion: v1\nkind: Pod\n{metadata}\n{spec}\n"
+    write(tmp_path, {f"{folder}/a.yaml": pod})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert expected == [one["severity"] for one in found if one["id"] in ("FILE030", "SCHEMA007")]
+
+
 _PARTS = ("\n", "{{", "{{ a", "{{ a }} ", "${", "${a:-", "<a", "$", "__A", "%a", "@A", "A_", "YOUR_")
 
 

@@ -154,7 +154,7 @@ def test_settings_of_kueue_hold(tmp_path: Path) -> None:
     with pytest.raises(BedError, match="kueue ended: exit code 1") as raised:
         bed.start()
 
-    assert "nonsense" in raised.value.problem.message
+    assert "nonsense" in raised.value.problem.hint
     assert bed.logs is not None
     assert_nothing_left(tmp_path, [])
 

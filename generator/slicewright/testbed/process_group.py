@@ -163,8 +163,18 @@ def _blame(folder: Path, ident: str, message: str, program: str) -> Problem:
         *_, last = ("", *log.read_text(encoding="utf-8", errors="replace").splitlines())
     except FileNotFoundError:
         last = ""
-    hint = f"{log.name} among the logs ends with: {last[:_LOG_CHARACTERS]}"
+    hint = f"{log.name} among the logs ends with: {_said(last)[:_LOG_CHARACTERS]}"
     return Problem(ident, message, hint if last else "")
+
+
+def _said(line: str) -> str:
+    """Return what a line of a log says to people: `msg` and `error` of one in JSON."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return line
+    said = [str(entry[key]) for key in ("msg", "error") if entry.get(key)] if isinstance(entry, dict) else []
+    return ": ".join(said) or line
 
 
 def _stderr() -> int | None:

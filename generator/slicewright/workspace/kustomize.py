@@ -266,6 +266,7 @@ def last_of_chain(said: str, folder: str) -> str:
     said = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", said)
     said = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", said)
     said = re.sub(r"(accumulating|merging) (resources|components) from '([^']*)'", r"\3", said)
+    said = re.sub(r" &\{0x[0-9a-f]+ <nil>\}", "", said)  # an address, other in each run
     return said.replace(f"{folder}/", "").strip("`: ")[:200]
 
 

@@ -71,10 +71,16 @@ def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str,
 
 
 def _missing(folder: str, kustomizations: Kustomizations, unbuilt: Problem) -> Iterator[Problem]:
+    """Yield what is missing, once for each kustomization: of many paths the folder that all of them need."""
+    told: set[tuple[str, str]] = set()
     for here, file, key, entry in _entries(folder, kustomizations):
         name = entry.partition("=")[2] or entry
         path = os.path.join(here, name)  # noqa: PTH118 - a text
         if not os.path.exists(path):  # noqa: PTH110
+            name = _first_missing(here, name)
+            if (file, name) in told:
+                continue
+            told.add((file, name))
             message = f"'{name}' is missing, and the kustomization does not build"
         elif key in RESOURCES and os.path.isdir(path) and FILE_NAMES.isdisjoint(os.listdir(path)):  # noqa: PTH112, PTH208
             message = f"folder '{name}' has no kustomization.yaml, and the kustomization does not build"
@@ -82,6 +88,13 @@ def _missing(folder: str, kustomizations: Kustomizations, unbuilt: Problem) -> I
             continue
         hint = "check the path, or make the file before the check"
         yield _placed(Problem(unbuilt.id, message, hint, file=file), kustomizations, entry)
+
+
+def _first_missing(here: str, path: str) -> str:
+    """Return a path up to its first part that is not there: `../made` of `../made/istio/base`."""
+    parts = path.split("/")
+    starts = ("/".join(parts[:number]) for number in range(1, len(parts)))
+    return next((one for one in starts if one and not os.path.exists(os.path.join(here, one))), path)  # noqa: PTH110, PTH118
 
 
 def _placed(problem: Problem, kustomizations: Kustomizations, entry: str = "") -> Problem:

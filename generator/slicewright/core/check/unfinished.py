@@ -136,6 +136,8 @@ _WORDS = 8
 
 
 _BLANKS = ("(blank)",)
+_IN_A_NAME = re.compile(r"^-|-$|(?<![^-])[A-Z]{2,}(?![^-])")
+"""What a program fills in: `-suffix`, `prefix-`, and the word of `train-JOB-3`."""
 
 
 def _is_braced(value: Any) -> bool:
@@ -158,7 +160,7 @@ def _suspects(
 
     These are words in capitals with `_` or that name their field, the name of the field itself, quoted
     blanks, `{word}` and `[[word]]`. In a partial object these are empty values as well, and names that
-    begin or end with the hyphen of a prefix or suffix.
+    begin or end with the hyphen of a prefix or suffix, or have a word in capitals.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
@@ -172,7 +174,7 @@ def _suspects(
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
             is_named = is_named or value == path[-1]
-            is_part = is_partial and path[-1] == "name" and value.strip("-") != value
+            is_part = is_partial and path[-1] == "name" and _IN_A_NAME.search(value)
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)
 
