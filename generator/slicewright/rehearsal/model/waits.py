@@ -121,12 +121,25 @@ def waits(
 ) -> dict[str, tuple[Wait, ...]]:
     """Return the waits of each run that are not shorter than the time resolution."""
     every = tuple(events)
+    own: dict[str, list[Event]] = {}
+    for event in every:
+        own.setdefault(event.run, []).append(event)
+    spans = {
+        timeline.run: [span for span in timeline.spans if span.end - span.start >= resolution]
+        for timeline in timelines
+    }
+    asking = {
+        run: [span for span in spans[run] if span.state == "queued"] for run in found.queue_of if run in spans
+    }
+    answers = _queued(every, asking, found)
     made: dict[str, tuple[Wait, ...]] = {}
-    for timeline in timelines:
-        spans = [span for span in timeline.spans if span.end - span.start >= resolution]
-        own = [wait for span in spans for wait in _wait(every, timeline.run, span, found)]
-        if own:
-            made[timeline.run] = tuple(own)
+    for run, of_run in spans.items():
+        told = (
+            answers.get((run, span.start)) or _admitted(own.get(run, ()), own.get("", ()), span)
+            for span in of_run
+        )
+        if waits_of_run := tuple(filter(None, told)):
+            made[run] = waits_of_run
     return made
 
 
@@ -161,30 +174,39 @@ def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
     return tuple(steps)
 
 
-def _wait(events: Sequence[Event], run: str, span: Span, found: Setting) -> Iterator[Wait]:
-    during = [event for event in events if span.start <= event.at <= span.end]
-    own = [event for event in during if event.run == run]
-    unplaced = [event.text for event in own if event.reason == "FailedScheduling"]
-    if span.state == "queued" and run in found.queue_of:
-        yield _queued(events, run, span, found)
-    elif span.state == "reserved" or (span.state == "starting" and unplaced):
-        came: dict[str, int] = {}
-        for event in during:
-            if event.kind == "poolGrew":
-                came[event.node_pool] = came.get(event.node_pool, 0) + event.chips
-        reason = "AdmissionCheck" if span.state == "reserved" else "NoNodes"
-        yield Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", came=tuple(came.items()))
+def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:
+    """Return why a run waited that had its quota: for a check of its admission, or for nodes."""
+    unplaced = [
+        event.text
+        for event in own
+        if event.reason == "FailedScheduling" and span.start <= event.at <= span.end
+    ]
+    if span.state != "reserved" and not (span.state == "starting" and unplaced):
+        return None
+    came: dict[str, int] = {}
+    for event in others:
+        if event.kind == "poolGrew" and span.start <= event.at <= span.end:
+            came[event.node_pool] = came.get(event.node_pool, 0) + event.chips
+    reason = "AdmissionCheck" if span.state == "reserved" else "NoNodes"
+    return Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", came=tuple(came.items()))
 
 
-def _queued(events: Sequence[Event], run: str, span: Span, found: Setting) -> Wait:
-    """Return why a run was queued: the first of Kueue's sentences that the quota explains, else the last."""
-    wait = Wait(span.start, span.end, "NotTried")
+def _queued(
+    events: Iterable[Event], asking: Mapping[str, Sequence[Span]], found: Setting
+) -> dict[tuple[str, float], Wait]:
+    """Return why runs were queued, by run and begin, in one pass over the events.
+
+    Of Kueue's sentences the first counts that the quota explains, else the last.
+    """
+    waits = {
+        (run, span.start): Wait(span.start, span.end, "NotTried")
+        for run, spans in asking.items()
+        for span in spans
+    }
     held: dict[str, Event] = {}
     since: dict[str, float] = {}
     queued: dict[str, float] = {}
     for event in events:
-        if event.at > span.end:
-            break
         if event.kind in ("submitted", "evicted") and event.run in found.queue_of:
             queued.setdefault(event.run, event.at)
         elif event.kind in ("finished", "failed", "refused"):
@@ -196,18 +218,31 @@ def _queued(events: Sequence[Event], run: str, span: Span, found: Setting) -> Wa
             held.pop(event.run, None)
             if event.flavors:
                 held[event.run] = event
-        elif event.kind == "waiting" and event.run == run and event.at >= span.start:
-            lacks = _lacks(run, [item for item in held.values() if item.run != run], since, queued, found)
-            ahead = tuple(_ahead(run, queued, found))
-            if lacks:
-                is_too_small = all(lack.short.is_too_small for lack in lacks)
-                reason = "QuotaTooSmall" if is_too_small else "QuotaHeld"
-                times = tuple(sorted(since.items()))
-                return Wait(
-                    *(span.start, span.end, reason, event.text, lacks, ahead, times), endless=found.endless
-                )
-            wait = Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
-    return wait
+        elif event.kind == "waiting":
+            for span in asking.get(event.run, ()):
+                before = waits[event.run, span.start]
+                if span.start <= event.at <= span.end and not before.lacks:
+                    waits[event.run, span.start] = _said(event, span, held, since, queued, found)
+    return waits
+
+
+def _said(
+    event: Event,
+    span: Span,
+    held: Mapping[str, Event],
+    since: Mapping[str, float],
+    queued: Mapping[str, float],
+    found: Setting,
+) -> Wait:
+    """Return the wait of a run by what Kueue said of it, and by who had quota at that moment."""
+    run = event.run
+    lacks = _lacks(run, [item for item in held.values() if item.run != run], since, queued, found)
+    ahead = tuple(_ahead(run, queued, found))
+    if not lacks:
+        return Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
+    reason = "QuotaTooSmall" if all(lack.short.is_too_small for lack in lacks) else "QuotaHeld"
+    times = tuple(sorted(since.items()))
+    return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=found.endless)
 
 
 def _ahead(run: str, queued: Mapping[str, float], found: Setting) -> list[str]:
