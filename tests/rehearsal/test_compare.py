@@ -101,3 +101,30 @@ def test_page_that_cannot_be_written_is_told(empty: Repo) -> None:
     page = str(empty.root / "none" / "page.html")
 
     assert "FILE003" in empty.run("rehearse", "--compare", first, first, "--html", page, code=1).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["c1"], "CLUSTER"),
+        (["--keep"], "--keep"),
+        (["--prices", "p.yaml"], "--prices"),
+        (["--repeat", "2"], "--repeat"),
+    ],
+)
+def test_options_about_plays_are_refused(empty: Repo, arguments: list[str], option: str) -> None:
+    """A comparison of outputs would leave them out without a word."""
+    empty.write("p.yaml", "")
+    same = write(empty, "a.json", report(600.0))
+    arguments = [f"{empty.root}/{word}" if word == "p.yaml" else word for word in arguments]
+    done = empty.run("rehearse", *arguments, "--compare", same, same, code=2)
+
+    assert f"--compare plays nothing: leave out {option}" in done.err
+
+
+def test_outputs_without_variants_have_nothing_in_common(empty: Repo) -> None:
+    """That of --changed has none where nothing differs."""
+    none = empty.write("a.json", json.dumps({"resolution": 0.0, "repetitions": 1, "variants": []}))
+    done = empty.run("rehearse", "--compare", f"{empty.root}/{none}", f"{empty.root}/{none}", code=2)
+
+    assert "the first has none; the second none" in done.err

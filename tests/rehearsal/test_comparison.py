@@ -301,3 +301,13 @@ def test_arrivals_that_wait_longer_by_a_share() -> None:
         before, after, NOISE, 0.2
     )
     assert [] == slower_arrivals(before, after, NOISE, 0.5)
+
+
+def test_run_that_starves_in_most_repetitions_is_told() -> None:
+    """Of three plays it starts in one: its range touches that of the base, and its median is endless."""
+    starves = measured("slower", [], [record(train=(start, None)) for start in (0.0, None, None)])
+    rarely = measured("rarely", [], [record(train=(start, None)) for start in (0.0, 0.0, None)])
+    base = measured("base", [], [record(train=(0.0, None))] * 3)
+
+    assert "train never starts" == verdict(base, starves, Noise(1.0, 3))
+    assert "nothing changes by more than the spread of 3 repetitions" == verdict(base, rarely, Noise(1.0, 3))

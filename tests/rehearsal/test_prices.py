@@ -194,12 +194,3 @@ def test_wrong_file_of_prices_ends_the_command(empty: Repo, text: str, said: str
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
 
     assert said in empty.run("rehearse", "c1", "--prices", str(path), code=1).err
-
-
-def test_comparison_of_outputs_takes_no_prices(empty: Repo) -> None:
-    """What they cost was told when they were played."""
-    path = empty.root / "prices.yaml"
-    path.write_text("{}")
-    done = empty.run("rehearse", "--compare", str(path), str(path), "--prices", str(path), code=2)
-
-    assert "--prices is about plays" in done.err

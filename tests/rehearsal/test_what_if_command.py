@@ -78,7 +78,11 @@ PROBLEM = Problem("BED001", "etcd ended")
          "'pools' has no 'tpu' (in 'pools.tpu.slices=+1'); did you mean 'tpus'?"),
         (["--what-if", "pools.tpus.slices"],
          "'pools.tpus.slices' is not a change; write PATH=VALUE, for example pools.NAME.slices=+2"),
-        (["--what-if", "@missing.txt"], "cannot read 'missing.txt': No such file or directory"),
+        (["--what-if", "@missing.txt"], "cannot read 'missing.txt': no such file or folder"),
+        (["--what-if", "@/dev/zero"], "cannot read '/dev/zero': is not a regular file"),
+        (["--what-if", "@"], "--what-if @ names no file"),
+        (["--sweep", ""], "--sweep needs a path and numbers, and this one is empty: is a variable unset?"),
+        (["--worse-than", "5%"], "--worse-than is about a change: add --changed"),
         (["--what-if", "a.b=1", "--what-if", "a.b=1"],
          "two variants are called 'a.b=1'; write each variant once"),
         (["--sweep", "pools.tpus.slices=3"],
@@ -218,3 +222,20 @@ def test_base_that_cannot_be_played_ends_the_command(repo: Repo, plays: list[flo
 
     assert 1 == len(plays)
     assert "BED001 etcd ended" in done.err
+
+
+def test_variant_is_not_called_as_the_base(repo: Repo) -> None:
+    """A file of changes gives its variant its name."""
+    repo.write("base.txt", "pools.tpus.slices=2\n")
+    done = repo.run("rehearse", "c1", "--what-if", f"@{repo.root}/base.txt", code=2)
+
+    assert "a variant cannot be called 'base'; rename the file" in done.err
+
+
+def test_number_beyond_all_pools_is_refused_at_once(repo: Repo) -> None:
+    """Names are not made up for slices that no cluster has."""
+    named = CLUSTER.replace("slices: ", "nodePoolNames: [a], slices: ")
+    repo.cluster(spec=named)
+    done = repo.run("rehearse", "c1", "--what-if", "pools.tpus.slices=999999999", code=1)
+
+    assert "POOL002 1 node pool names for 999,999,999 slices" in done.out + done.err

@@ -62,6 +62,15 @@ def test_pods_of_controllers_are_left_out() -> None:
         assert kinds >= {"CustomResourceDefinition", "ClusterRole", "Namespace"}
 
 
+def test_manifests_stay_as_they_are() -> None:
+    """The next rehearsal installs the same objects."""
+    items = manifests.released(KUEUE)
+    once, again = (manifests.for_host(items, ports=PORTS) for _ in range(2))
+
+    assert once == again
+    assert manifests.released(KUEUE) == items
+
+
 def test_webhooks_need_a_port() -> None:
     """A manifest with webhooks and nowhere to call is a mistake."""
     with pytest.raises(ValueError, match="they need a port"):

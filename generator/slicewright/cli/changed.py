@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from slicewright.cli.repository import git_errors_shown
-from slicewright.cli.what_if import Family, Variant, check_output, is_same
+from slicewright.cli.what_if import Family, Variant, is_same
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.comparison import added_problems, longer_waits, slower_arrivals
 from slicewright.rehearsal.model.duration import shown_within
@@ -106,12 +104,3 @@ def _row(variant: Object, name: str) -> Object:
 
 def _waited(wait: float | None, resolution: float) -> str:
     return "to the end" if wait is None else shown_within(wait, resolution)
-
-
-def check_options(rev: str, output: str, *, is_varied: bool) -> None:
-    """Refuse what --changed does not go with. Raises UsageError."""
-    if not rev:
-        raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
-    if is_varied:
-        raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
-    check_output(output)

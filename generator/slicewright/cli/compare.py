@@ -23,25 +23,28 @@ def compared(paths: tuple[Path, Path]) -> list[Group]:
     Raises Refused.
     """
     outputs = [_read(path) for path in paths]
-    first, second = ({_name(variant): variant for variant in variants} for variants, _ in outputs)
-    common = [name for name in first if name in second]
+    first, second = ({_key(variant): variant for variant in variants} for variants, _ in outputs)
+    common = [key for key in first if key in second]
     if not common:
         message = f"'{paths[0]}' and '{paths[1]}' have no cluster and no variant in common"
-        raise show.unknown(message, f"the first has {', '.join(first)}; the second {', '.join(second)}")
+        listed = [", ".join(name for _, name in one) or "none" for one in (first, second)]
+        raise show.unknown(message, f"the first has {listed[0]}; the second {listed[1]}")
     noises = [noise for _, noise in outputs]
     noise = Noise(max(one.resolution for one in noises), min(one.repetitions for one in noises))
     pairs: list[Group] = []
-    for name in common:
-        of = "" if len(common) == 1 else f" {name}"
-        before = {**first[name], "name": f"{paths[0]}{of}", "verdict": ""}
-        after = {**second[name], "name": f"{paths[1]}{of}"}
+    for key in common:
+        of = "" if len(common) == 1 else f" {key[1]}"
+        before = {**first[key], "name": f"{paths[0]}{of}", "verdict": ""}
+        after = {**second[key], "name": f"{paths[1]}{of}"}
         after["verdict"] = verdict(before, after, noise, after["name"])
         pairs.append(Group([before, after], noise))
     return pairs
 
 
-def _name(variant: Object) -> str:
-    return str(variant["cluster"] if variant["name"] == BASE else variant["name"])
+def _key(variant: Object) -> tuple[bool, str]:
+    """Return whether it is a base, and its name: a file of changes may be called as a cluster is."""
+    is_base = variant["name"] == BASE
+    return is_base, str(variant["cluster"] if is_base else variant["name"])
 
 
 def _read(path: Path) -> tuple[list[Object], Noise]:

@@ -13,6 +13,7 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import candidates, show
+from slicewright.cli import rehearse_options as options
 from slicewright.cli.command import command, output_option
 from slicewright.cli.report import page_file
 from slicewright.cli.repository import open_checkout
@@ -114,7 +115,6 @@ _OF_THE_BED = ("BED", "REH009")
 @click.option(
     "--sweep",
     metavar="PATH=FIRST..LAST[,...]",
-    default="",
     help="Play a variant for each number, and draw the waits.",
 )
 @click.option(
@@ -161,7 +161,7 @@ def rehearse(
     mark: bool,
     keep: bool,
     variants: tuple[str, ...],
-    sweep: str,
+    sweep: str | None,
     repeat: int,
     changed: str | None,
     worse_than: float,
@@ -177,10 +177,9 @@ def rehearse(
     time passes faster (--speed).
     """
     if compare:
-        if prices:
-            raise click.UsageError("--prices is about plays; outputs that are compared have their own prices")
+        options.check_alone()
         _compare_outputs(compare, html, output)
-    _check_place(kubeconfig, context, mark=mark, keep=keep)
+    options.check_place(kubeconfig, context, mark=mark, keep=keep)
     asked = _asked(variants, sweep, repeat, changed, output)
     checkout = open_checkout()
     repository = checkout.repository
@@ -240,17 +239,6 @@ def _check_page(html: Path | None) -> None:
         show.stop((unwritable,))
 
 
-def _check_place(kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool) -> None:
-    if kubeconfig is not None and keep:
-        raise click.UsageError("--keep is about a test bed of our own; a cluster that runs already stays")
-    if kubeconfig is None and (context or mark):
-        message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
-        raise click.UsageError(message)
-    if kubeconfig is not None and not context:
-        message = "name the context of the kubeconfig file, so that no other is meant: --context NAME"
-        raise click.UsageError(message)
-
-
 def _exit_code(played: list[Result]) -> int:
     reports = [one.report for one in played]
     if any(report.interrupted for report in reports):
@@ -293,7 +281,7 @@ def _compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -
     from slicewright.cli import what_if  # noqa: PLC0415 - commands start fast
     from slicewright.cli.compare import compared  # noqa: PLC0415
 
-    what_if.check_output(output)
+    options.check_output(output)
     _check_page(html)
     groups = compared(paths)
     what_if.write(groups, output)
@@ -303,23 +291,17 @@ def _compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -
 
 
 def _asked(
-    what_if: tuple[str, ...], sweep: str, repeat: int, changed: str | None, output: str
+    what_if: tuple[str, ...], sweep: str | None, repeat: int, changed: str | None, output: str
 ) -> tuple[Variant, ...]:
     """Return the variants that the command line asks for, the base first; nothing where it asks for none."""
-    if changed is not None:
-        from slicewright.cli.changed import check_options  # noqa: PLC0415 - commands start fast
-
-        check_options(changed, output, is_varied=bool(what_if or sweep))
+    options.check_comparison(sweep, repeat, changed, is_varied=bool(what_if or sweep))
+    if changed is not None or what_if or sweep:
+        options.check_output(output)
+    if changed is not None or not (what_if or sweep):
         return ()
-    if not what_if and not sweep:
-        if repeat > 1:
-            message = "--repeat is about comparisons: add --what-if, --sweep or --changed"
-            raise click.UsageError(message)
-        return ()
-    from slicewright.cli.what_if import check_output, read_variants  # noqa: PLC0415 - commands start fast
+    from slicewright.cli.what_if import read_variants  # noqa: PLC0415 - commands start fast
 
-    check_output(output)
-    return read_variants(what_if, sweep)
+    return read_variants(what_if, sweep or "")
 
 
 def _of_tree(checkout: Checkout, wanted: list[str]) -> list[Scenario]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,6 +14,7 @@ from slicewright.cli.streams import say
 from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
 from slicewright.core.problem import Problem, errors, from_record
 from slicewright.rehearsal.model.comparison import BASE, Noise, added_problems, measured, verdict
+from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,20 +51,13 @@ def _name(changes: Sequence[Change]) -> str:
     return ",".join(change.text for change in changes)
 
 
-def check_output(output: str) -> None:
-    """Refuse a form that variants do not have. Raises UsageError."""
-    if output == "junit":
-        message = "-o junit has no form for variants: use -o json"
-        raise click.UsageError(message)
-
-
 def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
     """Return the base and the variants that the command line asks for. Raises Refused."""
     with_changes: list[tuple[str, tuple[Change, ...]]] = []
     try:
         for text in what_if:
             if text.startswith("@"):
-                with_changes.append((Path(text[1:]).stem, _of_file(Path(text[1:]))))
+                with_changes.append((Path(text[1:]).stem, _of_file(text[1:])))
             else:
                 changes = read_changes(text)
                 with_changes.append((_name(changes), changes))
@@ -75,15 +68,24 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
         raise show.unknown(f"two variants are called '{twice}'", "write each variant once")
+    if BASE in names:
+        raise show.unknown(
+            f"a variant cannot be called '{BASE}'",
+            "rename the file: that is the name of the files as they are",
+        )
     return Variant(BASE), *(Variant(name, changes) for name, changes in with_changes)
 
 
-def _of_file(path: Path) -> tuple[Change, ...]:
+def _of_file(name: str) -> tuple[Change, ...]:
+    if not name:
+        raise ChangeError("--what-if @ names no file")
+    text = read_file(name, name)
+    if isinstance(text, Problem):
+        raise ChangeError(f"cannot read '{name}': {text.message}", text.hint)
     try:
-        return read_lines(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read '{path}': {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
-        raise ChangeError(message) from None
+        return read_lines(text)
+    except ChangeError as error:
+        raise ChangeError(f"{error} (in '{name}')", error.hint) from None
 
 
 def _refuse(error: ChangeError) -> NoReturn:

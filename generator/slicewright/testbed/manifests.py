@@ -6,6 +6,7 @@ The tree of a cluster may install others: `installation` says what of it a test 
 from __future__ import annotations
 
 import base64
+import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +66,9 @@ def for_host(
 
     Webhooks and conversions call the loopback address, at the port of the namespace of their Service, and
     trust `authority`, a PEM text; objects of the controller's own pod are left out. So are the descriptions
-    in definitions: the API server would work longer on them than on all the rest.
+    in definitions: the API server would work longer on them than on all the rest. The items stay as they are.
     """
-    kept = [_lean(item) for item in items if item["kind"] not in _RUNS_ELSEWHERE]
+    kept = [_lean(copy.deepcopy(item)) for item in items if item["kind"] not in _RUNS_ELSEWHERE]
     for client, path in _webhook_clients(kept):
         service = client.pop("service")
         port = (ports or {}).get(service["namespace"])

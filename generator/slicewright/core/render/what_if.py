@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NAMES = ("name", "pool", "workload")
 """Keys by which elements of lists are known: a quota is that of a pool, work in a mix that of a workload."""
+_MOST_NAMED = 10_000
+"""Node pools that get names; more are a mistake, of which the check of the pool tells."""
 _NOT_WRITTEN = {"slices": 1, "nodes": 1}
 """Numbers of a pool where its file has none: their schema says so in words, for each kind has but one."""
 
@@ -65,7 +67,7 @@ def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
         return
     pool = next(pool for pool in spec["pools"] if pool["name"] == way[1])
     names, slices = pool.get("nodePoolNames"), pool.get("slices")
-    if isinstance(names, list) and isinstance(slices, int):
+    if isinstance(names, list) and isinstance(slices, int) and slices <= _MOST_NAMED:
         more = (f"{way[1]}-{index}" for index in range(len(names), slices))
         pool["nodePoolNames"] = [*names, *more][: max(slices, 1)]
 

@@ -139,7 +139,7 @@ def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]
     found = [
         Move(after["name"], _number(after[field]) - _number(before[field]))
         for before, after in pairs
-        if _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
+        if _differs(before, after, field, noise.slack)
     ]
     return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
 
@@ -151,12 +151,18 @@ def arrival_moves(base: Object, variant: Object, noise: Noise, field: str = "p95
     return [
         Move(_profile(after), _number(after[field]) - _number(before[field]))
         for before, after in pairs
-        if _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
+        if _differs(before, after, field, noise.slack)
     ]
 
 
 def _profile(row: Object) -> str:
     return f"{row['profile']} in {row['clusterQueue']}" if row["clusterQueue"] else str(row["profile"])
+
+
+def _differs(before: Object, after: Object, field: str, slack: float) -> bool:
+    """Tell whether a time differs: its ranges are apart, or in most plays of only one it never comes."""
+    never = [before[field] is None, after[field] is None]
+    return never[0] != never[1] or _is_apart(before["ranges"][field], after["ranges"][field], slack)
 
 
 def _is_apart(one: Sequence[float | None], other: Sequence[float | None], slack: float) -> bool:

@@ -1,0 +1,59 @@
+"""Which options of `slicewright rehearse` go together. Each function raises UsageError for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check_place(kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool) -> None:
+    """Refuse options of an existing cluster without one, and the other way round."""
+    if kubeconfig is not None and keep:
+        raise click.UsageError("--keep is about a test bed of our own; a cluster that runs already stays")
+    if kubeconfig is None and (context or mark):
+        message = "--context and --mark are about an existing cluster: add --kubeconfig FILE"
+        raise click.UsageError(message)
+    if kubeconfig is not None and not context:
+        message = "name the context of the kubeconfig file, so that no other is meant: --context NAME"
+        raise click.UsageError(message)
+
+
+def check_alone() -> None:
+    """Refuse what --compare does not use: it plays nothing."""
+    for option in click.get_current_context().command.params:
+        is_about_plays = option.expose_value and option.name not in ("compare", "html", "output")
+        if is_about_plays and _is_given(str(option.name)):
+            what = option.human_readable_name if isinstance(option, click.Argument) else option.opts[0]
+            raise click.UsageError(f"--compare plays nothing: leave out {what}")
+
+
+def check_comparison(sweep: str | None, repeat: int, changed: str | None, *, is_varied: bool) -> None:
+    """Refuse options of variants and of changes that are empty, alone, or contradict each other."""
+    for option, value, needs in (
+        ("--sweep", sweep, "a path and numbers"),
+        ("--changed", changed, "a revision"),
+    ):
+        if value == "":
+            raise click.UsageError(f"{option} needs {needs}, and this one is empty: is a variable unset?")
+    if changed is not None and is_varied:
+        raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
+    if changed is None and not is_varied and repeat > 1:
+        raise click.UsageError("--repeat is about comparisons: add --what-if, --sweep or --changed")
+    if changed is None and _is_given("worse_than"):
+        raise click.UsageError("--worse-than is about a change: add --changed")
+
+
+def check_output(output: str) -> None:
+    """Refuse a form that variants do not have. Raises UsageError."""
+    if output == "junit":
+        raise click.UsageError("-o junit has no form for variants: use -o json")
+
+
+def _is_given(option: str) -> bool:
+    """Tell whether the command line has an option, by the name of its parameter."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
