@@ -243,6 +243,7 @@ def test_watch(
     stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A terminal is redrawn in place, elsewhere there is a line for each change; what fails is told."""
+    monkeypatch.delenv("CI", raising=False)
     begun = states("Pending", "Running")
     readings: list[Exception | None] = [OSError("gone"), None]
 
