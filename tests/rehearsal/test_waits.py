@@ -239,6 +239,26 @@ def test_wait_for_nodes_says_nothing_of_quota() -> None:
     assert () == why(scene(*queue(8)), *events[:3])
 
 
+def test_nodes_that_came_before_a_wait_did_not_end_it() -> None:
+    """16 chips were added at second 5, and the run waits for nodes from second 10 on."""
+    events = (
+        says(5.0, "poolGrew", "", node_pool="np-0", chips=16),
+        says(10.0, "submitted"),
+        says(10.0, "reserved", queue="cq", flavors=V5E),
+    )
+    (wait,) = why(scene(*queue(8)), *events)
+
+    assert ("AdmissionCheck", ()) == (wait.reason, wait.came)
+
+
+def test_first_sentence_that_the_quota_explains_counts() -> None:
+    """Kueue tells of the missing 8 chips at second 11, and writes another sentence at second 30."""
+    again = says(30.0, "waiting", reason="Pending", text="still waiting")
+    (wait,) = why(scene(*queue(8)), *held(), *ASKS, again)
+
+    assert ("QuotaHeld", "8 more needed") == (wait.reason, wait.said)
+
+
 def test_line_and_record_of_a_wait() -> None:
     """Who holds the chips, since when, and what admits the run."""
     platform = queue(8, preemption={"withinClusterQueue": "LowerPriority"})
