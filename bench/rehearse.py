@@ -60,8 +60,14 @@ spec:
 _SPEED = 60
 _HOSTS = 16
 """Of a v5litepod-64."""
-_SLICES = {"jobSets16": [4] * 16, "workloads100": [1 + number % 4 for number in range(100)]}
+_SLICES = {
+    "jobSets16": [4] * 16,
+    "workloads100": [1 + number % 4 for number in range(100)],
+    "chips100000": [1 + number % 4 for number in range(625)],
+}
 """The slices of each workload of a scenario; there is room for all of them."""
+_WAYS = {"jobSets16": (True, False), "workloads100": (True, False), "chips100000": (False,)}
+"""Whether each is played with pods, without them, or both ways."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -100,18 +106,19 @@ def load(root: Path) -> Scenario:
     return scenario
 
 
-def measure(root: Path, slices: list[int]) -> dict[str, Any]:
+def measure(root: Path, slices: list[int], *, has_pods: bool) -> dict[str, Any]:
     """Play the scenario of a repository on a new test bed."""
     began, own = time.monotonic(), time.process_time()
     stages = Stages(began, {})
     scenario = load(root)
     stages.mark("read")
-    with Cluster(progress=_say) as bed:
+    with Cluster(progress=_say, has_pods=has_pods) as bed:
         stages.mark("bed")
         report = rehearse(
             bed,
             scenario,
             clock_settings(scenario.parts, speed=_SPEED),
+            has_pods=has_pods,
             progress=lambda text: stages.mark("nodes" if "nodes" in text else "platform"),
         )
         stages.mark("play")
@@ -121,6 +128,7 @@ def measure(root: Path, slices: list[int]) -> dict[str, Any]:
         programs = cpu_seconds(bed)
     used = own + sum(programs.values())
     return {
+        "pods": "objects" if has_pods else "in memory",
         "workloads": len(slices),
         "slices": sum(slices),
         "nodes": sum(slices) * _HOSTS,
@@ -148,16 +156,24 @@ def main() -> None:
     """Measure, and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenario", choices=_SLICES, action="append", help="Only this one.")
-    wanted = parser.parse_args().scenario or list(_SLICES)
+    parser.add_argument("--pods", choices=(True, False), type=json.loads, help="Only with them, or without.")
+    asked = parser.parse_args()
+    plays = [
+        (name, has_pods)
+        for name in asked.scenario or _SLICES
+        for has_pods in (_WAYS[name] if asked.pods is None else (asked.pods,))
+    ]
     measured: dict[str, Any] = {
         "cores": os.cpu_count(),
         "load": [round(value, 1) for value in os.getloadavg()],
     }
-    for name in wanted:
+    for name, has_pods in plays:
         with tempfile.TemporaryDirectory(prefix="slicewright-bench-") as folder:
             root = Path(folder)
             make(root, _SLICES[name])
-            measured[name] = measure(root, _SLICES[name])
+            measured[name if has_pods else f"{name}WithoutPods"] = measure(
+                root, _SLICES[name], has_pods=has_pods
+            )
     print(json.dumps(measured, indent=2))  # noqa: T201 - the result
 
 

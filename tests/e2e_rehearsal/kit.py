@@ -40,12 +40,13 @@ def scenario(root: Path, cluster: str = "c1") -> Scenario:
     return found
 
 
-def play(bed: Bed, of: Repo | Scenario, *, speed: float, **times: Any) -> Object:
+def play(bed: Bed, of: Repo | Scenario, *, speed: float, has_pods: bool = True, **times: Any) -> Object:
     """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
     if not isinstance(of, Scenario):
         of.run("render")
         of = scenario(of.root)
-    report = rehearse(bed, of, clock_settings(of.parts, speed=speed, **times), clean=True)
+    clock = clock_settings(of.parts, speed=speed, **times)
+    report = rehearse(bed, of, clock, clean=True, has_pods=has_pods)
     record: Object = json.loads(json.dumps(report.record()))
     assert wrong({"rehearsals": [record]}) == []
     return record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import Repo
@@ -58,7 +58,7 @@ def records(tmp_path_factory: pytest.TempPathFactory, bed: Bed) -> tuple[Object,
     repo.cluster("c1", CLUSTER)
     for name, (tpu, at, duration, faults) in RUNS.items():
         repo.workload(name, SPEC.format(tpu=tpu, at=at, duration=duration, faults=faults))
-    times = {"speed": SPEED, "deadline": 3600.0, "delay": 480.0, "idle": 180.0}
+    times: dict[str, Any] = {"speed": SPEED, "deadline": 3600.0, "delay": 480.0, "idle": 180.0}
     whole, skipping = (play(bed, repo, **times, skips=skips) for skips in (False, True))
     return whole, skipping
 

@@ -100,7 +100,7 @@ def test_broken_bed_is_replaced(repo: Repo, beds: Path) -> None:
     after, said_after = play(repo)
 
     assert 3 == code
-    assert "BED002 kueue ended: killed by SIGKILL\n  hint: kueue.log among the logs ends with: {" in said
+    assert "BED002 kueue ended: killed by SIGKILL\n  hint: kueue.log among the logs ends with: " in said
     assert "1 error, 0 warnings" in said
     assert PASSED == after
     assert STARTED in said_after

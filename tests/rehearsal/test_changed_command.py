@@ -43,8 +43,8 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     played: list[str] = []
 
-    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool) -> Result:
-        assert (None, False) == (place, keep)
+    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool, has_pods: bool) -> Result:
+        assert (None, False, True) == (place, keep, has_pods)
         name = scenario.site.cluster.name
         played.append(name)
         timelines, problems = [], []
@@ -190,8 +190,8 @@ def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.Monke
     profile = "{name: evening, interval: 1h, count: 2, mix: [{workload: on-c1, duration: %s}]}"
     waits = iter([600.0, 6000.0])
 
-    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool) -> Result:
-        assert (None, False) == (place, keep)
+    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool, has_pods: bool) -> Result:
+        assert (None, False, True) == (place, keep, has_pods)
         assert scenario.load is not None
         wait = next(waits)
         timelines = [(part.key, ran(part.current, (wait, wait + 60.0))) for part in scenario.parts]

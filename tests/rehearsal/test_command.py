@@ -14,6 +14,7 @@ from tests.words import places
 
 from slicewright.cli.report import page_file
 from slicewright.cli.time_options import Speed
+from slicewright.rehearsal.model.memory_pods import needs_pods
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import errors
 from slicewright.workspace.repository_reader import read_checkout
@@ -125,6 +126,7 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; one of: c1"),
+        (["--no-pods", "--kubeconfig", "slicewright.yaml", "--context", "kind"], "leave out --kubeconfig"),
     ],
 )
 def test_options_that_mean_nothing_are_wrong_usage(
@@ -190,6 +192,36 @@ def test_block_that_names_what_is_not_there_is_told_before_the_play(repo: Repo) 
         "workloads/a.yaml:10:63: REH012",
         "workloads/a.yaml:11:37: REH012",
     ] == [line for line in places(done.err).splitlines() if "REH012" in line]
+
+
+def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Repo) -> None:
+    """Nodes that pods wait for or that are chosen for them, faults of pods, and pods one after another."""
+    empty.cluster(
+        spec="""
+        topologies: [{name: hosts, levels: [{nodeLabel: kubernetes.io/hostname}]}]
+        pools:
+        - {name: placed, tpu: v5litepod-16, slices: 1, topologyName: hosts}
+        - {name: grows, tpu: v5litepod-8, slices: 1, autoscaling: {min: 0, max: 2}}
+        """
+    )
+    spec = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}\n"
+    arrival = "{kind: HigherPriorityArrival, at: 1s, workloadPriorityClassName: high}"
+    empty.workload("struck", f"{spec}rehearsal: {{faults: [{arrival}, {{kind: SliceLoss, at: 1s}}]}}")
+    place = "/spec/replicatedJobs/0/template/spec/completions"
+    ops = f"[{{op: replace, path: {place}, value: 8}}]"
+    empty.workload("series", f"{spec}patches: [{{target: {{kind: JobSet}}, ops: {ops}}}]")
+    empty.write(
+        ".slicewright-ignore.yaml", "ignore: [{rule: TPU, reason: a test}, {rule: JS, reason: a test}]"
+    )
+    empty.run("render")
+    (scenario,), _ = scenarios(read_checkout(empty.root), ["c1"])
+
+    assert [
+        "clusters/c1.yaml:9:5: REH024",
+        "clusters/c1.yaml:6:15: REH024",
+        "workloads/series.yaml:3:18: REH024",
+        "workloads/struck.yaml:9:96: REH024",
+    ] == places(needs_pods(scenario.site, scenario.platform, scenario.parts))
 
 
 @pytest.mark.parametrize(

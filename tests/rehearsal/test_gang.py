@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.gang import play_programs
+from slicewright.rehearsal.gang import play_programs, succeed
 from slicewright.rehearsal.model.gang import ends_by_itself, gangs
 from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.model.timeline import Timelines
@@ -211,16 +212,16 @@ def test_pods_are_told_to_end_when_their_programs_are_over() -> None:
     runs = {A: (gangs(job(pods=3)), Work(1.5))}
     event_log.note("submitted", A)
     for name in ("x", "y", "z"):
-        play_programs(api, event_log, 1.0, runs)
+        play_programs(event_log, 1.0, runs, partial(succeed, api))
         event_log.note("podStarted", A, pod=name, chips=4)
-    play_programs(api, event_log, 2.0, runs)
-    play_programs(api, event_log, 3.4, runs)
+    play_programs(event_log, 2.0, runs, partial(succeed, api))
+    play_programs(event_log, 3.4, runs, partial(succeed, api))
     timelines = event_log.timelines
 
     assert ({}, 3.5, False) == (api.told, timelines.next_end, timelines.is_ending)
 
-    play_programs(api, event_log, 3.5, runs)
-    play_programs(nothing, event_log, 4.0, runs)
+    play_programs(event_log, 3.5, runs, partial(succeed, api))
+    play_programs(event_log, 4.0, runs, partial(succeed, nothing))
 
     assert {"x": "Succeeded", "z": "Succeeded"} == api.told
     assert (math.inf, True, True) == (timelines.next_end, timelines.is_ending, timelines.is_at_work)
@@ -232,11 +233,11 @@ def test_program_of_a_container_that_is_started_again_begins_anew() -> None:
     event_log.note("podStarted", A, pod="x", chips=4)
     runs = {A: (gangs(job(pods=1)), Work(10.0))}
     api: Any = Pods()
-    play_programs(api, event_log, 0.0, runs)
-    play_programs(api, event_log, 10.0, runs)
+    play_programs(event_log, 0.0, runs, partial(succeed, api))
+    play_programs(event_log, 10.0, runs, partial(succeed, api))
     for name in ("x", "gone"):
         event_log.note("warned", A, reason="ContainerRestarted", pod=name)
-    play_programs(api, event_log, 11.0, runs)
+    play_programs(event_log, 11.0, runs, partial(succeed, api))
 
     assert (21.0, False) == (event_log.timelines.next_end, event_log.timelines.is_ending)
 

@@ -167,6 +167,7 @@ def test_the_head_says_how_it_was_played() -> None:
     assert "Its time resolution is 1m00s, a second of the controllers' own time." in told
     assert "PathwaysJobs were reconciled by the simulated operator of the test bed." in told
     assert "Simulated 2m00s on the real JobSet" in _text(calm())
+    assert "on the real JobSet and Kueue, without pods" in _text({**calm(), "pods": False})
     need = {"kind": "Secret", "namespace": "team", "name": "token"}
     assert "Stand-ins for what exists on the cluster: Secret team/token." in _text(
         {**calm(), "standIns": [need]}

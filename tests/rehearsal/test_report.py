@@ -155,6 +155,15 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
     ]
 
 
+def test_report_says_that_there_were_no_pods() -> None:
+    """Who reads it must not think that a scheduler placed them."""
+    told = "Played on the real JobSet and Kueue, without pods: only the chips of nodes were counted."
+    without = replace(played(), has_pods=False)
+
+    assert [False, True] == [told in text(report).splitlines() for report in (played(), without)]
+    assert [True, False] == [report.record()["pods"] for report in (played(), without)]
+
+
 def test_chips_that_runs_wait_for_are_drawn_by_flavor() -> None:
     """A row for each queue and its flavors where runs waited."""
     steps = {("v5e",): ((5.0, 32), (60.0, 0)), ("v5p", "v6e"): ()}

@@ -51,8 +51,8 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """
     speeds: list[float] = []
 
-    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool) -> Result:
-        assert (None, False) == (place, keep)
+    def play(scenario: Scenario, time: ClockSettings, place: object, keep: bool, has_pods: bool) -> Result:
+        assert (None, False, True) == (place, keep, has_pods)
         speeds.append(time.speed)
         (pool, _), *_ = scenario.site.pools
         start = 600.0 * max(0, 2 - pool.slices)

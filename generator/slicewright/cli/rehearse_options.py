@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def check_place(kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool) -> None:
+def check_place(
+    kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool, has_pods: bool
+) -> None:
     """Refuse options of an existing cluster without one, and the other way round."""
+    if kubeconfig is not None and not has_pods:
+        raise click.UsageError("--no-pods needs a test bed of our own: leave out --kubeconfig")
     if kubeconfig is not None and keep:
         raise click.UsageError("--keep is about a test bed of our own; a cluster that runs already stays")
     if kubeconfig is None and (context or mark):

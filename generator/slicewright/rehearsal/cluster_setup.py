@@ -26,13 +26,12 @@ from slicewright.testbed import wait
 from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Problem
     from slicewright.rehearsal.model.surroundings import Need
-    from slicewright.rehearsal.node_pools import Capacity
     from slicewright.testbed.bed import Bed
 
 
@@ -79,18 +78,17 @@ class ClusterSetup:
 
     def set_up(
         self,
-        capacity: Capacity,
+        nodes: Collection[Object],
         platform: Iterable[Object],
         namespaces: Iterable[str],
         against: Callable[[Object, str, str], Problem],
     ) -> None:
-        """Make the nodes of the start, the namespaces and the platform, and wait for its queues.
+        """Make nodes, the namespaces and the platform, and wait for its queues.
 
         Raises BedError where the API server refuses an object; `against` makes the problem of it from
         message and hint.
         """
         make = partial(self._make, against)
-        nodes = [node for pool in capacity.fixed for node in pool.nodes]
         self.api.each(make, nodes)
         self._progress(counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]

@@ -19,7 +19,7 @@ from slicewright.rehearsal.node_pools import chips_of
 from slicewright.testbed.errors import BedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
@@ -108,6 +108,11 @@ class EventLog:
         with self._changed:
             self._changed.wait(seconds)
 
+    def wake(self) -> None:
+        """End a wait, as something that happens does."""
+        with self._changed:
+            self._changed.notify_all()
+
     def _take_note(self, now: float) -> None:
         """Learn from the time between two changes how slow the controllers are."""
         gap, self.changed_at = now - self.changed_at, now
@@ -140,9 +145,9 @@ _JOIN_SECONDS = 10
 class Watch:
     """Follows a cluster from `with` to its end."""
 
-    def __init__(self, access: Access, event_log: EventLog) -> None:
+    def __init__(self, access: Access, see: Callable[[str, Object], object]) -> None:
         self._access = access
-        self._event_log = event_log
+        self._see = see
         self._ending = threading.Event()
         self._apis: list[Api] = []
         self._threads: list[threading.Thread] = []
@@ -177,7 +182,7 @@ class Watch:
                 for verb, item in api.watch(api_version, kind, known):
                     if self._ending.is_set():
                         return
-                    self._event_log.see(verb, item)
+                    self._see(verb, item)
             except (ApiError, OSError):
                 self._ending.wait(_RETRY_SECONDS)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.rehearsal.faults.injection import patch_if_there
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slicewright.apiserver.client import Api
     from slicewright.rehearsal.event_log import EventLog
@@ -22,20 +22,30 @@ _SUCCEED = {"status": {"phase": "Succeeded", "conditions": _COMPLETED}}
 """One write: KWOK would need two, the annotation and what it makes of it."""
 
 
-def play_programs(api: Api, event_log: EventLog, now: float, runs: Mapping[str, tuple[Gangs, Work]]) -> None:
-    """Begin the programs of those gangs that run, and tell the pods to end whose programs are over.
+def play_programs(
+    event_log: EventLog,
+    now: float,
+    runs: Mapping[str, tuple[Gangs, Work]],
+    end: Callable[[list[tuple[str, str]]], object],
+) -> None:
+    """Begin the programs of those gangs that run, and `end` the pods whose programs are over.
 
-    `runs` has the gangs of each run, and what its programs have to do; all is on the rehearsal's clock.
+    `end` gets their namespaces and names. `runs` has the gangs of each run, and what its programs have to do;
+    all is on the rehearsal's clock.
     """
     with event_log.reading() as timelines:
         for run, (gangs, work) in runs.items():
             timelines.begin(run, gangs, now, work)
         over = timelines.end(now)
     if over:
-        succeed = partial(patch_if_there, api, change=_SUCCEED, subresource="status")
-        api.each(succeed, [_pod(*pod) for pod in over])
+        end([(run.partition("/")[0], pod) for run, pod in over])
 
 
-def _pod(run: str, name: str) -> dict[str, object]:
-    namespace = run.partition("/")[0]
+def succeed(api: Api, pods: Iterable[tuple[str, str]]) -> None:
+    """Tell pods, by namespace and name, that they have succeeded."""
+    write = partial(patch_if_there, api, change=_SUCCEED, subresource="status")
+    api.each(write, [_pod(*pod) for pod in pods])
+
+
+def _pod(namespace: str, name: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}

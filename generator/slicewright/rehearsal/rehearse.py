@@ -17,8 +17,9 @@ from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
-from slicewright.rehearsal.gang import play_programs
+from slicewright.rehearsal.gang import play_programs, succeed
 from slicewright.rehearsal.idle_time import IdleTime
+from slicewright.rehearsal.job_controller import JobController
 from slicewright.rehearsal.model import metrics, usage, waits
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 class Rehearsal:
     """One rehearsal on a bed that is up; call `report` once, at the end.
 
+    Without pods (`has_pods`) the bed has no Job controller and no scheduler, and no nodes are made.
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
     `lease` included. On a bed of ours, `is_ours`, what cannot be removed is not reported.
     """
@@ -68,6 +70,7 @@ class Rehearsal:
         *,
         clean: bool = False,
         is_ours: bool = False,
+        has_pods: bool = True,
         lease: Lease | None = None,
         progress: Callable[[str], object] = lambda _: None,
     ) -> None:
@@ -88,6 +91,7 @@ class Rehearsal:
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
         chipless = [run for run, (gangs, _) in self._programs.items() if not gangs.has_chips]
         self._event_log = EventLog(self._clock, pods, queued, chipless)
+        self._jobs = None if has_pods else JobController(self._event_log, self._room, self._owner)
         self._timers = Timers(self._clock)
         self._idle_time = IdleTime(
             self._event_log,
@@ -165,6 +169,7 @@ class Rehearsal:
             seconds=self._end,
             skipped=min(self._end, self._clock.skipped),
             interrupted=self._interrupted,
+            has_pods=self._jobs is None,
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
@@ -200,9 +205,11 @@ class Rehearsal:
             if self._lease:
                 self._lease.is_clear = False
             namespaces = sorted({part.workload.namespace for part in scenario.parts})
-            self._setup.set_up(self._room, scenario.platform, namespaces, self._refused)
+            nodes = () if self._jobs else [node for pool in self._room.fixed for node in pool.nodes]
+            self._setup.set_up(nodes, scenario.platform, namespaces, self._refused)
             self._surround(set(namespaces))
-            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), self._event_log))
+            follower = self._jobs or self._event_log
+            watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), follower.see))
             autoscaler = stack.enter_context(
                 Autoscaler(
                     self._setup, self._event_log, clock, self._room.growing, self._time, namespaces=namespaces
@@ -213,11 +220,15 @@ class Rehearsal:
             termination = Termination(self._event_log, clock, self._time, scenario.parts)
             for part in scenario.parts:
                 self._timers.at(part.submit_at, partial(self._submit, part))
+            api = self._setup.api
+            end = self._jobs.end if self._jobs else partial(succeed, api)
             clock.start()
             try:
                 while not termination.has_come(self._timers, autoscaler):
                     self._idle_time.wait(self._timers, autoscaler)
-                    play_programs(self._setup.api, self._event_log, clock.now(), self._programs)
+                    play_programs(self._event_log, clock.now(), self._programs, end)
+                    if self._jobs:
+                        self._jobs.play(api)
                     self._faults.schedule()
                     self._timers.do_what_is_due()
                     show(self._event_log, clock)
@@ -300,11 +311,12 @@ def rehearse(
     time: ClockSettings,
     *,
     clean: bool = False,
+    has_pods: bool = True,
     progress: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Report:
     """Run a scenario on a bed that is up, and return what happened."""
-    rehearsal = Rehearsal(bed, scenario, time, clean=clean, progress=progress)
+    rehearsal = Rehearsal(bed, scenario, time, clean=clean, has_pods=has_pods, progress=progress)
     rehearsal.run(show)
     return rehearsal.report()
 

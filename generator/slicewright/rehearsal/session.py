@@ -104,6 +104,7 @@ def run_scenario(
     elsewhere: Elsewhere | None = None,
     *,
     keep: bool = False,
+    has_pods: bool = True,
     say: Callable[[str], object] = lambda _: None,
     show: Callable[[EventLog, Clock], object] = lambda *_: None,
 ) -> Result:
@@ -122,14 +123,21 @@ def run_scenario(
         try:
             with ExitStack() as stack:
                 lease = _take_lease(stack, elsewhere, say) if elsewhere else None
-                bed = _bed(scenario, elsewhere, say, keep)
+                bed = _bed(scenario, elsewhere, say, keep, has_pods)
                 try:
                     bed.start()
                     if keep:
                         lease = stack.enter_context(Lease(read(bed.kubeconfig), progress=say))
                     clean = lease is not None
                     rehearsal = Rehearsal(
-                        bed, scenario, paced, clean=clean, is_ours=keep, lease=lease, progress=say
+                        bed,
+                        scenario,
+                        paced,
+                        clean=clean,
+                        is_ours=keep,
+                        has_pods=has_pods,
+                        lease=lease,
+                        progress=say,
                     )
                     rehearsal.run(show)
                 finally:
@@ -162,12 +170,14 @@ def _bed(
     elsewhere: Elsewhere | None,
     say: Callable[[str], object],
     keep: bool,
+    has_pods: bool,
 ) -> Bed:
     if elsewhere is None:
         wanted = scenario.installation
         if keep:
-            return kept_bed(wanted, scenario.catalogue.generations, progress=say)
-        return Cluster(controllers=wanted.objects, kueue_settings=wanted.settings, progress=say)
+            return kept_bed(wanted, scenario.catalogue.generations, has_pods=has_pods, progress=say)
+        settings = wanted.settings
+        return Cluster(controllers=wanted.objects, kueue_settings=settings, has_pods=has_pods, progress=say)
     # Another KWOK may simulate other nodes there. Rehearsals share a value: one runs at a time, and the next
     # must simulate what is left of another until it is removed.
     return Attached(elsewhere.kubeconfig, context=elsewhere.context, simulates=NAME, progress=say)

@@ -44,6 +44,7 @@ class Cluster(Bed):
 
     `controllers` are the objects that install them, as the tree of a TPUCluster has them; what is not among
     them comes from the releases of the test bed. `kueue_settings` are fields of Kueue's own Configuration.
+    Without pods (`has_pods`) Jobs are left to whoever uses it: there is no Job controller, scheduler or KWOK.
     """
 
     def __init__(
@@ -52,14 +53,15 @@ class Cluster(Bed):
         *,
         controllers: Iterable[Object] = (),
         kueue_settings: dict[str, Any] | None = None,
+        has_pods: bool = True,
         **options: Any,
     ) -> None:
         wanted = Installation(tuple(controllers), kueue_settings or {})
-        connect = partial(_connect, wanted)
+        connect = partial(_connect, wanted, has_pods=has_pods)
         super().__init__(ControlPlane(process_group.CONTROL_PLANE, _PORTS, connect), name, **options)
 
 
-def _connect(wanted: Installation, boot: BootContext) -> Connection:
+def _connect(wanted: Installation, boot: BootContext, *, has_pods: bool = True) -> Connection:
     """Start etcd and the API server."""
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
@@ -69,11 +71,13 @@ def _connect(wanted: Installation, boot: BootContext) -> Connection:
     apiserver = control_plane.apiserver_command(boot.paths["kube-apiserver"], papers, api_port, etcd_port)
     processes.start("etcd", etcd)
     processes.start("kube-apiserver", apiserver, **control_plane.APISERVER_ENVIRON)
-    install_controllers = partial(_install_controllers, boot, papers, wanted)
+    install_controllers = partial(_install_controllers, boot, papers, wanted, has_pods)
     return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
 
 
-def _install_controllers(boot: BootContext, papers: Credentials, wanted: Installation, api: Api) -> None:
+def _install_controllers(
+    boot: BootContext, papers: Credentials, wanted: Installation, has_pods: bool, api: Api
+) -> None:
     """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
     objects = _objects(boot, papers, wanted)
     boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
@@ -81,7 +85,7 @@ def _install_controllers(boot: BootContext, papers: Credentials, wanted: Install
     _create(api, objects)
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
-    _start_controllers(boot, papers, wanted.settings)
+    _start_controllers(boot, papers, wanted.settings, has_pods)
     boot.processes.note(operator=controllers.operator_name(boot.environ))
     boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
     boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))
@@ -97,7 +101,9 @@ def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> li
     return [*controllers.without_idle_webhooks(hosted, wanted.settings), controllers.kueue_secret(papers)]
 
 
-def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any]) -> None:
+def _start_controllers(
+    boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any], has_pods: bool
+) -> None:
     """Start what reconciles: Kueue first, because it waits for a second or two before it begins."""
     paths = boot.paths
     *_, jobset_port, kueue_port = boot.processes.ports
@@ -105,11 +111,12 @@ def _start_controllers(boot: BootContext, papers: Credentials, kueue_settings: d
     commands = {
         "kueue": controllers.kueue_command(paths["kueue"], papers, kueue_port, kueue_settings),
         "jobset": controllers.jobset_command(paths["jobset"], papers, jobset_port),
-        "kube-controller-manager": control_plane.controller_manager_command(manager, papers),
-        "kube-scheduler": control_plane.scheduler_command(scheduler, papers),
-        "kwok": nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok")),
+        "kube-controller-manager": control_plane.controller_manager_command(manager, papers, has_pods),
         "pathways": controllers.operator_command(papers.kubeconfig("pathways"), boot.environ),
     }
+    if has_pods:
+        commands["kube-scheduler"] = control_plane.scheduler_command(scheduler, papers)
+        commands["kwok"] = nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok"))
     for name, command in commands.items():
         boot.processes.start(name, command)
 

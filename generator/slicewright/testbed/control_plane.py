@@ -106,18 +106,19 @@ those that write much and change nothing here: copies of endpoints, a hint for k
 _NO_DEFAULT_SPREAD = {"defaultConstraints": [], "defaultingType": "List"}
 
 
-def controller_manager_command(binary: Path, credentials: Credentials) -> list[str]:
-    """Return the command line of the controller manager.
+def controller_manager_command(binary: Path, credentials: Credentials, has_pods: bool) -> list[str]:
+    """Return the command line of the controller manager, which has a Job controller only with pods.
 
     Simulated nodes send no heartbeats; a year of grace keeps them ready until somebody says otherwise.
     """
+    absent = (*_NOT_HERE, *(() if has_pods else ("job-controller",)))
     return [
         str(binary),
         f"--kubeconfig={credentials.kubeconfig('kube-controller-manager')}",
         "--bind-address=127.0.0.1",
         "--secure-port=0",
         "--leader-elect=false",
-        f"--controllers=*,{','.join(f'-{name}' for name in _NOT_HERE)}",
+        f"--controllers=*,{','.join(f'-{name}' for name in absent)}",
         f"--service-account-private-key-file={credentials.file('service-accounts.key')}",
         f"--root-ca-file={credentials.file('ca.crt')}",
         "--node-monitor-grace-period=8760h",

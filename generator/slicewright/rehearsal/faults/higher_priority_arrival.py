@@ -61,7 +61,7 @@ def _check(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:
         yield problem(part, index, "slices", message, advice(why))
 
 
-KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="60s")
+KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="60s", needs_pods=False)
 
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:

@@ -49,6 +49,8 @@ class FaultKind(Struct, frozen=True):
     """Do it, for an Injection; return what ends it, where it ends. Only the shell calls it."""
     duration: str | None = None
     """For how long, where the file does not say it; None: for good."""
+    needs_pods: bool = True
+    """Whether it hits pods or their nodes."""
 
 
 class Fault(Struct, frozen=True):

@@ -25,7 +25,7 @@ from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page_problems import Problems
 from slicewright.rehearsal.report.page_runs import filter_rules, shown_runs, team_filter, teams
 from slicewright.rehearsal.report.page_tables import log, room, tables
-from slicewright.rehearsal.report.report import sweep_heads, waiting
+from slicewright.rehearsal.report.report import on_what, sweep_heads, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def _played(record: Object) -> str:
     if speed != 1:
         real = (record["seconds"] - record["skipped"]) / speed
         told += f" in {shown(real)}, at {factor(speed).removesuffix('x')} times the speed"
-    told += " on the real JobSet, Kueue and scheduler, with simulated TPU nodes."
+    told += f" {on_what(record['pods'])}."
     if speed != 1:
         told += f" Its time resolution is {shown(speed)}, a second of the controllers' own time."
     if record["standIns"]:

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.waits import Wait
 
 
+def on_what(has_pods: bool) -> str:
+    """Return what was real in a rehearsal, in words."""
+    if has_pods:
+        return "on the real JobSet, Kueue and scheduler, with simulated TPU nodes"
+    return "on the real JobSet and Kueue, without pods: only the chips of nodes were counted"
+
+
 class Report(Struct, frozen=True):
     """What there is to say about a rehearsal. All times are seconds of its clock, from its start."""
 
@@ -81,6 +88,8 @@ class Report(Struct, frozen=True):
 
     skipped: float = 0.0
     """How many of the seconds were skipped, because nothing happened in them."""
+    has_pods: bool = True
+    """Whether pods were objects, which a scheduler placed on nodes."""
 
     @property
     def passed(self) -> bool:
@@ -121,6 +130,7 @@ class Report(Struct, frozen=True):
             "seconds": _rounded(self.seconds),
             "skipped": _rounded(self.skipped),
             "resolution": round(self.speed, 3),
+            "pods": self.has_pods,
             "pathwaysOperator": self.operator,
             "standIns": [need.record() for need in self.stand_ins],
             "workloads": self.runs(),

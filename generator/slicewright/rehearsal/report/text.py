@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown, shown_within
-from slicewright.rehearsal.report.report import borrowed_told, summary, sweep_heads, waiting
+from slicewright.rehearsal.report.report import borrowed_told, on_what, summary, sweep_heads, waiting
 from slicewright.rehearsal.report.waits import told
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
     if report.stand_ins:
         made = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
         parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(made)}."]
+    if not report.has_pods:
+        parts += ["", f"Played {on_what(report.has_pods)}."]
     if report.operator:
         parts += ["", f"PathwaysJobs were reconciled by the {report.operator}."]
     return "\n".join([*parts, ""])

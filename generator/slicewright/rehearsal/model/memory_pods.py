@@ -1,0 +1,288 @@
+"""Pods that are not in the API server: which nodes they take, and what their Jobs say of them.
+
+This stands in for the Job controller, the scheduler and the kubelets where pods would be too many. The pods
+of a Job start together, in one node pool, as soon as its nodes have the chips free. They run until they are
+told to end, and go when their Job is suspended or deleted. Of the nodes' resources only chips are counted.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from slicewright.core.check.scheduler import node_selector, tolerates
+from slicewright.core.kubernetes.conditions import COMPLETED, conditions, is_true
+from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
+from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.read import number
+from slicewright.core.plan.scaling import size_range
+from slicewright.core.problem import counted
+from slicewright.rehearsal.model.simulate import PENDING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from slicewright.core.kubernetes.pods import Pods
+    from slicewright.core.kubernetes.types import Object
+    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.core.problem import Problem
+    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+
+_OVER = (*COMPLETED, "Failed")
+_NEEDS_PODS, _HINT = "REH024", "leave out --no-pods"
+
+
+class Step(Struct, frozen=True):
+    """What one step brings about."""
+
+    seen: list[tuple[str, Object]] = field(default_factory=list)
+    """Pods, and events about them, as the API server would tell of them: a verb and the object."""
+    statuses: dict[str, tuple[Object, Object]] = field(default_factory=dict)
+    """Jobs by uid, and what is to be written into their status."""
+
+    def write(self, job: Object, **status: Any) -> None:
+        """Add to what is to be written."""
+        uid = job["metadata"]["uid"]
+        self.statuses[uid] = (job, self.statuses.get(uid, (job, {}))[1] | status)
+
+
+class _Pool(Struct):
+    """A node pool, whose nodes are alike."""
+
+    labels: dict[str, str]
+    taints: Sequence[Object]
+    free: dict[str, int]
+    """The free chips of each node."""
+    jobs: set[str] = field(default_factory=set)
+
+
+class _Job(Struct):
+    """A Job with pods."""
+
+    item: Object
+    pool: _Pool
+    pods: dict[str, Object]
+    chips: int
+    """Of each pod."""
+
+
+class MemoryPods:
+    """The pods of all Jobs of a cluster. Its nodes are given, by node pool."""
+
+    def __init__(self, pools: Iterable[Collection[Object]]) -> None:
+        self._pools = [_pool(nodes) for nodes in pools]
+        self._fitting: dict[bytes, list[_Pool]] = {}
+        """Node pools on which pods may go, by what the pods ask for."""
+        self._waiting: dict[str, Object] = {}
+        """Jobs without pods that are not suspended, by uid."""
+        self._told: set[str] = set()
+        """Those of which it was told that no node is free."""
+        self._placed: dict[str, _Job] = {}
+        self._job_of: dict[tuple[str, str], str] = {}
+        self._turn = 0
+
+    def step(self, changes: Iterable[tuple[str, Object]], over: Iterable[tuple[str, str]], now: str) -> Step:
+        """Take in changed Jobs with their verbs, and the (namespace, name) of pods whose programs are over.
+
+        `now` is a time as Kubernetes writes it.
+        """
+        made = Step()
+        for verb, job in changes:
+            self._see(verb, job, now, made)
+        for key in over:
+            if uid := self._job_of.get(key):
+                self._end(uid, key[1], now, made)
+        for uid, job in list(self._waiting.items()):
+            self._start(uid, job, now, made)
+        return made
+
+    def _see(self, verb: str, job: Object, now: str, made: Step) -> None:
+        uid, said = job["metadata"]["uid"], conditions(job.get("status", {}))
+        is_over = (
+            verb == "DELETED"
+            or "deletionTimestamp" in job["metadata"]
+            or any(is_true(said, end) for end in _OVER)
+        )
+        is_suspended = job["spec"].get("suspend", False)
+        if not (is_over or is_suspended):
+            if uid not in self._placed:
+                self._waiting[uid] = job
+            return
+        self._waiting.pop(uid, None)
+        self._told.discard(uid)
+        if uid in self._placed:
+            pods = self._placed[uid].pods
+            made.seen.extend(("DELETED", pod) for pod in pods.values())
+            for name in list(pods):
+                self._forget(uid, name)
+        if is_suspended and not is_over and not is_true(said, "Suspended"):
+            made.write(
+                job, active=0, ready=0, conditions=[_condition("Suspended", "True", "JobSuspended", now)]
+            )
+
+    def _end(self, uid: str, name: str, now: str, made: Step) -> None:
+        job = self._placed[uid]
+        pod = job.pods[name]
+        made.seen.append(("MODIFIED", {**pod, "status": {"phase": "Succeeded"}}))
+        self._forget(uid, name)
+        if not job.pods:
+            made.write(job.item, **_complete(job.item, now))
+
+    def _forget(self, uid: str, name: str) -> None:
+        """Take a pod from its node."""
+        job = self._placed[uid]
+        pod = job.pods.pop(name)
+        del self._job_of[pod["metadata"]["namespace"], name]
+        job.pool.free[pod["spec"]["nodeName"]] += job.chips
+        if not job.pods:
+            job.pool.jobs.discard(uid)
+            del self._placed[uid]
+
+    def _start(self, uid: str, job: Object, now: str, made: Step) -> None:
+        (asked,) = pods_of(job, "Job")
+        chips = asked.chips
+        place = self._place(asked, chips)
+        self._turn += 1
+        if place is None:
+            if uid not in self._told:
+                self._told.add(uid)
+                made.seen.extend(
+                    _unplaced(job, f"{job['metadata']['name']}-0-{self._turn}", len(self._pools))
+                )
+            return
+        pool, nodes = place
+        del self._waiting[uid]
+        self._told.discard(uid)
+        pods: dict[str, Object] = {}
+        for index, node in enumerate(nodes):
+            name = f"{job['metadata']['name']}-{index}-{self._turn}"
+            pods[name] = _pod(job, name, node)
+            pool.free[node] -= chips
+            self._job_of[job["metadata"]["namespace"], name] = uid
+        pool.jobs.add(uid)
+        self._placed[uid] = _Job(job, pool, pods, chips)
+        made.seen.extend(("ADDED", pod) for pod in pods.values())
+        ready = sum(pod["status"]["phase"] == "Running" for pod in pods.values())
+        begun = job.get("status", {}).get("startTime", now)
+        resumed = [_condition("Suspended", "False", "JobResumed", now)]
+        made.write(job, active=len(pods), ready=ready, startTime=begun, conditions=resumed)
+
+    def _place(self, asked: Pods, chips: int) -> tuple[_Pool, list[str]] | None:
+        """Return a node pool with room for all pods of a Job, and a node for each; None if there is none."""
+        spec, wanted = asked.spec, asked.pods_per_job
+        key = msgspec.json.encode([spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")])
+        if key not in self._fitting:
+            selector, tolerations = node_selector(spec), spec.get("tolerations") or ()
+            self._fitting[key] = [
+                pool
+                for pool in self._pools
+                if selector.accepts(pool.labels) and tolerates(tolerations, *pool.taints)
+            ]
+        is_alone = asked.annotations.get(EXCLUSIVE_TOPOLOGY) == NODE_POOL
+        for pool in self._fitting[key]:
+            if is_alone and pool.jobs:
+                continue
+            room = (
+                [node for node, free in pool.free.items() for _ in range(free // chips)]
+                if chips
+                else pool.free
+            )
+            nodes = list(islice(room if chips else cycle(room), wanted))
+            if len(nodes) == wanted:
+                return pool, nodes
+        return None
+
+
+def _pool(nodes: Collection[Object]) -> _Pool:
+    first = next(iter(nodes))
+    free = {node["metadata"]["name"]: int(node["status"]["capacity"].get(TPU, 0)) for node in nodes}
+    # An admission plugin adds the toleration of google.com/tpu to pods with chips, as on GKE.
+    taints = [taint for taint in first["spec"].get("taints", ()) if taint["key"] != TPU]
+    return _Pool(first["metadata"]["labels"], taints, free)
+
+
+def _pod(job: Object, name: str, node: str) -> Object:
+    template = job["spec"]["template"]
+    metadata = template.get("metadata", {})
+    is_held = PENDING in (metadata.get("annotations") or {})
+    spec: dict[str, Any] = {**template["spec"], **({"nodeName": node} if node else {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": job["metadata"]["namespace"],
+            "uid": f"{job['metadata']['uid']}/{name}",
+            "labels": metadata.get("labels", {}),
+        },
+        "spec": spec,
+        "status": {"phase": "Pending" if is_held or not node else "Running"},
+    }
+
+
+def _unplaced(job: Object, name: str, pools: int) -> tuple[tuple[str, Object], ...]:
+    """Return what the scheduler would say of the first pod of a Job that finds no nodes."""
+    pod = _pod(job, name, "")
+    about = {"kind": "Pod", "namespace": pod["metadata"]["namespace"], "name": name}
+    text = (
+        f"none of {counted(pools, 'node pool')} has the chips free for all pods of {job['metadata']['name']}"
+    )
+    warning = {
+        "kind": "Event",
+        "metadata": about,
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "message": text,
+    }
+    return ("ADDED", pod), ("ADDED", {**warning, "involvedObject": about})
+
+
+def _complete(job: Object, now: str) -> Object:
+    """Return the status of a Job all of whose pods have succeeded, as the API server takes it."""
+    spec = job["spec"]
+    count = pods_of(job, "Job")[0].pods_per_job
+    indexes = {"completedIndexes": f"0-{count - 1}" if count > 1 else "0"}
+    return {
+        "active": 0,
+        "ready": 0,
+        "terminating": 0,
+        "succeeded": count,
+        **(indexes if spec.get("completionMode") == "Indexed" else {}),
+        "completionTime": now,
+        "conditions": [
+            _condition(kind, "True", "CompletionsReached", now) for kind in ("SuccessCriteriaMet", "Complete")
+        ],
+    }
+
+
+def _condition(kind: str, status: str, reason: str, now: str) -> Object:
+    return {"type": kind, "status": status, "reason": reason, "lastProbeTime": now, "lastTransitionTime": now}
+
+
+def needs_pods(
+    site: ResolvedCluster, platform: Iterable[Object], parts: Iterable[ScenarioPart]
+) -> Iterator[Problem]:
+    """Yield why a rehearsal cannot be played without pods: what only pods bring about."""
+    for pool, _ in site.pools:
+        size = size_range(site, pool)
+        if size.least < size.most:
+            message = f"nodes of pool {pool.name} come only when pods wait for them"
+            yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "pools", pool.index), message, _HINT)
+    if any(item["kind"] == "Topology" for item in platform):
+        message = "topology-aware scheduling chooses the nodes of pods"
+        yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "topologies"), message, _HINT)
+    for part in parts:
+        source = part.workload.source
+        for index, fault in enumerate(part.faults):
+            if fault.kind.needs_pods:
+                place = ("spec", "rehearsal", "faults", index)
+                yield source.problem(_NEEDS_PODS, place, f"a {fault.kind.name} hits pods", _HINT)
+        for pods in (pods for item in part.runs for pods in pods_of(item, item["kind"])):
+            if number(pods.job.get("completions"), pods.parallelism) != pods.parallelism:
+                message = (
+                    f"{part.current} starts pods one after another: it has more completions than parallelism"
+                )
+                yield source.problem(_NEEDS_PODS, ("metadata", "name"), message, _HINT)
