@@ -21,12 +21,13 @@ CLUSTER = """
 pools:
 - {name: own, tpu: v5litepod-8, slices: 2}
 - {name: lent, tpu: v4-16, slices: 2}
-- {name: flex, tpu: v5litepod-16, slices: 1, provisioning: FlexStart}
+- {name: borrowed, tpu: v5litepod-32, slices: 3}
+FLEX
 priorityClasses: [{name: middle, value: 500}, {name: high, value: 1000}]
-cohorts: [{name: shared}]
+cohorts: [{name: shared}, {name: three}]
 clusterQueues:
 - name: own
-  quota: [{pool: own, nominalSlices: 1}, {pool: flex, nominalSlices: 1}]
+  quota: [{pool: own, nominalSlices: 1}QUOTA]
   preemption: {withinClusterQueue: LowerPriority}
   localQueues: [{name: own}]
 - name: owner
@@ -37,6 +38,17 @@ clusterQueues:
   cohortName: shared
   quota: [{pool: lent, nominalSlices: 1}]
   localQueues: [{name: guest}]
+- name: asks
+  cohortName: three
+  quota: [{pool: borrowed, nominalSlices: 1}]
+  localQueues: [{name: asks}]
+- name: has
+  cohortName: three
+  quota: [{pool: borrowed, nominalSlices: 1}]
+  localQueues: [{name: has}]
+- name: idle
+  cohortName: three
+  quota: [{pool: borrowed, nominalSlices: 1}]
 """
 RUNS = {
     "first": (
@@ -46,20 +58,31 @@ RUNS = {
     "second": ("v5litepod-8", "queueName: own\nrehearsal: {duration: 5m, submitAt: 3m}"),
     "guest": ("v4-16", "queueName: guest\nslices: 2\nrehearsal: {duration: 20m}"),
     "owner": ("v4-16", "queueName: owner\nrehearsal: {duration: 5m, submitAt: 3m}"),
+    "has": ("v5litepod-32", "queueName: has\nslices: 2\nrehearsal: {duration: 20m}"),
+    "asks": ("v5litepod-32", "queueName: asks\nslices: 2\nrehearsal: {duration: 5m, submitAt: 3m}"),
     "flex": ("v5litepod-16", "queueName: own\nrehearsal: {duration: 5m}"),
 }
 PRIORITY = "workloads.second.workloadPriorityClassName=high"
 QUOTA = "clusterQueues.own.quota.own.nominalSlices=+1"
 RECLAIM = "clusterQueues.owner.preemption.reclaimWithinCohort=Any"
+OF_ASKS = "clusterQueues.asks.preemption."
+BORROW = (
+    f"{OF_ASKS}reclaimWithinCohort=LowerPriority,{OF_ASKS}borrowWithinCohort.policy=LowerPriority,"
+    "workloads.asks.workloadPriorityClassName=high"
+)
 SPEED = 20.0
 AT_ONCE = 5 * SPEED
 """Five seconds of the controllers; without the change each of these runs waits for 17 minutes."""
 
 
-def repository(repo: Repo) -> Repo:
-    """Write the scene."""
-    repo.cluster("c1", CLUSTER)
+def repository(repo: Repo, *, has_flex: bool) -> Repo:
+    """Write the scene; flex-start nodes need pods, which wait for them."""
+    pool = "- {name: flex, tpu: v5litepod-16, slices: 1, provisioning: FlexStart}" if has_flex else ""
+    quota = ", {pool: flex, nominalSlices: 1}" if has_flex else ""
+    repo.cluster("c1", CLUSTER.replace("FLEX", pool).replace("QUOTA", quota))
     for name, (tpu, lines) in RUNS.items():
+        if name == "flex" and not has_flex:
+            continue
         repo.workload(name, spec(lines, tpu=tpu))
     return repo
 
@@ -67,7 +90,7 @@ def repository(repo: Repo) -> Repo:
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory, bed: Bed) -> Object:
     """The scene as it is."""
-    repo = repository(Repo(tmp_path_factory.mktemp("waits")))
+    repo = repository(Repo(tmp_path_factory.mktemp("waits")), has_flex=True)
     return play(bed, repo, speed=SPEED, deadline=3600.0, delay=480.0, idle=180.0)
 
 
@@ -85,10 +108,11 @@ def remedies(wait: Object) -> list[tuple[str, int, int | None]]:
 
 def test_waits_name_holders_and_remedies(record: Object) -> None:
     """A run that waits for quota says who holds it, and what Kueue's policies ask for."""
-    second, owner = longest(record, "second"), longest(record, "owner")
-    holders = [[entry["run"] for entry in wait["lacks"][0]["holders"]] for wait in (second, owner)]
+    second, owner, asks = (longest(record, name) for name in ("second", "owner", "asks"))
+    holders = [[entry["run"] for entry in wait["lacks"][0]["holders"]] for wait in (second, owner, asks)]
 
-    assert [["default/first"], ["default/guest"]] == holders
+    assert [["default/first"], ["default/guest"], ["default/has"]] == holders
+    assert [("Reclaim", 32, 0), ("NominalQuota", 32, None)] == remedies(asks)
     assert [("Priority", 0, 500), ("NominalQuota", 8, None)] == remedies(second)
     assert [("Reclaim", 8, None), ("NominalQuota", 8, None)] == remedies(owner)
 
@@ -102,9 +126,9 @@ def test_wait_for_nodes_is_not_about_quota(record: Object) -> None:
 
 def test_remedies_admit_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each of the changes, made by --what-if, lets Kueue admit the run when it is submitted."""
-    repo = repository(Repo(tmp_path_factory.mktemp("remedies")))
-    asked = [word for change in (PRIORITY, QUOTA, RECLAIM) for word in ("--what-if", change)]
-    code, out, said = rehearsed(repo, "c1", *asked, "--speed", str(SPEED), "--delay", "8m", "-o", "json")
+    repo = repository(Repo(tmp_path_factory.mktemp("remedies")), has_flex=False)
+    asked = [word for change in (PRIORITY, QUOTA, RECLAIM, BORROW) for word in ("--what-if", change)]
+    code, out, said = rehearsed(repo, "c1", *asked, "--speed", str(SPEED), "--no-pods", "-o", "json")
     assert 0 == code, said
     variants = {variant["name"]: variant for variant in json.loads(out)["variants"]}
     waited = {
@@ -115,4 +139,5 @@ def test_remedies_admit_at_once(tmp_path_factory: pytest.TempPathFactory) -> Non
     assert waited[PRIORITY]["second"] < AT_ONCE
     assert waited[QUOTA]["second"] < AT_ONCE
     assert waited[RECLAIM]["owner"] < AT_ONCE
-    assert min(waited["base"][name] for name in ("second", "owner")) > 10 * 60
+    assert waited[BORROW]["asks"] < AT_ONCE
+    assert min(waited["base"][name] for name in ("second", "owner", "asks")) > 10 * 60

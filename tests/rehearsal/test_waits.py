@@ -25,12 +25,15 @@ V5E = (("v5e", 8),)
 
 
 def scene(
-    *platform: Object, priorities: dict[str, int] | None = None, queues: dict[str, str] | None = None
+    *platform: Object,
+    priorities: dict[str, int] | None = None,
+    queues: dict[str, str] | None = None,
+    settings: Object | None = None,
 ) -> Setting:
     """Return runs a, b and c of 8 chips each, in the queue cq unless said."""
     runs = [jobset(name) for name in "abc"]
     of = {f"default/{name}": "cq" for name in "abc"} | (queues or {})
-    return setting(runs, platform, package().catalogue, of, priorities or {})
+    return setting(runs, platform, package().catalogue, of, priorities or {}, settings or {})
 
 
 def why(found: Setting, *events: Event, run: str = A, resolution: float = 5.0) -> tuple[Wait, ...]:
@@ -125,6 +128,49 @@ def test_reclaim_takes_from_borrowers_as_long_as_they_borrow() -> None:
     (wait,) = why(found, *events, *ASKS)
 
     assert [("Priority", 8, 3), ("NominalQuota", 8, None)] == remedies(wait)
+
+
+BOTH = "reclaimWithinCohort: LowerPriority and borrowWithinCohort.policy: LowerPriority"
+TAKES = "takes back what other ClusterQueues borrow of v5e"
+RECLAIMS = {"reclaimWithinCohort": "LowerPriority"}
+
+
+@pytest.mark.parametrize(
+    ("preemption", "own", "expected"),
+    [
+        ({}, 0, f"{BOTH} and a priority above 4 {TAKES}"),
+        ({}, 5, f"{BOTH} {TAKES}"),
+        (RECLAIMS, 5, f"borrowWithinCohort.policy: LowerPriority {TAKES}"),
+        ({**RECLAIMS, "borrowWithinCohort": {"policy": "LowerPriority"}}, 0, f"a priority above 4 {TAKES}"),
+        ({**RECLAIMS, "borrowWithinCohort": {"policy": "LowerPriority"}}, 5, ""),
+        ({"borrowWithinCohort": {"policy": "Never", "maxPriorityThreshold": 3}}, 5, ""),
+        ({"borrowWithinCohort": {"policy": "Never", "maxPriorityThreshold": 4}}, 5, f"{BOTH} {TAKES}"),
+    ],
+)
+def test_run_that_has_to_borrow_takes_back_by_two_policies(
+    preemption: Object, own: int, expected: str
+) -> None:
+    """A needs 8 chips of a queue with 4; the guest has 16 of its 8 at priority 4; all have 20."""
+    platform = [
+        *queue(4, cohortName="all", preemption=preemption),
+        *queue(8, name="guest", local="guest", cohortName="all"),
+        *queue(8, name="idle", local="idle", cohortName="all"),
+    ]
+    found = scene(*platform, priorities={A: own, B: 4}, queues={B: "guest"})
+    (wait,) = why(found, *held(B, queue="guest", chips=16), *ASKS)
+    told = [remedy.message for lack in wait.lacks for remedy in lack.remedies]
+    (fair,) = why(replace(found, is_fair=True), *held(B, queue="guest", chips=16), *ASKS)
+
+    quota = "4 more chips of nominal quota in ClusterQueue cq"
+    assert [*([expected] if expected else []), quota] == told
+    assert [("NominalQuota", 4, None)] == remedies(fair)
+
+
+def test_fair_sharing_is_read_off_the_configuration_of_kueue() -> None:
+    """It is on where the field is written with something in it."""
+    settings: list[Object] = [{}, {"fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]}}]
+
+    assert [False, True] == [scene(*queue(8), settings=one).is_fair for one in settings]
 
 
 def test_queue_that_keeps_to_its_quota_is_not_taken_from() -> None:
@@ -278,7 +324,7 @@ def test_line_and_record_of_a_wait() -> None:
 
 def test_holder_that_does_not_end_by_itself_is_told() -> None:
     """A headless Pathways waits for clients."""
-    endless = setting([pathwaysjob("h"), jobset("a")], queue(8), package().catalogue, {}, {}).endless
+    endless = setting([pathwaysjob("h"), jobset("a")], queue(8), package().catalogue, {}, {}, {}).endless
     (wait,) = why(replace(scene(*queue(8)), endless=frozenset({B})), *held(), *ASKS)
 
     assert {"default/h"} == endless

@@ -161,7 +161,12 @@ class Rehearsal:
         room = self._room
         queue_of = metrics.queues_asked(self._runs, scenario.platform)
         setting = waits.setting(
-            self._runs, scenario.platform, scenario.catalogue, queue_of, event_log.priorities
+            self._runs,
+            scenario.platform,
+            scenario.catalogue,
+            queue_of,
+            event_log.priorities,
+            scenario.installation.settings,
         )
         return Report(
             cluster=scenario.site.cluster.name,

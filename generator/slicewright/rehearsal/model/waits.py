@@ -6,7 +6,7 @@ Each wait is judged at the moment when Kueue wrote that it has no quota for the 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -80,8 +80,10 @@ class Setting(Struct, frozen=True):
     """By run: the flavors that pod sets may take, and the chips that they need of one of them."""
     queue_of: Mapping[str, str]
     priorities: Mapping[str, int]
-    policies: dict[str, dict[str, str]]
+    policies: dict[str, dict[str, Any]]
     """`preemption` of each ClusterQueue."""
+    is_fair: bool = False
+    """Whether Kueue's Configuration turns on fair sharing, which does not read borrowWithinCohort."""
     endless: frozenset[str] = frozenset()
     """Runs that do not end by themselves, such as a headless Pathways."""
 
@@ -92,8 +94,9 @@ def setting(
     catalogue: Catalogue,
     queue_of: Mapping[str, str],
     priorities: Mapping[str, int],
+    settings: Mapping[str, Any],
 ) -> Setting:
-    """Read what runs need, and what their queues may give."""
+    """Read what runs need, and what their queues may give; `settings` is Kueue's Configuration."""
     every = [Resource(item, "") for item in runs]
     objects = ObjectSet([*(Resource(item, "") for item in platform), *every], catalogue)
     known = quotas(objects)
@@ -113,7 +116,8 @@ def setting(
         if item["kind"] == "ClusterQueue"
     }
     endless = frozenset(run_key(item.data) for item in every if not ends_by_itself(item.data))
-    return Setting(known, demands, queue_of, priorities, policies, endless)
+    is_fair = bool(settings.get("fairSharing"))
+    return Setting(known, demands, queue_of, priorities, policies, is_fair, endless)
 
 
 def waits(
@@ -312,7 +316,9 @@ def _remedies(
     used = by_queue(lack.held)
     cell = queue.cells.get(key, Cell(Fraction(0)))
     reclaim = policy.get("reclaimWithinCohort", "Never")
-    if reclaim != "Any" and used.get(queue.name, 0) + lack.need <= cell.nominal:
+    if used.get(queue.name, 0) + lack.need > cell.nominal:
+        yield from _borrowing(own, lack, policy, _reclaimed(queue, lack, since, found), is_fair=found.is_fair)
+    elif reclaim != "Any":
         level = _reclaimed(queue, lack, since, found)
         if level is not None and reclaim == "Never":
             message = f"reclaimWithinCohort: Any takes back what other ClusterQueues borrow of {lack.flavor}"
@@ -325,6 +331,30 @@ def _remedies(
     message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
     is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
     yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
+
+
+def _borrowing(
+    own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None, *, is_fair: bool
+) -> Iterator[Remedy]:
+    """Yield what lets a run that has to borrow take back what others borrow, up to the priority `level`.
+
+    For that Kueue v0.19 asks both policies, and a lower priority than the run's (classifyPreemptionVariant in
+    pkg/scheduler/preemption/classical).
+    """
+    borrowing = policy.get("borrowWithinCohort") or {}
+    threshold = borrowing.get("maxPriorityThreshold")
+    if is_fair or level is None or (threshold is not None and level > threshold):
+        return
+    policies = {
+        "reclaimWithinCohort": policy.get("reclaimWithinCohort", "Never"),
+        "borrowWithinCohort.policy": borrowing.get("policy", "Never"),
+    }
+    asked = [f"{field}: LowerPriority" for field, written in policies.items() if written == "Never"]
+    kind, above = "Reclaim" if asked else "Priority", None if own > level else level
+    asked += [] if above is None else [f"a priority above {above}"]
+    if asked:
+        message = f"{' and '.join(asked)} takes back what other ClusterQueues borrow of {lack.flavor}"
+        yield Remedy(kind, message, lack.missing, above)
 
 
 def _enough(queue: Node, lack: Shortage, victims: Sequence[Holder], found: Setting) -> int | None:
