@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.testbed.kit import eventually, processes
 
 from .command import rehearsing
 
@@ -41,6 +43,22 @@ def test_interruption_ends_with_a_partial_report(
         code, out, _ = running.end()
 
     assert (128 + number, said) == (code, out[: len(said)])
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_end_of_the_command_ends_the_plays_beside_each_other(number: signal.Signals, repo: Repo) -> None:
+    """After a Ctrl-C the exit code is the shell's; after a kill nothing can be said, and nothing is left."""
+    sweep = ("--sweep", "pools.tpus.slices=1..2", "--jobs", "2", "--no-pods", "--speed", "1")
+    with rehearsing(repo, "c1", *sweep) as running:
+        running.until("running")
+        pid = running.process.pid
+        beds = [f"run-{child}-" for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        running.interrupt(number)
+        code = running.process.wait(120)
+        eventually("no program is left", lambda: not any(processes(Path(bed)) for bed in beds))
+
+    assert (2, 130 if number == signal.SIGINT else -number) == (len(beds), code)
 
 
 @pytest.mark.ci

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 import signal
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,7 @@ import click
 import pytest
 from tests.words import places
 
+from slicewright.cli.rehearse_options import jobs_of
 from slicewright.cli.report import page_file
 from slicewright.cli.time_options import Speed
 from slicewright.rehearsal.model.memory_pods import needs_pods
@@ -126,6 +130,8 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; one of: c1"),
+        (["--jobs", "2"], "--jobs is about comparisons: add --what-if, --sweep or --changed"),
+        (["--jobs", "2", "--keep", "--sweep", "pools.tpus.slices=1..2"], "leave out --keep and --kubeconfig"),
         (["--no-pods", "--kubeconfig", "slicewright.yaml", "--context", "kind"], "leave out --kubeconfig"),
     ],
 )
@@ -137,6 +143,25 @@ def test_options_that_mean_nothing_are_wrong_usage(
     done = repo.run("rehearse", *arguments, code=2)
 
     assert words in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "cores", "expected"),
+    [("linux", 2, (1, 2, 1, 3)), ("linux", 64, (8, 8, 1, 3)), ("darwin", 64, (1, 1, 1, None))],
+)
+def test_plays_run_side_by_side_where_there_are_cores(
+    system: str, cores: int, expected: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With pods, without, on a kept test bed, and as many as are asked for."""
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores), raising=False)
+    usual = [jobs_of(None, has_own_beds=True, has_pods=pods, is_varied=True) for pods in (True, False)]
+    kept = jobs_of(None, has_own_beds=False, has_pods=False, is_varied=True)
+    asked: int | None = None
+    with suppress(click.UsageError):
+        asked = jobs_of(3, has_own_beds=True, has_pods=True, is_varied=True)
+
+    assert expected == (*usual, kept, asked)
 
 
 def test_name_of_two_workloads_has_to_be_told_apart(repo: Repo) -> None:
@@ -246,4 +271,4 @@ def test_help_says_what_holds_where_nothing_is_given(repo: Repo) -> None:
     """How fast, for how long, and what flex-start nodes take."""
     told = " ".join(repo.run("rehearse", "--help").out.split())
 
-    assert 4 == told.count("By default")
+    assert 5 == told.count("By default")

@@ -24,7 +24,7 @@ from slicewright.rehearsal.model.clock import FASTEST, clock_settings, factor, o
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from slicewright.cli.what_if import Family, Variant
     from slicewright.rehearsal.model.clock import ClockSettings, Override
@@ -41,6 +41,7 @@ _BROKEN = 3
 _SIGNALLED = 128
 """Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
 _MOST_REPETITIONS = 20
+_MOST_JOBS = 64
 _OUTPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OF_THE_BED = ("BED", "REH009")
 
@@ -130,6 +131,12 @@ _OF_THE_BED = ("BED", "REH009")
     help="Play the base and each variant so often: a difference within their spread is none.",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, _MOST_JOBS),
+    help="Play so many variants and repetitions side by side, each on a test bed. By default one for every "
+    "four cores, without pods one for every core, and eight at most.",
+)
+@click.option(
     "--changed",
     metavar="REV",
     help="Play the clusters that the working tree changed since it left this commit, before and after.",
@@ -170,6 +177,7 @@ def rehearse(
     variants: tuple[str, ...],
     sweep: str | None,
     repeat: int,
+    jobs: int | None,
     changed: str | None,
     worse_than: float,
     compare: tuple[Path, Path] | None,
@@ -188,6 +196,9 @@ def rehearse(
         _compare_outputs(compare, html, output)
     options.check_place(kubeconfig, context, mark=mark, keep=keep, has_pods=pods)
     asked = _asked(variants, sweep, repeat, changed, output)
+    is_varied = bool(asked) or changed is not None
+    has_own_beds = not (keep or kubeconfig)
+    jobs = options.jobs_of(jobs, has_own_beds=has_own_beds, has_pods=pods, is_varied=is_varied)
     checkout = open_checkout()
     repository = checkout.repository
     if cluster and cluster not in repository.sites:
@@ -215,10 +226,10 @@ def rehearse(
         parts = overridden(overridden(one.parts, "submit_at", submit_at), "duration", duration)
         return replace(one, parts=parts, prices=priced)
 
-    if asked or changed is not None:
+    if is_varied:
         families = [replace(one, scenarios=tuple(map(timed, one.scenarios))) for one in families]
         share = None if changed is None else worse_than
-        _compare(families, repeat, times, play, html, output, is_sweep=bool(sweep), share=share)
+        _compare(families, repeat, times, play, html, output, jobs=jobs, is_sweep=bool(sweep), share=share)
     played: list[Result] = []
     for scenario in map(timed, found):
         played.append(play(scenario, _clock(scenario, times)))
@@ -279,7 +290,9 @@ def _play(
     place: tuple[Path, str, bool] | None,
     keep: bool,
     has_pods: bool,
+    name: str = "",
 ) -> Result:
+    """Play a scenario; of several that play at once each has a name, and none draws over the terminal."""
     from slicewright.cli.report.live import Live  # noqa: PLC0415
     from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
@@ -288,7 +301,7 @@ def _play(
     except ModuleNotFoundError as error:
         show.stop((missing_package(error.name, "a rehearsal"),), _BROKEN)
 
-    live = Live(scenario, sys.stderr)
+    live = Live(scenario, sys.stderr, name=name)
     live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.real_deadline)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:
@@ -300,6 +313,20 @@ def _play(
     if done.logs:
         say(f"logs: {done.logs}", err=True)
     return done
+
+
+def _plays(
+    play: Callable[..., Result], time: ClockSettings, jobs: int, plays: Sequence[tuple[str, Scenario]]
+) -> Iterator[Result]:
+    """Yield the results of plays, one after another or side by side."""
+    if jobs > 1 and len(plays) > 1:
+        from slicewright.cli.side_by_side import side_by_side  # noqa: PLC0415 - commands start fast
+
+        yield from side_by_side([partial(play, scenario, time, name=name) for name, scenario in plays], jobs)
+        return
+    for name, scenario in plays:
+        say(name, err=True)
+        yield play(scenario, time)
 
 
 def _clock(scenario: Scenario, times: Times) -> ClockSettings:
@@ -376,10 +403,11 @@ def _compare(
     families: Iterable[Family],
     repeat: int,
     times: Times,
-    play: Callable[[Scenario, ClockSettings], Result],
+    play: Callable[..., Result],
     html: Path | None,
     output: str,
     *,
+    jobs: int,
     is_sweep: bool,
     share: float | None,
 ) -> NoReturn:
@@ -395,7 +423,7 @@ def _compare(
     code = new = 0
     for family in families:
         time = max((_clock(one, times) for one in family.scenarios), key=lambda clock: clock.speed)
-        records, played = what_if.play(family, repeat, time, play)
+        records, played = what_if.play(family, repeat, time.speed, partial(_plays, play, time, jobs))
         is_broken = len(records) < len(family.variants)
         if records:
             groups.append(Group(records, Noise(time.speed, repeat)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +11,27 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_CORES, _MOST = {True: 4, False: 1}, 8
+"""So many cores a test bed keeps busy, with pods and without. Each takes 1.5 GB: unasked, no more begin."""
+
+
+def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_varied: bool) -> int:
+    """Return how many plays run side by side; where nothing is asked, what the cores are enough for.
+
+    Elsewhere than on Linux a fork is not safe. Raises UsageError.
+    """
+    if jobs is not None and not is_varied:
+        raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep or --changed")
+    if jobs is not None and not has_own_beds:
+        raise click.UsageError("--jobs starts a test bed for each play: leave out --keep and --kubeconfig")
+    if sys.platform != "linux":
+        if (jobs or 1) > 1:
+            raise click.UsageError("--jobs needs Linux")
+        return 1
+    usual = min(_MOST, len(os.sched_getaffinity(0)) // _CORES[has_pods]) or 1
+    return jobs or (usual if has_own_beds else 1)
 
 
 def check_place(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.clock import ClockSettings
     from slicewright.rehearsal.model.comparison import Group
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
@@ -127,29 +126,40 @@ def _of(variant: Variant, problem: Problem) -> Problem:
 def play(
     family: Family,
     repeat: int,
-    time: ClockSettings,
-    run: Callable[[Scenario, ClockSettings], Result],
+    resolution: float,
+    run: Callable[[Sequence[tuple[str, Scenario]]], Iterator[Result]],
 ) -> tuple[list[Object], list[Result]]:
     """Return what was measured of each variant, and the results of all plays.
+
+    `run` plays scenarios, each with a name, and gives their results in the same order.
 
     A variant that plays as the base does has the numbers of the base. Plays end with the first that is
     interrupted or breaks; then a variant that was not played to its end is left out.
     """
     from slicewright.core.render.what_if import without_quota  # noqa: PLC0415
 
-    noise = Noise(time.speed, repeat)
+    noise = Noise(resolution, repeat)
+    base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))
+    plays = [
+        (
+            f"{variant.name}, {number + 1} of {repeat}" if repeat > 1 else variant.name,
+            scenario.repeated(number),
+        )
+        for variant, scenario in (base, *(pair for pair in others if not is_same(pair[1], base[1])))
+        for number in range(repeat)
+    ]
+    results = run(plays)
     records: list[Object] = []
     played: list[Result] = []
-    for variant, scenario in zip(family.variants, family.scenarios, strict=True):
+    for variant, scenario in pairs:
         texts = [change.text for change in variant.changes]
         if records and is_same(scenario, family.scenarios[0]):
             told = f"{variant.told}: nothing that is rehearsed changes"
             records.append({**records[0], "name": variant.name, "changes": texts, "verdict": told})
             continue
         own: list[Object] = []
-        for number in range(repeat):
-            say(f"{variant.name}{f', {number + 1} of {repeat}' if repeat > 1 else ''}", err=True)
-            played.append(run(scenario.repeated(number), time))
+        for _ in range(repeat):
+            played.append(next(results))
             report = played[-1].report
             if report.is_cut_short or not played[-1].is_played:
                 return records, played

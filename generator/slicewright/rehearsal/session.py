@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.timers import Clock
     from slicewright.testbed.bed import Bed
 
-_TAKEN = {
+USUAL_HANDLERS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,
@@ -51,7 +51,7 @@ class Interruption:
     def __enter__(self) -> Self:
         """Begin to raise KeyboardInterrupt in this thread, where a signal would end the process."""
         if threading.current_thread() is threading.main_thread():
-            for number, usual in _TAKEN.items():
+            for number, usual in USUAL_HANDLERS.items():
                 if signal.getsignal(number) is usual:
                     self._before[number] = signal.signal(number, self._take)
         return self

@@ -70,12 +70,19 @@ class Picture:
 
 
 class Live:
-    """Shows a rehearsal on a stream."""
+    """Shows a rehearsal on a stream; one with a `name` is beside others, and not redrawn."""
 
-    def __init__(self, scenario: Scenario, stream: IO[str], environ: Mapping[str, str] = os.environ) -> None:
-        self._cluster = scenario.site.cluster.name
+    def __init__(
+        self,
+        scenario: Scenario,
+        stream: IO[str],
+        environ: Mapping[str, str] = os.environ,
+        *,
+        name: str = "",
+    ) -> None:
+        self._cluster = scenario.site.cluster.name + (f" ({name})" if name else "")
         self._stream = stream
-        self._is_redrawn = is_redrawn(stream, environ)
+        self._is_redrawn = is_redrawn(stream, environ) and not name
         self._colour = not environ.get("NO_COLOR")
         self._quotas = quotas(scenario.platform)
         self._names, self._chips = names_of(scenario.parts), chips_of(scenario.parts)
