@@ -111,6 +111,16 @@ def test_longer_wait_fails_and_a_share_allows_it(changed: Repo, plays: list[str]
     assert ["c1"] * 4 == plays
 
 
+def test_cluster_that_a_change_removes_is_told(changed: Repo, plays: list[str]) -> None:
+    """Nothing of it can be played; a cluster that is named is asked for alone."""
+    for path in ("clusters/c2.yaml", "workloads/on-c2.yaml"):
+        (changed.root / path).unlink()
+    done = changed.run("rehearse", "--changed", "HEAD")
+
+    assert [] == plays
+    assert "c2: the change removes the cluster, so it is not rehearsed" in done.out.splitlines()
+
+
 def test_run_that_fails_now_is_told_once(changed: Repo, plays: list[str]) -> None:
     """Its longer wait is not told besides; one that failed before may go on failing."""
     rewrite(changed, "c1", "24h")

@@ -249,6 +249,15 @@ def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Re
     ] == places(needs_pods(scenario.site, scenario.platform, scenario.parts))
 
 
+def test_cluster_of_a_slip_is_refused_before_it_fills_the_memory(empty: Repo) -> None:
+    """A nine too many is told at the pool, and no node is made of it."""
+    empty.cluster(spec="pools: [{name: tpus, tpu: v5litepod-16, slices: 999999999}]")
+    empty.workload("a", "clusters: [c1]\ntpu: v5litepod-16\nnaming: Fixed\ncontainer: {image: python:3.12}")
+    empty.run("render")
+
+    assert ("clusters/c1.yaml:6:11: REH025",) == places(scenarios(read_checkout(empty.root), ["c1"])[1])
+
+
 @pytest.mark.parametrize(
     ("checkout", "hint"),
     [

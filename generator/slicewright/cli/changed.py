@@ -14,29 +14,38 @@ from slicewright.workspace.change import Change
 from slicewright.workspace.repository_reader import WrongVersionError, read_checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.comparison import Group
     from slicewright.rehearsal.scenario import Scenario
+    from slicewright.workspace.repository_reader import Checkout
 
 _NOW = "working tree"
 
 
 def families_of_change(
-    root: Path, rev: str, now: Sequence[Scenario], tell: Callable[[str], None]
+    root: Path, rev: str, now: Sequence[Scenario], there: Container[str], tell: Callable[[str], None]
 ) -> list[Family]:
     """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
 
     It is the scenario before the change and that of now; of a cluster that cannot be rehearsed before the
-    change it is that of now alone, and `tell` gets the reason. Raises Refused for an unknown revision.
+    change it is that of now alone, and `tell` gets the reason. It is also told of the clusters that are not
+    `there` any more. Raises Refused for an unknown revision.
     """
     families: list[Family] = []
     with git_errors_shown(), Change(root, rev, ()).before() as (folder, _, _):
+        try:
+            checkout, unreadable = read_checkout(folder), ""
+        except WrongVersionError as error:
+            checkout, unreadable = None, str(error).partition("\n")[0]
+        for name in checkout.repository.sites if checkout else ():
+            if name not in there:
+                tell(f"{name}: the change removes the cluster, so it is not rehearsed")
         for scenario in now:
             name = scenario.site.cluster.name
-            before, why_not = _before(folder, name)
+            before, why_not = _before(checkout, name) if checkout else (None, unreadable)
             if before is None:
                 tell(f"{name}: {rev} is not rehearsed: {why_not}")
                 families.append(Family((Variant(_NOW),), (scenario,)))
@@ -47,12 +56,8 @@ def families_of_change(
     return families
 
 
-def _before(folder: Path, cluster: str) -> tuple[Scenario | None, str]:
+def _before(checkout: Checkout, cluster: str) -> tuple[Scenario | None, str]:
     """Return a cluster's scenario in the tree before a change, or why there is none."""
-    try:
-        checkout = read_checkout(folder)
-    except WrongVersionError as error:
-        return None, str(error).partition("\n")[0]
     if cluster not in checkout.repository.sites:
         return None, "the cluster is not in it"
     made, refused = scenarios(checkout, [cluster])

@@ -386,7 +386,7 @@ def _families(
     if changed is not None:
         from slicewright.cli.changed import families_of_change  # noqa: PLC0415 - commands start fast
 
-        return families_of_change(checkout.root, changed, found, tell)
+        return families_of_change(checkout.root, changed, found, checkout.repository.sites, tell)
     if not asked:
         return []
     from slicewright.cli.what_if import variant_scenarios  # noqa: PLC0415 - commands start fast

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from slicewright.core.check.rules.references_pods import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
+from slicewright.core.plan.scaling import size_range
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
 from slicewright.core.render import shared
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from slicewright.workspace.repository_reader import Checkout
 
 
+_MOST_NODES = 100_000
 _KUEUE = "kueue-manager-config.yaml"
 """The file of a platform that no API server gets in a rehearsal: Kueue is started with it."""
 
@@ -93,6 +95,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             refusals += against
             parts.append(part(entry, objects, FAULT_KINDS))
         if parts:
+            refusals += _too_large(site)
             objects, against = _platform(checkout, site)
             refusals += against
             wanted, against = installation(site, repository.read_text)
@@ -113,6 +116,16 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
         return made, tuple(refusals)
     stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
     return [_with_notes(scenario, stale) for scenario in made], ()
+
+
+def _too_large(site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield a problem for each pool that can have more nodes than the memory of a machine is enough for."""
+    for pool, shape in site.pools:
+        nodes = size_range(site, pool).most * shape.hosts
+        if nodes > _MOST_NODES:
+            message = f"pool {pool.name} can have {nodes:,} nodes; a rehearsal has at most {_MOST_NODES:,}"
+            hint = "give the pool fewer slices, or a smaller autoscaling.max"
+            yield site.cluster.source.problem("REH025", ("spec", "pools", pool.index), message, hint)
 
 
 def _with_arrivals(scenario: Scenario, refusals: list[Problem]) -> Scenario:
