@@ -90,7 +90,8 @@ class ClusterSetup:
         """
         make = partial(self._make, against)
         self.api.each(make, nodes)
-        self._progress(counted(len(nodes), "simulated node"))
+        if nodes:
+            self._progress(counted(len(nodes), "simulated node"))
         wanted = [item for item in platform if item["kind"] in _ORDER]
         named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
         wanted += [_namespace(name) for name in namespaces if name not in named]

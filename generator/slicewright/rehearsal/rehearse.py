@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.core.check.origin import of_cluster
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
@@ -210,7 +210,10 @@ class Rehearsal:
             if self._lease:
                 self._lease.is_clear = False
             namespaces = sorted({part.workload.namespace for part in scenario.parts})
-            nodes = () if self._jobs else [node for pool in self._room.fixed for node in pool.nodes]
+            nodes = [node for pool in self._room.fixed for node in pool.nodes]
+            if self._jobs:
+                self._progress(f"{counted(len(nodes), 'node')} in memory, without pods")
+                nodes = []
             self._setup.set_up(nodes, scenario.platform, namespaces, self._refused)
             self._surround(set(namespaces))
             follower = self._jobs or self._event_log
