@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # five plays on test beds of their own: about six minutes
+pytestmark = pytest.mark.ci  # fourteen plays on test beds of their own: about six minutes
 
 CLUSTER = """
 pools:
@@ -82,15 +82,15 @@ CONTROLLERS = 3.5 * MINUTE
 """What the controllers' own time may add to a time: a few seconds of real time for each start and end."""
 
 
-@pytest.fixture(scope="module")
-def variants(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Object]:
-    """Ask all questions at once, and return the variants by name."""
+@pytest.fixture(scope="module", params=["--pods", "--no-pods"])
+def variants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Object]:
+    """Ask all questions at once, and return the variants by name: the answers need no pods."""
     repo = Repo(tmp_path_factory.mktemp("what-if"))
     repo.cluster(spec=CLUSTER)
     for name, (tpu, lines) in RUNS.items():
         repo.workload(name, spec(lines, tpu=tpu))
     asked = [word for change in (ONE_MORE, PREEMPTION, BORROWING, RECLAIM) for word in ("--what-if", change)]
-    code, out, said = rehearsed(repo, "c1", *asked, "--speed", str(SPEED), "-o", "json")
+    code, out, said = rehearsed(repo, "c1", *asked, request.param, "--speed", str(SPEED), "-o", "json")
     assert 0 == code, said
     record = json.loads(out)
     assert [] == [error.message for error in _schema().iter_errors(record)]
@@ -105,7 +105,7 @@ def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -
         repo.workload(name, spec(f"queueName: equal\nrehearsal: {times}"))
     ranges = "pools.equal.slices=1..2,clusterQueues.equal.quota.equal.nominalSlices=1..2"
     page = tmp_path / "page.html"
-    asked = ["--sweep", ranges, "--repeat", "2", "--speed", str(SPEED), "--html", str(page)]
+    asked = ["--sweep", ranges, "--repeat", "2", "--no-pods", "--speed", str(SPEED), "--html", str(page)]
     code, out, said = rehearsed(repo, "c1", *asked)
     one, two = ranges.replace("1..2", "1"), ranges.replace("1..2", "2")
 

@@ -249,6 +249,14 @@ def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Re
     ] == places(needs_pods(scenario.site, scenario.platform, scenario.parts))
 
 
+def test_nothing_needs_pods_where_queues_decide(repo: Repo) -> None:
+    """The usual cluster: pools that stand, and runs that start all their pods at once."""
+    repo.run("render")
+    (scenario,), _ = scenarios(read_checkout(repo.root), ["c1"])
+
+    assert [] == list(needs_pods(scenario.site, scenario.platform, scenario.parts))
+
+
 def test_cluster_of_a_slip_is_refused_before_it_fills_the_memory(empty: Repo) -> None:
     """A nine too many is told at the pool, and no node is made of it."""
     empty.cluster(spec="pools: [{name: tpus, tpu: v5litepod-16, slices: 999999999}]")

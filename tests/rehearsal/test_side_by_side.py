@@ -20,7 +20,7 @@ from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.session import Interruption, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked processes")
@@ -69,6 +69,15 @@ def test_plays_run_at_the_same_time() -> None:
     ]
 
 
+@pytest.fixture
+def in_front() -> Iterator[None]:
+    """Take a Ctrl-C as in the foreground: a shell has it ignored in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_front")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interruption_ends_all_plays(number: signal.Signals, tmp_path: Path) -> None:
     """The first that it cut short says so, with the signal; none begins after it, and none goes on."""
