@@ -119,6 +119,33 @@ def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -
     assert moved[1] in page.read_text("utf-8")
 
 
+def test_flex_start_nodes_come_after_their_delay(tmp_path: Path) -> None:
+    """On one slice the second starts when the first has ended: 8 + 10 minutes. With two nobody waits for it."""
+    repo = Repo(tmp_path)
+    repo.cluster(
+        spec="""
+        pools: [{name: flex, tpu: v5litepod-16, slices: 1, provisioning: FlexStart}]
+        clusterQueues:
+        - name: flex
+          quota: [{pool: flex, nominalSlices: 1}]
+          localQueues: [{name: flex, namespace: default}]
+        """
+    )
+    lines = "provisioning: FlexStart\nmaxRunDurationSeconds: 3600\nqueueName: flex\nrehearsal: "
+    for name, times in (("first", "{duration: 10m}"), ("second", "{duration: 10m, submitAt: 1m}")):
+        repo.workload(name, spec(f"{lines}{times}", tpu="v5litepod-16"))
+    two = "pools.flex.slices=+1,clusterQueues.flex.quota.flex.nominalSlices=+1"
+    asked = ("--what-if", two, "--delay", "8m", "--speed", str(SPEED), "-o", "json")
+    code, out, said = rehearsed(repo, "c1", *asked)
+    assert 0 == code, said
+    base, more = json.loads(out)["variants"]
+    started = [[row(one, name)["started"] / MINUTE for name in ("first", "second")] for one in (base, more)]
+    within = CONTROLLERS / MINUTE
+
+    assert [pytest.approx(8, abs=within), pytest.approx(18, abs=2 * within)] == started[0]
+    assert [pytest.approx(8, abs=within), pytest.approx(9, abs=within)] == started[1]
+
+
 @cache
 def _schema() -> Any:
     folder = ROOT / "schemas" / "slicewright"
