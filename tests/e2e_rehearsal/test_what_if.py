@@ -120,7 +120,7 @@ def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -
 
 
 def test_flex_start_nodes_come_after_their_delay(tmp_path: Path) -> None:
-    """On one slice the second starts when the first has ended: 8 + 10 minutes. With two nobody waits for it."""
+    """On one slice the second starts when the first has ended: 8 + 10 minutes. With two nobody waits."""
     repo = Repo(tmp_path)
     repo.cluster(
         spec="""
