@@ -113,13 +113,29 @@ def test_file_that_is_named_must_hold_an_object(tmp_path: Path) -> None:
     assert run(tmp_path, "values.yaml", "-o", "json").ids == ["SCHEMA002"]
 
 
-@pytest.mark.parametrize("arguments", [["empty"], ["-"], ["a.yaml"]])
-def test_nothing_to_check_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
-    """A check that looked at nothing must not be green."""
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["-"], 1), (["a.yaml"], 1), (["empty", "a.yaml"], 1), (["empty"], 0), (["."], 0)]
+)
+def test_nothing_to_check_is_an_error_unless_folders_are_checked(
+    tmp_path: Path, arguments: list[str], code: int
+) -> None:
+    """What somebody names or pipes has an object; a repository may have none, and --strict refuses that."""
     (tmp_path / "empty").mkdir()
     write(tmp_path, {"a.yaml": "# nothing\n"})
     done = run(tmp_path, *arguments, "-o", "json")
-    assert (done.ids, done.code) == (["FILE006"], 1)
+
+    assert (["FILE006"], code) == (done.ids, done.code)
+    assert 1 == run(tmp_path, *arguments, "--strict").code
+
+
+def test_name_of_an_event_is_what_the_server_wrote(tmp_path: Path) -> None:
+    """An event is named after its object, which may have no name; the API server takes any part of a path."""
+    event = "apiVersion: v1\nkind: Event\nmetadata: {name: %s}\ninvolvedObject: {kind: Pod}\n"
+    write(tmp_path, {"a.yaml": event % ".16b30fb6cc73badd", "b.yaml": event % "a/b"})
+
+    assert [("b.yaml", "SCHEMA007")] == [
+        (one["file"], one["id"]) for one in run(tmp_path, ".", "-o", "json").json["problems"]
+    ]
 
 
 def test_kinds_are_skipped_only_when_named(tmp_path: Path) -> None:

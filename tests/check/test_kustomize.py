@@ -128,7 +128,7 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
         ),
         (
             "namePrefix: a\nresources: [nowhere.yaml]\n",
-            ("KUS011", "one/kustomization.yaml", "'nowhere.yaml'"),
+            ("KUS001", "one/kustomization.yaml", "'nowhere.yaml'"),
         ),
         ("namePrefix: a\nresource: [b]\n", ("KUS011", "one", 'unknown field "resource"')),
         ("resources: [huge.yaml]\n", ("FILE005", "one/huge.yaml", "more than 16 MiB")),

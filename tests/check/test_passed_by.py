@@ -24,6 +24,7 @@ from slicewright.core.check.passed_by import (
     SETTINGS,
     TEMPLATE,
     UNNAMED_PATCH,
+    VENDORED,
     PassedBy,
     counts,
     is_template,
@@ -52,6 +53,12 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("mkdocs.yml", "site_name: a\nx: !!python/name:a.b\n", NO_OBJECT),
         ("compose.yaml", "services: {a: {image: b, ports: [01]}}\n", NO_OBJECT),
         ("kep.yaml", "title: a\nkep-number: 0123\n", NO_OBJECT),
+        (
+            "install-config.yaml",
+            "apiVersion: v1\nmetadata: {name: a}\nbaseDomain: a.b\ncompute: []\n",
+            NO_OBJECT,
+        ),
+        ("a.yaml", "apiVersion: v1\nknid: ConfigMap\nmetadata: {name: a}\ndata: {}\n", ""),
         ("vocabulary.json", '{"kind": 3, "spec": 4}', NO_OBJECT),
         ("vocab.json", '{"apiVersion": 1, "kind": 3, "metadata": 4}', NO_OBJECT),
         ("a.yaml", "apiVersion: 1\nkind: 2\nmetadata: {name: a}\n", ""),
@@ -233,6 +240,40 @@ def test_named_file_is_never_passed_by(tmp_path: Path) -> None:
     assert ["SCHEMA003", "YAML001"] == run(
         tmp_path, "values.yaml", "patch.yaml", "-o", "json", "--schemas-only"
     ).ids
+
+
+def test_packages_of_others_are_passed_by(tmp_path: Path) -> None:
+    """A package manager writes these folders; a person who vendors manifests has no such file beside them."""
+    paths = ["node_modules/a/a.yaml", "go/vendor/a.yaml", "venv/lib/site-packages/a.yaml", "vendor/a.yaml"]
+    write(tmp_path, {**dict.fromkeys(paths, BAD_CONFIG_MAP), "go/go.mod": ""})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only")
+
+    assert ["vendor/a.yaml"] == [one["file"] for one in done.json["problems"]]
+    assert [(path, VENDORED) for path in ("node_modules", "go/vendor", "venv/lib/site-packages")] == [
+        (one["path"], one["reason"]) for one in done.json["summary"]["passedBy"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "passes"),
+    [
+        (b"caf\xe9", True),
+        ("Statement: []\n".encode("utf-16"), True),
+        ((_OBJECT + "# café\n").encode("latin-1"), False),
+        (_OBJECT.encode("utf-16"), False),
+    ],
+)
+def test_file_that_is_not_utf_8_is_passed_by_unless_it_holds_an_object(
+    tmp_path: Path, content: bytes, passes: bool
+) -> None:
+    """Kubectl refuses the object; other programs read other files as they like. A named file is meant."""
+    (tmp_path / "a.json").write_bytes(content)
+    (tmp_path / "._a.yaml").write_bytes(content)  # macOS writes such files beside others
+
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert ["FILE006" if passes else "FILE002"] == [one["id"] for one in found]
+    assert ["FILE002"] == run(tmp_path, "a.json", "-o", "json").ids
 
 
 def test_dead_link_is_passed_by(tmp_path: Path) -> None:

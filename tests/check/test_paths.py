@@ -70,9 +70,9 @@ def test_nothing_to_check_is_said_of_the_path(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
 
-    assert run(tmp_path, "empty").out.startswith("empty: FILE006 ")
+    assert run(tmp_path, "empty").out.startswith("empty: warning: FILE006 ")
     assert run(tmp_path, "-", stdin="").out.startswith("stdin: FILE006 ")
-    assert run(tmp_path, "empty", "other").out.startswith("FILE006 ")
+    assert run(tmp_path, "empty", "other").out.startswith("warning: FILE006 ")
 
 
 def test_list_of_a_kind_need_not_repeat_it(tmp_path: Path) -> None:

@@ -47,12 +47,12 @@ def test_missing_files_have_the_line_that_lists_them(tmp_path: Path) -> None:
         "base/cm.yaml:1:66: SCHEMA003",
         "one: note: KUS021",
         "one/cm.yaml:1:66: SCHEMA003",
-        "one/kustomization.yaml:4:3: KUS011",
-        "one/kustomization.yaml:6:3: KUS011",
-        "one/kustomization.yaml:9:10: KUS011",
-        "one/kustomization.yaml:10:11: KUS011",
+        "one/kustomization.yaml:4:3: KUS001",
+        "one/kustomization.yaml:6:3: KUS001",
+        "one/kustomization.yaml:9:10: KUS001",
+        "one/kustomization.yaml:10:11: KUS001",
         "two: note: KUS021",
-        "two/kustomization.yaml:2:22: KUS011",
+        "two/kustomization.yaml:2:22: KUS001",
         f"2 objects in 4 files and folders: 7 errors, 0 warnings, 2 notes; {end}",
     ] == said
 
@@ -71,9 +71,9 @@ def test_templates_of_kustomizations_are_not_whole(tmp_path: Path) -> None:
     said = places(run(tmp_path, ".", "--schemas-only").out).splitlines()
 
     assert [
-        "new/templates/a/kustomization.yaml:2:13: note: KUS011",
+        "new/templates/a/kustomization.yaml:2:13: note: KUS001",
         "new/templates/b/kustomization.yaml:2:2: note: YAML001",
-        "other/kustomization.yaml:2:13: KUS011",
+        "other/kustomization.yaml:2:13: KUS001",
     ] == said[:-1]
 
 

@@ -280,6 +280,14 @@ def test_word_in_capitals_counts_where_a_value_would_be_taken(
     assert [] == [one for one in ids if one.startswith(("JS", "SCHEMA", "TPU")) and one != expected]
 
 
+def test_word_in_braces_may_become_a_name_with_dots(tmp_path: Path) -> None:
+    """A certificate takes domains alone, which no other placeholder becomes."""
+    head = "apiVersion: networking.gke.io/v1\nkind: ManagedCertificate\nmetadata: {name: a}\n"
+    write(tmp_path, {"a.yaml": head + "spec: {domains: ['{DOMAIN}']}\n"})
+
+    assert ["FILE030"] == run(tmp_path, "a.yaml", "-o", "json").ids
+
+
 def test_program_completes_an_object_without_metadata(tmp_path: Path) -> None:
     """What a template lacks below its top is a note; that it has no metadata stays an error."""
     pods = "template: {spec: {restartPolicy: Never, containers: [{name: a}]}}"

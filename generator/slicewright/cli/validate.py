@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -305,14 +306,15 @@ def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
 
 
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
-    """Return the problem of a check that had nothing to check: it must not pass."""
+    """Return the problem of a check without objects: a repository may have none, what is named has one."""
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(one.reason == HELM for one in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
     if only == STDIN:
         hint = "check the program before the pipe: it printed no Kubernetes object"
     file = "stdin" if only == STDIN else only
-    return Problem("FILE006", "there is no Kubernetes object to check", hint, file=file)
+    severity: Severity = "warning" if all(os.path.isdir(path) for path in paths) else "error"  # noqa: PTH112 - texts
+    return Problem("FILE006", "there is no Kubernetes object to check", hint, severity, file)
 
 
 def _stop(problem: Problem, output: str) -> NoReturn:

@@ -20,7 +20,9 @@ from slicewright.core.check.passed_by import (
     OUR_BASES,
     PATCH,
     TEMPLATE,
+    VENDORED,
     PassedBy,
+    is_of_packages,
     is_template,
 )
 from slicewright.core.compose.kustomization import FILE_NAME
@@ -108,6 +110,9 @@ class Discovery:
             if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
                 folders.remove(BASES)
                 found.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
+            for name in [one for one in folders if is_of_packages(one, {*names, *folders})]:
+                folders.remove(name)
+                found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
             for name in folders:
                 if os.path.islink(path := f"{base}/{name}") and not _is_below(os.path.realpath(path), top):  # noqa: PTH114
                     found.passed_by.append(PassedBy(self.name(path), LINK))
@@ -158,7 +163,8 @@ class Discovery:
         path = self.name(f"{base}/{name}") if self._exclude else ""
         by = {one for one in self._exclude if fnmatch.fnmatch(path, one) or fnmatch.fnmatch(name, one)}
         self._unused -= by
-        return bool(by) or name.startswith("." if folder else ".slicewright-")  # ignore files, baselines
+        # Ignore files and baselines, and what macOS writes beside a file.
+        return bool(by) or name.startswith("." if folder else (".slicewright-", "._"))
 
     def name(self, path: Path | str) -> str:
         """Return what a report calls a path: relative where it is below the base, else as it is."""

@@ -15,6 +15,7 @@ from slicewright.core.check.filling import filled, filled_object
 from slicewright.core.check.partial import of_template
 from slicewright.core.check.passed_by import (
     DEAD_LINK,
+    NO_OBJECT,
     TEMPLATE,
     PassedBy,
     has_directives,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicewright.core.check.examine import Unit
+
+
+_HEAD = 1024 * 1024
+"""Bytes of a file that is not read in which an object would have its apiVersion."""
 
 
 class Loaded(Struct, frozen=True):
@@ -73,9 +78,9 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     if text is None:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
     if isinstance(text, Problem):
-        is_dead = not unit.named and os.path.islink(unit.path) and not os.path.exists(unit.path)  # noqa: PTH110, PTH114
-        dead = (PassedBy(unit.name, DEAD_LINK),)
-        return Loaded(unit, passed_by=dead) if is_dead else Loaded(unit, problems=(text,))
+        unread = "" if unit.named else _unread(unit.path, text.id)
+        passed_by = (PassedBy(unit.name, unread),) if unread else ()
+        return Loaded(unit, problems=() if unread else (text,), passed_by=passed_by)
     text, used = filled(text, values) if values else (text, frozenset())
     templates: list[int] = []
     while True:
@@ -91,6 +96,17 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
         return Loaded(unit, passed_by=(PassedBy(unit.name, TEMPLATE if templates else why),), used=used)
     passed = tuple(PassedBy(unit.name, TEMPLATE, line=line) for line in sorted(templates))
     return Loaded(unit, text, documents, problems, passed_by=passed, used=used)
+
+
+def _unread(path: str, problem: str) -> str:
+    """Return why a file that nobody named is passed by although it cannot be read, '' for a problem of it."""
+    if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114 - a text
+        return DEAD_LINK
+    if problem not in ("FILE002", "FILE005"):  # not UTF-8, or too large
+        return ""
+    with open(path, "rb") as file:  # noqa: PTH123 - a text
+        head = file.read(_HEAD).replace(b"\0", b"")  # in UTF-16 each letter has a zero beside it
+    return "" if b"apiVersion" in head else NO_OBJECT
 
 
 def _read(text: str, name: str) -> tuple[str, tuple[Document, ...], tuple[Problem, ...]]:

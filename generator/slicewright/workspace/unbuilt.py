@@ -37,7 +37,7 @@ def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems of a build: each missing file at its line, and what is remote at its line too."""
     kustomizations = Kustomizations()
     unbuilt = next((one for one in problems if one.id in ("KUS001", "KUS011")), None)
-    missing = list(_missing(folder, kustomizations, unbuilt)) if unbuilt else []
+    missing = list(_missing(folder, kustomizations)) if unbuilt else []
     kept = (one for one in problems if one is not unbuilt) if missing else problems
     return [*missing, *(_placed(one, kustomizations) for one in kept)]
 
@@ -70,7 +70,7 @@ def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str,
                 yield here, file, key, entry
 
 
-def _missing(folder: str, kustomizations: Kustomizations, unbuilt: Problem) -> Iterator[Problem]:
+def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
     """Yield what is missing, once for each kustomization: of many paths the folder that all of them need."""
     told: set[tuple[str, str]] = set()
     for here, file, key, entry in _entries(folder, kustomizations):
@@ -87,7 +87,7 @@ def _missing(folder: str, kustomizations: Kustomizations, unbuilt: Problem) -> I
         else:
             continue
         hint = "check the path, or make the file before the check"
-        yield _placed(Problem(unbuilt.id, message, hint, file=file), kustomizations, entry)
+        yield _placed(Problem("KUS001", message, hint, file=file), kustomizations, entry)
 
 
 def _first_missing(here: str, path: str) -> str:

@@ -28,6 +28,7 @@ SETTINGS = "tool configuration"
 DEAD_LINK = "dead link"
 LINK = "link to a folder"
 OUR_BASES = "folder of bases of slicewright"
+VENDORED = "folder of packages of others"
 NO_OBJECT = "file without Kubernetes objects"
 
 
@@ -47,6 +48,16 @@ class PassedBy(Struct, frozen=True):
         return {"path": self.path, "reason": self.reason, "files": self.files, **where}
 
 
+_PACKAGES = frozenset({"node_modules", "site-packages"})
+_VENDOR = "vendor"
+_VENDORING = frozenset(
+    {"go.mod", "glide.yaml", "Gopkg.toml", "Godeps", "composer.json", "jsonnetfile.json", "Gemfile"}
+)
+"""What is beside a `vendor` that a package manager writes; people vendor manifests without one."""
+_OF_OBJECTS = frozenset(
+    {"apiVersion", "metadata", "spec", "status", "data", "stringData", "binaryData", "immutable", "type"}
+    | {"rules", "subjects", "roleRef", "webhooks", "secrets", "parameters", "provisioner", "value"}
+)
 _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|erb|template|in)$")
 _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
 _ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
@@ -69,6 +80,11 @@ _SETTINGS = re.compile(
     r"|cli\.kyverno\.io|scorecard\.operatorframework\.io|backstage\.io|minikube\.sigs\.k8s\.io|score\.dev|garden\.io)/.*"
 )
 """Versions of objects that a program reads from a file, and that no API server has."""
+
+
+def is_of_packages(name: str, beside: Collection[str]) -> bool:
+    """Tell whether a folder holds what a package manager brings, by its name and what is beside it."""
+    return name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))
 
 
 def is_template(name: str) -> bool:
@@ -124,13 +140,17 @@ def looks_like_an_object(data: Any) -> bool:
     """Tell whether a document that nobody named is meant as an object.
 
     It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
-    apiVersion, and other tools have a kind. A list of words with numbers has none that is a text.
+    apiVersion, and other tools have a kind. Without a kind no more than one field, which may be a misspelt
+    `kind`, is unknown. A list of words with numbers has none that is a text.
     """
     if not isinstance(data, dict):
         return False
     known = [data[key] for key in ("apiVersion", "kind") if key in data]
     has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
-    return (len(known) > 1 and any(isinstance(one, str) for one in known)) or bool(known and has_fields)
+    is_known = "kind" in data or len(data.keys() - _OF_OBJECTS) <= 1
+    return (len(known) > 1 and any(isinstance(one, str) for one in known)) or bool(
+        known and has_fields and is_known
+    )
 
 
 def holds_object(data: Any) -> bool:

@@ -110,6 +110,7 @@ VARIANTS: tuple[Mapping[str, str], ...] = (
         GOOGLE_ACCOUNT: "a@b-7.iam.gserviceaccount.com",
     },
     {"": "64", ACCELERATOR: "tpu-v5-lite-podslice", TOPOLOGY: "8x8"},
+    {"": "x7.example.com"},
 )
 """What placeholders may become, by the last key of a path: what holds for all of these holds for any."""
 

@@ -149,6 +149,7 @@ _NAMES: dict[str, Schema] = {
     "segment": {"type": "string", "minLength": 1, "pattern": "^[^/%]+$", "not": {"enum": [".", ".."]}},
 }
 _NAMED = {
+    ("", "Event"): "segment",
     ("", "Namespace"): "label",
     ("", "Service"): "label",
     ("rbac.authorization.k8s.io", "ClusterRole"): "segment",
