@@ -128,6 +128,17 @@ def test_nothing_to_check_is_an_error_unless_folders_are_checked(
     assert 1 == run(tmp_path, *arguments, "--strict").code
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_text_with_a_byte_order_mark_is_read_as_kubectl_reads_it(tmp_path: Path, encoding: str) -> None:
+    """PowerShell writes what is piped into a file in UTF-16; kubectl and kustomize read it."""
+    mark = "" if encoding == "utf-8-sig" else "\ufeff"
+    text = f"{mark}{BAD_CONFIG_MAP}\n---\n{CONFIG_MAP}"
+    (tmp_path / "a.yaml").write_bytes(text.encode(encoding))
+    (problem,) = run(tmp_path, ".", "-o", "json", "--schemas-only").json["problems"]
+
+    assert ("SCHEMA003", 1, 66) == (problem["id"], problem["line"], problem["column"])
+
+
 def test_name_of_an_event_is_what_the_server_wrote(tmp_path: Path) -> None:
     """An event is named after its object, which may have no name; the API server takes any part of a path."""
     event = "apiVersion: v1\nkind: Event\nmetadata: {name: %s}\ninvolvedObject: {kind: Pod}\n"

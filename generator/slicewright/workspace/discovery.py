@@ -110,7 +110,7 @@ class Discovery:
             if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
                 folders.remove(BASES)
                 found.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
-            for name in [one for one in folders if is_of_packages(one, {*names, *folders})]:
+            for name in [one for one in folders if is_of_packages(one, names)]:
                 folders.remove(name)
                 found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
             for name in folders:

@@ -60,13 +60,18 @@ def unreadable(name: str, error: OSError) -> Problem:
 
 
 def decoded(content: bytes, name: str) -> str | Problem:
-    """Return the bytes of a file as text, or the problem: they are too many, or not UTF-8."""
+    """Return the bytes of a file as text, or the problem: they are too many, or not UTF-8.
+
+    UTF-16 is read if its byte order mark is there, as kubectl and kustomize read it: PowerShell writes it.
+    """
     if len(content) > LARGEST:
         return _too_large(name, len(content))
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return content.removeprefix(codecs.BOM_UTF8).decode()
+        return content.decode("utf-16") if is_utf_16 else content.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+        form = "UTF-16" if is_utf_16 else "UTF-8"
+        message = f"not {form}: byte {error.start} is 0x{error.object[error.start]:02x}"
         return Problem("FILE002", message, "save the file as UTF-8", file=name)
 
 

@@ -50,9 +50,7 @@ class PassedBy(Struct, frozen=True):
 
 _PACKAGES = frozenset({"node_modules", "site-packages"})
 _VENDOR = "vendor"
-_VENDORING = frozenset(
-    {"go.mod", "glide.yaml", "Gopkg.toml", "Godeps", "composer.json", "jsonnetfile.json", "Gemfile"}
-)
+_VENDORING = frozenset({"go.mod", "glide.yaml", "Gopkg.toml", "composer.json", "jsonnetfile.json", "Gemfile"})
 """What is beside a `vendor` that a package manager writes; people vendor manifests without one."""
 _OF_OBJECTS = frozenset(
     {"apiVersion", "metadata", "spec", "status", "data", "stringData", "binaryData", "immutable", "type"}
