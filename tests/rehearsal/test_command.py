@@ -21,6 +21,7 @@ from slicewright.cli.time_options import Speed
 from slicewright.rehearsal.model.memory_pods import needs_pods
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import errors
+from slicewright.workspace import parallel
 from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
@@ -146,13 +147,28 @@ def test_options_that_mean_nothing_are_wrong_usage(
 
 
 @pytest.mark.parametrize(
-    ("system", "cores", "expected"),
-    [("linux", 2, (1, 2, 1, 3)), ("linux", 64, (8, 8, 1, 3)), ("darwin", 64, (1, 1, 1, None))],
+    ("system", "cores", "limit", "expected"),
+    [
+        ("linux", 2, None, (1, 2, 1, 3)),
+        ("linux", 64, None, (8, 8, 1, 3)),
+        ("linux", 64, "max 100000", (8, 8, 1, 3)),
+        ("linux", 64, "200000 100000", (1, 2, 1, 3)),
+        ("linux", 64, "50000 100000", (1, 1, 1, 3)),
+        ("darwin", 64, None, (1, 1, 1, None)),
+    ],
 )
 def test_plays_run_side_by_side_where_there_are_cores(
-    system: str, cores: int, expected: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
+    system: str,
+    cores: int,
+    limit: str | None,
+    expected: tuple[int | None, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """With pods, without, on a kept test bed, and as many as are asked for."""
+    """With pods, without, on a kept test bed, and as many as are asked for. A container may have a limit."""
+    if limit:
+        (tmp_path / "cpu.max").write_text(f"{limit}\n", encoding="ascii")
+    monkeypatch.setattr(parallel, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores), raising=False)
     usual = [jobs_of(None, has_own_beds=True, has_pods=pods, is_varied=True) for pods in (True, False)]

@@ -53,6 +53,7 @@ def record(evictions: int = 0, /, **runs: Times) -> Object:
     queue = {"name": "cq", "runs": len(runs), "maxWaitSeconds": longest}
     return {
         "cluster": "c1",
+        "pods": True,
         "summary": {"runs": len(runs), "finished": len(ends), "evictions": evictions, "restarts": 0},
         "measures": {"makespanSeconds": max(ends, default=None), "queues": [queue]},
         "workloads": workloads,

@@ -142,6 +142,7 @@ def test_number_of_defaults_is_in_effect(repo: Repo) -> None:
          "one of: default/twin, team/twin"),
         ("workloads.sweep-1.slices=1", "there is no workload 'sweep-1'",
          "it is an entry of a sweep: change default/sweep, which is written"),
+        ("a.slices=1", "'a' is a workload, not a field of a TPUCluster", "write workloads.a.slices=1"),
         ("workloads=1", "there is no workload ''", "one of: a, sweep, twin"),
         ("workloads.a=1", "'workloads.a=1' names no field", "write for example workloads.a.FIELD=VALUE"),
         ("clusters.c3.mode=x", "there is no cluster 'c3'", "one of: c1, c2"),

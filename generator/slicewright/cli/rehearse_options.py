@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+
+from slicewright.workspace.parallel import cores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_varied: 
         if (jobs or 1) > 1:
             raise click.UsageError("--jobs needs Linux")
         return 1
-    usual = min(_MOST, len(os.sched_getaffinity(0)) // _CORES[has_pods]) or 1
+    usual = min(_MOST, cores() // _CORES[has_pods]) or 1
     return jobs or (usual if has_own_beds else 1)
 
 

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import sys
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +35,9 @@ _MANY = 100
 """Units or objects from which a second process is worth its start."""
 _CHUNK = 25
 """How many of them a process sends at once."""
+
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of CPU time and of the period that they are for, as a container sees its own limit."""
 
 Result = TypeVar("Result")
 
@@ -63,7 +67,17 @@ def map_forked(work: Callable[[int], Result], count: int) -> Iterator[Result]:
 
 
 def _processes() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    return cores() if sys.platform == "linux" else 1
+
+
+def cores() -> int:
+    """Return how many processors this process may keep busy: its affinity and its container limit them."""
+    usable = len(os.sched_getaffinity(0))
+    try:
+        quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()
+        return max(1, min(usable, int(quota) // int(period)))
+    except (OSError, ValueError):  # not in a container, or `max`: without a limit
+        return usable
 
 
 def _send(sender: Connection, work: Callable[[int], Any], chunks: Iterable[range]) -> None:

@@ -117,12 +117,12 @@ class Schemas:
             self._fast[name] = jsonschema_rs.Draft7Validator(reference, registry=self._fast_registry)
         return self._fast[name].is_valid(data)
 
-    def default(self, name: str, way: Path) -> Any:
-        """Return the default that a schema has for a value; None for none. Steps into lists are any."""
-        schema = self._documents[name]
+    def at(self, name: str, way: Path) -> dict[str, Any]:
+        """Return what a schema says of a value; nothing of an unknown one. Steps into lists are any."""
+        schema: dict[str, Any] = self._documents[name]
         for step in way:
             schema = schema.get("items") or schema.get("properties", {}).get(step, {})
-        return schema.get("default")
+        return schema
 
     def problems(self, name: str, data: Any) -> Iterator[Problem]:
         """Yield everything that a schema has against some data, with paths and no places yet.

@@ -86,6 +86,10 @@ def _target(repository: Repository, cluster: str, change: Change) -> tuple[Sourc
         message = f"there is no cluster '{name}' (in '{change.text}')"
         raise ChangeError(message, did_you_mean(name, repository.sites))
     source = repository.sites[name].cluster.source
+    is_field = way is not None or repository.package.schemas.at(SCHEMA_OF["TPUCluster"], ("spec", collection))
+    if not is_field and any(collection in one.declared.split("/") for one in repository.workloads):
+        message = f"'{collection}' is a workload, not a field of a TPUCluster (in '{change.text}')"
+        raise ChangeError(message, f"write workloads.{change.text}")
     return source, source.data, change.way if way is None else _below(way, change)
 
 
@@ -122,7 +126,7 @@ class _Default:
 
     def of(self, way: tuple[str, ...]) -> Any:
         """Return the value below spec that holds where none is written; None where none does."""
-        found = self._schemas.default(self._name, ("spec", *way))
+        found = self._schemas.at(self._name, ("spec", *way)).get("default")
         return _NOT_WRITTEN.get(way[-1]) if found is None and way[0] == "pools" else found
 
 

@@ -61,6 +61,7 @@ def measured(name: str, changes: Sequence[str], records: Sequence[Object]) -> Ob
     return {
         "name": name,
         "cluster": records[0]["cluster"],
+        "pods": records[0]["pods"],
         "changes": list(changes),
         "verdict": "",
         **_merged([_measures(record) for record in records]),
