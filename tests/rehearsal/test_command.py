@@ -236,7 +236,7 @@ def test_block_that_names_what_is_not_there_is_told_before_the_play(repo: Repo) 
 
 
 def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Repo) -> None:
-    """Nodes that pods wait for or that are chosen for them, faults of pods, and pods one after another."""
+    """Nodes that pods wait for or that are chosen for them, faults and deadlines of pods, pods in a row."""
     empty.cluster(
         spec="""
         topologies: [{name: hosts, levels: [{nodeLabel: kubernetes.io/hostname}]}]
@@ -248,9 +248,13 @@ def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Re
     spec = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}\n"
     arrival = "{kind: HigherPriorityArrival, at: 1s, workloadPriorityClassName: high}"
     empty.workload("struck", f"{spec}rehearsal: {{faults: [{arrival}, {{kind: SliceLoss, at: 1s}}]}}")
-    place = "/spec/replicatedJobs/0/template/spec/completions"
-    ops = f"[{{op: replace, path: {place}, value: 8}}]"
-    empty.workload("series", f"{spec}patches: [{{target: {{kind: JobSet}}, ops: {ops}}}]")
+    job = "/spec/replicatedJobs/0/template/spec"
+    changes = {
+        "series": f"{{op: replace, path: {job}/completions, value: 8}}",
+        "timed": f"{{op: add, path: {job}/activeDeadlineSeconds, value: 8}}",
+    }
+    for name, op in changes.items():
+        empty.workload(name, f"{spec}patches: [{{target: {{kind: JobSet}}, ops: [{op}]}}]")
     empty.write(
         ".slicewright-ignore.yaml", "ignore: [{rule: TPU, reason: a test}, {rule: JS, reason: a test}]"
     )
@@ -262,6 +266,7 @@ def test_what_only_pods_bring_about_is_told_before_a_play_without_them(empty: Re
         "clusters/c1.yaml:6:15: REH024",
         "workloads/series.yaml:3:18: REH024",
         "workloads/struck.yaml:9:96: REH024",
+        "workloads/timed.yaml:3:18: REH024",
     ] == places(needs_pods(scenario.site, scenario.platform, scenario.parts))
 
 

@@ -281,8 +281,12 @@ def needs_pods(
                 place = ("spec", "rehearsal", "faults", index)
                 yield source.problem(_NEEDS_PODS, place, f"a {fault.kind.name} hits pods", _HINT)
         for pods in (pods for item in part.runs for pods in pods_of(item, item["kind"])):
-            if number(pods.job.get("completions"), pods.parallelism) != pods.parallelism:
-                message = (
-                    f"{part.current} starts pods one after another: it has more completions than parallelism"
-                )
-                yield source.problem(_NEEDS_PODS, ("metadata", "name"), message, _HINT)
+            for reason in _reasons(pods):
+                yield source.problem(_NEEDS_PODS, ("metadata", "name"), f"{part.current} {reason}", _HINT)
+
+
+def _reasons(pods: Pods) -> Iterator[str]:
+    if number(pods.job.get("completions"), pods.parallelism) != pods.parallelism:
+        yield "starts pods one after another: it has more completions than parallelism"
+    if "activeDeadlineSeconds" in {**pods.job, **pods.spec}:
+        yield "has activeDeadlineSeconds, which ends pods"
