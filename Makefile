@@ -204,7 +204,7 @@ requirements: ## Pin the Python packages anew, with hashes.
 	@$(PYTHON) -m venv $(VENV)-pins
 	@$(VENV)-pins/bin/pip install --quiet --require-hashes -r requirements/pins.txt
 	@for name in pins build run dev docs; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
+	  --generate-hashes --no-strip-extras --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 	@rm -rf $(VENV)-pins
 
 .PHONY: clean
