@@ -147,7 +147,7 @@ def test_folder_that_is_closed_to_us(bare: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("content", "detail"),
     [
-        (b"\xff\xfe", "not UTF-8: byte 0 is 0xff"),
+        (b"\xff\xff", "not UTF-8: byte 0 is 0xff"),
         (b"a: [", "not valid YAML: while parsing a flow node"),
         (None, "is a folder"),
     ],
