@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.testbed.kit import eventually
+from urllib3.connection import HTTPSConnection
 
 from slicewright.apiserver.client import Api, _object
 from slicewright.apiserver.errors import ApiError
@@ -74,6 +76,23 @@ def test_turned_away_for_good(api: Api, server: Server) -> None:
         api.request("GET", "/api/v1/pods")
 
     assert server.asked == 30
+
+
+def test_connection_that_the_server_has_closed(
+    api: Api, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that a closed connection did not take is sent once more, over a new one."""
+    server.answers += [FINE]
+    send, errors = HTTPSConnection.request, [ssl.SSLEOFError(8, "EOF occurred in violation of protocol")]
+
+    def failing_first(connection: HTTPSConnection, *arguments: Any, **options: Any) -> None:
+        if errors:
+            raise errors.pop()
+        send(connection, *arguments, **options)
+
+    monkeypatch.setattr(HTTPSConnection, "request", failing_first)
+
+    assert (FINE[1], []) == (api.request("GET", "/api/v1/pods"), errors)
 
 
 def test_refused(api: Api, server: Server) -> None:

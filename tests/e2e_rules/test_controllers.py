@@ -101,11 +101,16 @@ def _created(api: Api, namespace: str, row: dict[str, Any]) -> tuple[str, str] |
 
 
 def _warnings(api: Api) -> dict[str, str]:
-    """Return the message of a warning for each namespace that has one about what controllers made."""
+    """Return the message of a warning for each namespace that has one about what controllers made.
+
+    A busy controller that does not see yet what it has made makes it again: "already exists" is no verdict.
+    """
     return {
         event["metadata"]["namespace"]: f"{event['reason']}: {event['message']}"
         for event in api.list("v1", "Event")
-        if event["type"] == "Warning" and event["involvedObject"]["kind"] not in EXPECTED
+        if event["type"] == "Warning"
+        and event["involvedObject"]["kind"] not in EXPECTED
+        and not event["message"].endswith("already exists")
     }
 
 
