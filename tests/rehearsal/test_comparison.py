@@ -88,6 +88,15 @@ def test_verdict_names_what_moves(runs: dict[str, Times], told: str) -> None:
     assert told == verdict(BASE, variant(record(**runs)), NOISE)
 
 
+def test_verdict_names_plays_with_and_without_pods() -> None:
+    """Earlier outputs may differ in it, and times of the two are not the same."""
+    played = {"train": (0.0, 600.0), "pretrain": (600.0, 1200.0)}
+    without = variant({**record(**played), "pods": False})
+
+    assert verdict(BASE, without, NOISE) == "played without pods, the other with"
+    assert verdict(without, BASE, NOISE) == "played with pods, the other without"
+
+
 def test_verdict_begins_with_the_change() -> None:
     """In the words of the caller."""
     faster = variant(record(train=(0.0, 600.0), pretrain=(0.0, 600.0)))

@@ -180,6 +180,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     ended = moves(base, variant, "ended", noise)
     beside = {move.name: move for move in started}
     parts = [
+        *_pods(base, variant),
         *_told(started, names, "start"),
         *_told([move for move in ended if _is_told(move, beside)], names, "end"),
         *_arrivals_told(arrival_moves(base, variant, noise)),
@@ -246,6 +247,13 @@ def _counts(base: Object, variant: Object) -> Iterator[str]:
         if _is_apart(base["ranges"][key], variant["ranges"][key], 0.0):
             number = counted(abs(more), key[:-1])
             yield f"{number} {'more' if more > 0 else 'fewer'}"
+
+
+def _pods(base: Object, variant: Object) -> Iterator[str]:
+    """Yield that only one was played with pods, as one of two earlier outputs may be."""
+    if base["pods"] != variant["pods"]:
+        one, other = ("with", "without") if variant["pods"] else ("without", "with")
+        yield f"played {one} pods, the other {other}"
 
 
 def _missing(base: Object, variant: Object, names: Callable[[str], str]) -> Iterator[str]:
