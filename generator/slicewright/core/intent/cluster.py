@@ -12,6 +12,7 @@ from slicewright.core.intent.workload import Provisioning
 if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.intent.source import Source
+    from slicewright.core.problem import Path
 
 Per = Literal["Namespace", "Workload"]
 
@@ -57,12 +58,21 @@ class GitOps(Struct, frozen=True):
     flux: Flux | None = None
 
 
-class TpuPool(Struct, frozen=True):
-    """Node pools of one TPU shape: one node pool a slice."""
+class Pool(Struct, frozen=True):
+    """What a file gives one entry of spec.pools."""
 
     index: int
-    """Position in spec.pools, for messages."""
     name: str
+
+    @property
+    def path(self) -> Path:
+        """The way to it in the file."""
+        return ("spec", "pools", self.index)
+
+
+class TpuPool(Pool, frozen=True):
+    """Node pools of one TPU shape: one node pool a slice."""
+
     tpu: TpuRequest
     slices: int = 1
     provisioning: Provisioning = Provisioning()
@@ -73,12 +83,9 @@ class TpuPool(Struct, frozen=True):
     """Whether its flavor may keep off runs of other ways of provisioning, and what we did not render."""
 
 
-class CpuPool(Struct, frozen=True):
+class CpuPool(Pool, frozen=True):
     """A node pool without TPUs, for Pathways heads and auxiliary jobs."""
 
-    index: int
-    """Position in spec.pools, for messages."""
-    name: str
     machine_type: str = ""
     nodes: int = 1
     node_pool_names: tuple[str, ...] = ()
@@ -218,6 +225,27 @@ class Cluster(Struct, frozen=True):
     teams: tuple[Team, ...] = ()
     existing: tuple[Existing, ...] = ()
     gitops: GitOps = GitOps()
+
+    @property
+    def pools(self) -> list[TpuPool | CpuPool]:
+        """The pools in order of the file."""
+        pools: list[TpuPool | CpuPool] = [*self.tpu_pools, *self.cpu_pools]
+        return sorted(pools, key=lambda pool: pool.index)
+
+    @property
+    def holders(self) -> tuple[Cohort | ClusterQueue, ...]:
+        """What may have quota: the cohorts, then the queues."""
+        return (*self.cohorts, *self.cluster_queues)
+
+    @property
+    def quotas(self) -> list[Quota]:
+        """The quotas of all of them."""
+        return [quota for holder in self.holders for quota in holder.quota]
+
+    def written(self, pool: Pool) -> dict[str, Any]:
+        """Return a pool as the file writes it."""
+        written: dict[str, Any] = self.spec["pools"][pool.index]
+        return written
 
     def queue_behind(self, name: str, namespace: str) -> ClusterQueue | None:
         """Return the ClusterQueue behind the LocalQueue of a namespace; None where the file tells of none."""

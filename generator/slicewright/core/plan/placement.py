@@ -183,5 +183,5 @@ def placed_by_policy(shape: Shape) -> bool:
 
 def policy_name(cluster: Cluster, pool: TpuPool) -> str:
     """Return the name of the workload policy of a pool whose slices need one."""
-    written: str = cluster.spec["pools"][pool.index].get("placementPolicyName", "")
+    written: str = cluster.written(pool).get("placementPolicyName", "")
     return written or f"{cluster.name}-{pool.name}"

@@ -10,6 +10,7 @@ from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.intent.cluster import CpuPool, TpuPool
 from slicewright.core.plan.placement import NOT_SERVED, is_served, lifetime_problem
 from slicewright.core.problem import counted
+from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.resolve import TpuRequest
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import Cluster, ComputeClass, Rung
+    from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.problem import Path, Problem
 
@@ -35,6 +37,15 @@ class ResolvedCluster(Struct, frozen=True):
     """What a node of each pool is, by the pool's name, where its machine type is known."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
     """The ComputeClasses with the shapes of their rungs."""
+
+    @property
+    def source(self) -> Source:
+        """The document of the TPUCluster."""
+        return self.cluster.source
+
+    def live(self, body: str) -> str:
+        """Return a generated file that every render makes anew from the TPUCluster."""
+        return header.live(header.inputs(self.source.file.path, self.cluster.name), body)
 
 
 def is_older(cluster: Cluster, jobset: tuple[int, int, int]) -> bool:
@@ -53,15 +64,15 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
     problems = list(_not_yet(cluster))
     pools: list[tuple[TpuPool, Shape]] = []
     for pool in cluster.tpu_pools:
-        path: Path = ("spec", "pools", pool.index)
-        shape = _shape(cluster, pool.tpu, path, catalogue, problems)
-        problems += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, path)
+        shape = _shape(cluster, pool.tpu, pool.path, catalogue, problems)
+        problems += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, pool.path)
         if shape is not None:
             pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
             message = f"{len(pool.node_pool_names)} node pool names for {counted(pool.slices, 'slice')}"
             hint = "each slice is one node pool: write one name a slice, or leave the list out"
-            problems.append(cluster.source.problem("POOL002", (*path, "nodePoolNames"), message, hint))
+            place = (*pool.path, "nodePoolNames")
+            problems.append(cluster.source.problem("POOL002", place, message, hint))
     problems += _twice(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
     machines = {name: size for name, size in sizes.items() if size is not None}
@@ -119,11 +130,10 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
     """Yield a problem for each name of a pool or of a node pool that comes twice, defaults included."""
     pools: dict[str, TpuPool | CpuPool] = {}
     taken: dict[str, str] = {}
-    for pool in _in_order(cluster):
-        path: Path = ("spec", "pools", pool.index)
+    for pool in cluster.pools:
         if pool.name in pools:
-            message = f"duplicate pool '{pool.name}'"
-            yield cluster.source.problem("POOL001", (*path, "name"), message, "give each pool its own name")
+            message, hint = f"duplicate pool '{pool.name}'", "give each pool its own name"
+            yield cluster.source.problem("POOL001", (*pool.path, "name"), message, hint)
             continue
         pools[pool.name] = pool
     for pool in pools.values():
@@ -135,13 +145,8 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
             if other != pool.name:
                 message = f"duplicate node pool '{name}'"
                 hint = f"pool '{other}' has it; write other nodePoolNames"
-                place = ("spec", "pools", pool.index, "nodePoolNames", at)
+                place = (*pool.path, "nodePoolNames", at)
                 yield cluster.source.problem("POOL001", place, message, hint)
-
-
-def _in_order(cluster: Cluster) -> list[TpuPool | CpuPool]:
-    pools: list[TpuPool | CpuPool] = [*cluster.tpu_pools, *cluster.cpu_pools]
-    return sorted(pools, key=lambda pool: pool.index)
 
 
 def _is_default(name: str, pool: TpuPool | CpuPool | None) -> bool:

@@ -36,7 +36,7 @@ def starts_empty(pool: TpuPool | CpuPool) -> bool:
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
     """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
-    written = site.cluster.spec["pools"][pool.index].get("autoscaling")
+    written = site.cluster.written(pool).get("autoscaling")
     return None if written is None else SizeRange(written.get("min", 0), written.get("max", count(pool)))
 
 

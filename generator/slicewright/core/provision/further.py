@@ -12,76 +12,76 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.provision import scripts
 from slicewright.core.provision.hcl import Attribute, Block
-from slicewright.core.provision.node_pool import declared, node_pools
+from slicewright.core.provision.node_pool import node_pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.intent.cluster import CpuPool, TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
-    from slicewright.core.provision.hcl import Item
     from slicewright.core.provision.node_pool import NodePool
 
 _TPU, _COUNT = "tpu, or machineType", "slices or nodes, and autoscaling"
-_WAY = "provisioning"
+_WAY, _TAINTS = "provisioning", "provisioning: runs tolerate no other taints"
 _RUNNER = "write it where you run the script, in gcloud's own configuration"
 _OVERRIDE = "write it in override.tf, a file of your own, which Terraform merges"
-FLAGS = {
-    **dict.fromkeys(
-        ("--cluster", "--location", "--project", "--region", "--zone"), "the fields of the cluster"
-    ),
-    "--node-locations": "nodeLocations",
-    **dict.fromkeys(("--machine-type", "--tpu-topology", "--placement-type"), _TPU),
-    **dict.fromkeys(("--accelerator-topology-mode",), _TPU),
-    "--placement-policy": "placementPolicyName",
-    **dict.fromkeys(("--spot", "--preemptible", "--flex-start", "--enable-queued-provisioning"), _WAY),
-    **dict.fromkeys(("--reservation", "--reservation-affinity"), _WAY),
-    **dict.fromkeys(("--num-nodes", "--enable-autoscaling", "--min-nodes", "--max-nodes"), _COUNT),
-    **dict.fromkeys(("--total-min-nodes", "--total-max-nodes", "--location-policy"), _COUNT),
-    "--max-run-duration": "maxRunDurationSeconds",
-    "--node-labels": "labels",
-    "--node-taints": "provisioning: runs tolerate no other taints",
-    **dict.fromkeys(("--disk-type", "--disk-size"), "nodeConfig.disk"),
-    "--service-account": "nodeConfig.serviceAccount",
-    "--scopes": "nodeConfig.scopes",
-    "--workload-metadata": "nodeConfig.workloadMetadata",
-    "--enable-private-nodes": "nodeConfig.privateNodes",
-    **dict.fromkeys(
-        ("--account", "--configuration", "--impersonate-service-account", "--flags-file"), _RUNNER
-    ),
-    **dict.fromkeys(("--async", "--format", "--help", "--quiet", "--user-output-enabled"), _RUNNER),
+_CLUSTER = "the fields of the cluster"
+_FLAGS = {
+    _CLUSTER: "cluster location project region zone",
+    "nodeLocations": "node-locations",
+    _TPU: "machine-type tpu-topology placement-type accelerator-topology-mode",
+    "placementPolicyName": "placement-policy",
+    _WAY: "spot preemptible flex-start enable-queued-provisioning reservation reservation-affinity",
+    _COUNT: """
+        num-nodes enable-autoscaling min-nodes max-nodes total-min-nodes total-max-nodes location-policy
+    """,
+    "maxRunDurationSeconds": "max-run-duration",
+    "labels": "node-labels",
+    _TAINTS: "node-taints",
+    "nodeConfig.disk": "disk-type disk-size",
+    "nodeConfig.serviceAccount": "service-account",
+    "nodeConfig.scopes": "scopes",
+    "nodeConfig.workloadMetadata": "workload-metadata",
+    "nodeConfig.privateNodes": "enable-private-nodes",
+    _RUNNER: """
+        account configuration impersonate-service-account flags-file async format help quiet
+        user-output-enabled
+    """,
 }
+FLAGS = {f"--{name}": where for where, names in _FLAGS.items() for name in names.split()}
 """Flags that are decided elsewhere, and where; those that a pool gets from us come on top."""
 
 _NESTED = ("dynamic", "lifecycle")
 """Blocks of Terraform's own, refused also inside of others."""
-_META = ("connection", "count", "depends_on", "dynamic", "for_each", "lifecycle", "provider", "provisioner")
+_ARGUMENTS = {
+    _CLUSTER: "cluster location name name_prefix project",
+    "nodeLocations": "node_locations",
+    _COUNT: "node_count initial_node_count autoscaling",
+    "tpu and placementPolicyName": "placement_policy",
+    _WAY: "queued_provisioning",
+    "nodeConfig.privateNodes": "network_config.enable_private_nodes",
+    _OVERRIDE: """
+        connection count depends_on dynamic for_each lifecycle provider provisioner timeouts max_pods_per_node
+        management.auto_repair management.auto_upgrade
+        node_config.shielded_instance_config.enable_secure_boot
+        node_config.shielded_instance_config.enable_integrity_monitoring
+    """,
+}
+_NODE_ARGUMENTS = {
+    _TPU: "machine_type",
+    _WAY: "spot preemptible flex_start reservation_affinity guest_accelerator",
+    "maxRunDurationSeconds": "max_run_duration",
+    "labels": "labels",
+    _TAINTS: "taint",
+    "nodeConfig.disk": "disk_type disk_size_gb boot_disk",
+    "nodeConfig.serviceAccount": "service_account",
+    "nodeConfig.serviceAccount: its roles decide, the scope is cloud-platform": "oauth_scopes",
+    "nodeConfig.workloadMetadata": "workload_metadata_config",
+}
+"""Those of node_config."""
 ARGUMENTS = {
-    **dict.fromkeys(_META, _OVERRIDE),
-    "timeouts": _OVERRIDE,
-    **dict.fromkeys(("cluster", "location", "name", "name_prefix", "project"), "the fields of the cluster"),
-    "node_locations": "nodeLocations",
-    **dict.fromkeys(("node_count", "initial_node_count", "autoscaling"), _COUNT),
-    "placement_policy": "tpu and placementPolicyName",
-    "queued_provisioning": _WAY,
-    "max_pods_per_node": _OVERRIDE,
-    **dict.fromkeys(("management.auto_repair", "management.auto_upgrade"), _OVERRIDE),
-    "network_config.enable_private_nodes": "nodeConfig.privateNodes",
-    "node_config.machine_type": _TPU,
-    **{
-        f"node_config.{name}": _WAY
-        for name in ("spot", "preemptible", "flex_start", "reservation_affinity", "guest_accelerator")
-    },
-    "node_config.max_run_duration": "maxRunDurationSeconds",
-    "node_config.labels": "labels",
-    "node_config.taint": "provisioning: runs tolerate no other taints",
-    **{f"node_config.{name}": "nodeConfig.disk" for name in ("disk_type", "disk_size_gb", "boot_disk")},
-    "node_config.service_account": "nodeConfig.serviceAccount",
-    "node_config.oauth_scopes": "nodeConfig.serviceAccount: its roles decide, the scope is cloud-platform",
-    "node_config.workload_metadata_config": "nodeConfig.workloadMetadata",
-    "node_config.shielded_instance_config.enable_secure_boot": _OVERRIDE,
-    "node_config.shielded_instance_config.enable_integrity_monitoring": _OVERRIDE,
+    **{name: where for where, names in _ARGUMENTS.items() for name in names.split()},
+    **{f"node_config.{name}": where for where, names in _NODE_ARGUMENTS.items() for name in names.split()},
 }
 """Arguments that are decided elsewhere, blocks with all that is in them, and where."""
 MAPS = frozenset({"metadata", "resource_labels", "resource_manager_tags", "sysctls"})
@@ -96,55 +96,47 @@ _FORM = "write --flag or --flag=value, in one line of characters that can be see
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what is wrong with `nodeConfig` of the pools of a cluster that we provision."""
     by_terraform = "environment" in site.cluster.spec
-    made = {made.pool: made for made in node_pools(site)}
-    pools: list[TpuPool | CpuPool] = [*(pool for pool, _ in site.pools), *site.cluster.cpu_pools]
-    for pool in pools:
-        config = declared(site, pool).get("nodeConfig", {})
-        path: Path = ("spec", "pools", pool.index, "nodeConfig")
-        if config and pool.name not in made:
+    node_pool_of = {node_pool.pool: node_pool for node_pool in node_pools(site)}
+    for pool, shape in (*site.pools, *((pool, None) for pool in site.cluster.cpu_pools)):
+        config = site.cluster.written(pool).get("nodeConfig", {})
+        path: Path = (*pool.path, "nodeConfig")
+        if config and pool.name not in node_pool_of:
             message = "'nodeConfig' has no effect: GKE makes these nodes by itself"
-            yield site.cluster.source.problem("FIELD002", path, message, "leave the field out", key=True)
+            yield site.source.problem("FIELD002", path, message, "leave the field out", key=True)
             continue
-        yield from _disk(site, pool, path)
-        other = ("gcloudFlags", "scopes") if by_terraform else ("terraformArguments",)
-        for field in other:
+        disk, boot_disk = config.get("disk", {}).get("type"), shape.machine.boot_disk if shape else ""
+        if disk and boot_disk and disk != boot_disk:
+            message = f"nodes of pool '{pool.name}' boot from {boot_disk} only, not from {disk}"
+            yield site.source.problem("POOL041", (*path, "disk", "type"), message, "leave the type out")
+        for field in ("gcloudFlags", "scopes") if by_terraform else ("terraformArguments",):
             if field in config:
                 who = "Terraform makes the node pools" if by_terraform else "'environment' is missing"
                 message, hint = f"'{field}' has no effect: {who}", "leave the field out"
-                yield site.cluster.source.problem("FIELD002", (*path, field), message, hint, key=True)
+                yield site.source.problem("FIELD002", (*path, field), message, hint, key=True)
         field = "terraformArguments" if by_terraform else "gcloudFlags"
         if config.get(field):
-            yield from _extra(site, made[pool.name], (*path, field), config[field])
-
-
-def _disk(site: ResolvedCluster, pool: TpuPool | CpuPool, path: Path) -> Iterator[Problem]:
-    """Yield a disk type that the machine does not boot from."""
-    written = declared(site, pool).get("nodeConfig", {}).get("disk", {}).get("type")
-    only = next((shape.machine.boot_disk for tpu, shape in site.pools if tpu is pool), "")
-    if written and only and written != only:
-        message = f"nodes of pool '{pool.name}' boot from {only} only, not from {written}"
-        hint = "leave the type out"
-        yield site.cluster.source.problem("POOL041", (*path, "disk", "type"), message, hint)
+            yield from _extra(site, node_pool_of[pool.name], (*path, field), config[field])
 
 
 def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> Iterator[Problem]:
     """Yield what is wrong with further flags or arguments, and that nobody here knows them."""
-    wrong = list(_flags(pool, written) if isinstance(written, list) else _arguments(written, (), ()))
-    for place, number, message, hint in wrong:
-        key = not isinstance(written, list)
-        yield site.cluster.source.problem(number, (*path, *place), message, hint, key=key)
-    if not wrong:
+    are_flags = isinstance(written, list)
+    mistakes = list(_flags(pool, written) if are_flags else _arguments(written, (), ()))
+    for place, ident, message, hint in mistakes:
+        yield site.source.problem(ident, (*path, *place), message, hint, key=not are_flags)
+    if not mistakes:
         names = ", ".join(_FLAG.sub(r"\g<name>", flag) for flag in written)
         message = f"slicewright cannot check {names}"
         hint = "try it on a test cluster, then ignore this problem with a reason: slicewright.dev/"
         hint += "ignore-POOL043 in metadata.annotations holds for all pools of the cluster, later flags too"
-        yield site.cluster.source.problem("POOL043", path, message, hint, warning=True, key=True)
+        yield site.source.problem("POOL043", path, message, hint, warning=True, key=True)
 
 
-_Wrong = tuple["Path", str, str, str]
+_Mistake = tuple["Path", str, str, str]
+"""The place below the field, and id, message and hint of the problem."""
 
 
-def _flags(pool: NodePool, written: list[str]) -> Iterator[_Wrong]:
+def _flags(pool: NodePool, written: list[str]) -> Iterator[_Mistake]:
     """Yield flags that are none, that come twice, or that are decided elsewhere, abbreviated ones too."""
     ours = {_name(flag) for flag in scripts.node_pool_flags(pool)[: -len(written)]}
     taken: set[str] = set()
@@ -171,7 +163,7 @@ def _name(flag: str) -> str:
     return flag.partition("=")[0].replace("--no-", "--", 1)
 
 
-def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> Iterator[_Wrong]:
+def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> Iterator[_Mistake]:
     """Yield arguments that are none, or that are decided elsewhere."""
     for name, value in written.items():
         where: Path = (*place, name)
@@ -181,7 +173,8 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
         elif name in _NESTED or dotted in ARGUMENTS:
             yield where, "POOL042", f"'{dotted}' cannot be set here", _hint(ARGUMENTS.get(dotted, _OVERRIDE))
         elif name in MAPS or _is_simple(value):
-            if name in MAPS and not (isinstance(value, Mapping) and all(map(_is_text, value.values()))):
+            texts = value.values() if isinstance(value, Mapping) else [None]
+            if name in MAPS and not all(isinstance(text, str) for text in texts):
                 yield where, "POOL044", f"'{dotted}' is not a map of strings", "quote its values"
         elif isinstance(value, Mapping):
             yield from _arguments(value, (*at, name), where)
@@ -200,29 +193,23 @@ def _is_simple(value: Any) -> bool:
     return isinstance(value, _SIMPLE)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def with_arguments(made: Block, written: Mapping[str, Any]) -> Block:
+def with_arguments(block: Block, written: Mapping[str, Any]) -> Block:
     """Return a block with further arguments: attributes first, then what blocks get, then further blocks."""
-    attributes: list[Item] = []
+    kinds = {item.kind for item in block.body if isinstance(item, Block)}
     inside: dict[str, Mapping[str, Any]] = {}
-    further: list[Item] = []
+    attributes = [item for item in block.body if isinstance(item, Attribute)]
+    further: list[Block] = []
     for name, value in written.items():
         if name in MAPS or _is_simple(value):
             attributes.append(Attribute(name, value))
-        elif isinstance(value, Mapping) and any(
-            isinstance(item, Block) and item.kind == name for item in made.body
-        ):
+        elif isinstance(value, Mapping) and name in kinds:
             inside[name] = value
         else:
             parts = [value] if isinstance(value, Mapping) else value
             further += [with_arguments(Block(name), part) for part in parts]
-    ours = [item for item in made.body if isinstance(item, Attribute)]
-    blocks = [item for item in made.body if not isinstance(item, Attribute)]
-    merged = [
+    merged = (
         with_arguments(item, inside.get(item.kind, {})) if isinstance(item, Block) else item
-        for item in blocks
-    ]
-    return Block(made.kind, made.labels, (*ours, *attributes, *merged, *further))
+        for item in block.body
+        if not isinstance(item, Attribute)
+    )
+    return Block(block.kind, block.labels, (*attributes, *merged, *further))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import Struct
@@ -76,7 +77,7 @@ def text(items: Sequence[Item]) -> str:
 
 def quoted(value: str) -> str:
     """Return a string literal that means exactly the value: no interpolation, no directive."""
-    escaped = _SPECIAL.sub(lambda found: _ESCAPED.get(found[0], f"\\u{ord(found[0]):04x}"), value)
+    escaped = _SPECIAL.sub(lambda match: _ESCAPED.get(match[0], f"\\u{ord(match[0]):04x}"), value)
     literal = _TEMPLATE.sub(r"\1\1{", escaped)
     return f'"{literal}"'
 
@@ -84,24 +85,19 @@ def quoted(value: str) -> str:
 def _lines(items: Sequence[Item], indent: str) -> list[str]:
     """Return the lines of a body: blocks have an empty line between, neighbouring `=` align."""
     lines: list[str] = []
-    at = 0
-    while at < len(items):
-        item = items[at]
-        if isinstance(item, Attribute):
-            run = [item]
-            while at + len(run) < len(items) and isinstance(near := items[at + len(run)], Attribute):
-                run.append(near)
-            apart = at > 0 and isinstance(items[at - 1], Block)
-            lines += [""] * apart + _assignments([(one.name, one.value) for one in run], indent)
-            at += len(run)
-            continue
-        if at > 0 and not isinstance(items[at - 1], Comment):
-            lines.append("")
-        if isinstance(item, Comment):
-            lines.append(f"{indent}# {item.text}")
-        else:
-            lines += _block(item, indent)
-        at += 1
+    apart = False
+    for _, run in groupby(items, type):
+        pairs = []
+        for item in run:
+            if isinstance(item, Attribute):
+                pairs.append((item.name, item.value))
+                continue
+            text = [f"{indent}# {item.text}"] if isinstance(item, Comment) else _block(item, indent)
+            lines += [""] * apart + text
+            apart = isinstance(item, Block)
+        if pairs:
+            lines += [""] * apart + _assignments(pairs, indent)
+            apart = True
     return lines
 
 
@@ -113,22 +109,14 @@ def _block(item: Block, indent: str) -> list[str]:
 
 def _assignments(pairs: Sequence[tuple[str, Value]], indent: str) -> list[str]:
     """Return `name = value` lines; a value of several lines ends the run that is aligned."""
-    written = [(name, _value(value, indent, len(indent) + len(name) + 3)) for name, value in pairs]
+    texts = [(name, _value(value, indent, len(indent) + len(name) + 3)) for name, value in pairs]
     lines: list[str] = []
-    for at, (name, value) in enumerate(written):
-        width = 0 if "\n" in value else max(map(len, _neighbours(written, at)))
-        lines += f"{indent}{name:{width}} = {value}".split("\n")
+    for is_long, group in groupby(texts, lambda pair: "\n" in pair[1]):
+        run = list(group)
+        width = 0 if is_long else max(len(name) for name, _ in run)
+        for name, text in run:
+            lines += f"{indent}{name:{width}} = {text}".split("\n")
     return lines
-
-
-def _neighbours(written: Sequence[tuple[str, str]], at: int) -> list[str]:
-    """Return the names of the run of one-line values around a place."""
-    first = last = at
-    while first > 0 and "\n" not in written[first - 1][1]:
-        first -= 1
-    while last + 1 < len(written) and "\n" not in written[last + 1][1]:
-        last += 1
-    return [name for name, _ in written[first : last + 1]]
 
 
 def _value(value: Value, indent: str, column: int) -> str:

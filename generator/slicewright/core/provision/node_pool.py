@@ -10,27 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import region_of
-from slicewright.core.plan.scaling import autoscaling, size_range, slice_names
+from slicewright.core.plan.scaling import SizeRange, autoscaling, size_range, slice_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import CpuPool, TpuPool
+    from slicewright.core.intent.cluster import CpuPool, Pool, TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
-
-
-class Scaling(Struct, frozen=True):
-    """Bounds of automatic scaling, in nodes (VMs) of one zone."""
-
-    least: int
-    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +46,8 @@ class NodePool:
     makes_policy: bool = False
     """Whether that policy is ours to make."""
     provisioning: Provisioning = Provisioning()
-    scaling: Scaling | None = None
+    scaling: SizeRange | None = None
+    """Bounds of automatic scaling, in nodes (VMs) of one zone."""
     max_run_duration_seconds: int | None = None
     labels: tuple[tuple[str, str], ...] = ()
     """Labels beside GKE's own, in order of their key."""
@@ -79,21 +71,14 @@ def node_pools(site: ResolvedCluster) -> tuple[NodePool, ...]:
     """Return the node pools of a cluster in the order of its file; none on Autopilot, which makes its own."""
     if site.cluster.mode == "Autopilot":
         return ()
-    pools: list[tuple[int, list[NodePool]]] = []
-    pools += [(pool.index, list(_slices(site, pool, shape))) for pool, shape in site.pools]
-    pools += [(pool.index, list(_cpu_nodes(site, pool))) for pool in site.cluster.cpu_pools]
-    return tuple(node_pool for _, found in sorted(pools, key=lambda entry: entry[0]) for node_pool in found)
+    of_pools = {pool.index: _slices(site, pool, shape) for pool, shape in site.pools}
+    of_pools |= {pool.index: _cpu_nodes(site, pool) for pool in site.cluster.cpu_pools}
+    return tuple(node_pool for index in sorted(of_pools) for node_pool in of_pools[index])
 
 
-def declared(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, Any]:
-    """Return a pool as the file writes it."""
-    written: dict[str, Any] = site.cluster.spec["pools"][pool.index]
-    return written
-
-
-def zones(site: ResolvedCluster, pool: TpuPool | CpuPool) -> tuple[str, ...]:
+def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
     """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
-    return tuple(declared(site, pool).get("nodeLocations") or cluster_zones(site))
+    return tuple(site.cluster.written(pool).get("nodeLocations") or cluster_zones(site))
 
 
 def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
@@ -107,46 +92,47 @@ def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
     """Tell whether GKE makes the node pools of a TPU pool, because its ComputeClass lets it."""
     if pool.provisioning.type != "ComputeClass":
         return False
-    classes = {item["name"]: item for item in site.cluster.spec.get("computeClasses", [])}
-    auto_creation: bool = classes.get(pool.provisioning.name, {}).get("nodePoolAutoCreation", True)
-    return auto_creation
+    classes = {entry["name"]: entry for entry in site.cluster.spec.get("computeClasses", [])}
+    return bool(classes.get(pool.provisioning.name, {}).get("nodePoolAutoCreation", True))
 
 
 def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
     """Yield one node pool a slice: the first exist at once, those above autoscaling.min come on demand."""
     if creates_itself(site, pool):
         return
-    written = declared(site, pool)
-    reach = size_range(site, pool)
-    names = slice_names(pool, reach.most)
+    written = site.cluster.written(pool)
+    size = size_range(site, pool)
     by_policy = placed_by_policy(shape)
-    of_class = pool.provisioning.name if pool.provisioning.type == "ComputeClass" else ""
-    labels = {**written.get("labels", {}), **({COMPUTE_CLASS: of_class} if of_class else {})}
-    where = zones(site, pool)
-    one = NodePool(
+    labels = written.get("labels", {})
+    if pool.provisioning.type == "ComputeClass":
+        labels = {**labels, COMPUTE_CLASS: pool.provisioning.name}
+    pool_zones = zones(site, pool)
+    on_demand = NodePool(
         name="",
         pool=pool.name,
         machine_type=shape.machine_type,
         nodes=0,
-        zones=where,
+        zones=pool_zones,
         shape=shape,
         topology=shape.topology if shape.multi_host and not by_policy else "",
         workload_policy=policy_name(site.cluster, pool) if by_policy else "",
         makes_policy=by_policy and "placementPolicyName" not in written,
         provisioning=pool.provisioning,
-        scaling=Scaling(0, shape.hosts),
+        scaling=SizeRange(0, shape.hosts),
         max_run_duration_seconds=written.get("maxRunDurationSeconds"),
         labels=tuple(sorted(labels.items())),
         taints=tuple((key, value, "NoSchedule") for key, value in _taints(pool).items()),
         **_configured(written, shape.machine.boot_disk),
     )
-    for index, name in enumerate(names):
-        if index < reach.least:
+    for index, name in enumerate(slice_names(pool, size.most)):
+        if index < size.least:
             # the zones of single-host slices take turns: GKE would make the node in each of them
-            own = (where[index % len(where)],) if where and not shape.multi_host else where
-            yield replace(one, name=name, nodes=shape.hosts, zones=own, scaling=None)
+            own = (
+                (pool_zones[index % len(pool_zones)],) if pool_zones and not shape.multi_host else pool_zones
+            )
+            yield replace(on_demand, name=name, nodes=shape.hosts, zones=own, scaling=None)
         else:
-            yield replace(one, name=name)
+            yield replace(on_demand, name=name)
 
 
 def _taints(pool: TpuPool) -> dict[str, str]:
@@ -164,23 +150,22 @@ def _cpu_nodes(site: ResolvedCluster, pool: CpuPool) -> Iterator[NodePool]:
 
     GKE counts nodes by zone, so each node pool has as many of the zones as its numbers can be divided by.
     """
-    written = declared(site, pool)
+    written = site.cluster.written(pool)
     scales = autoscaling(site, pool)
-    wanted = (pool.nodes, scales.least, scales.most) if scales else (pool.nodes,)
-    where = zones(site, pool)
+    totals = (pool.nodes, scales.least, scales.most) if scales else (pool.nodes,)
+    pool_zones = zones(site, pool)
     for index, name in enumerate(pool.node_pool_names):
-        numbers = [_share(number, index, len(pool.node_pool_names)) for number in wanted]
-        wide = next(
-            (width for width in range(len(where), 0, -1) if all(number % width == 0 for number in numbers)), 1
-        )
-        now, *limits = (number // wide for number in numbers)
+        numbers = [_share(total, index, len(pool.node_pool_names)) for total in totals]
+        widths = (width for width in range(len(pool_zones), 1, -1) if not any(n % width for n in numbers))
+        width = next(widths, 1)
+        now, *limits = (number // width for number in numbers)
         yield NodePool(
             name=name,
             pool=pool.name,
             machine_type=pool.machine_type,
             nodes=now,
-            zones=where[:wide],
-            scaling=Scaling(*limits) if limits else None,
+            zones=pool_zones[:width],
+            scaling=SizeRange(*limits) if limits else None,
             labels=tuple(sorted(written.get("labels", {}).items())),
             **_configured(written, ""),
         )

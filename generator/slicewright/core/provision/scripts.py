@@ -11,8 +11,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan.resolve import region_of
+from slicewright.core.problem import counted
 from slicewright.core.provision.node_pool import node_pools
-from slicewright.core.run.header import GENERATED, inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,48 +29,35 @@ def node_pool_flags(pool: NodePool) -> tuple[str, ...]:
     number of nodes, one that a workload policy places has the policy instead. `--num-nodes` counts nodes of
     one zone.
     """
-    flags = []
-    if pool.zones:
-        flags.append(f"--node-locations={','.join(pool.zones)}")
-    flags.append(f"--machine-type={pool.machine_type}")
-    if pool.topology:
-        flags.append(f"--tpu-topology={pool.topology}")
-    if pool.workload_policy:
-        flags.append(f"--placement-policy={pool.workload_policy}")
-    flags += _configured(pool)
-    flags += _obtained(pool.provisioning)
-    flags.append(f"--num-nodes={pool.nodes}")
-    if pool.scaling is not None:
-        flags += [
-            "--enable-autoscaling",
-            f"--min-nodes={pool.scaling.least}",
-            f"--max-nodes={pool.scaling.most}",
-        ]
-        if pool.shape is not None and len(pool.zones) != 1:
-            # any zone that has capacity, rather than the same number of nodes in each
-            flags.append("--location-policy=ANY")
-    if pool.max_run_duration_seconds is not None:
-        flags.append(f"--max-run-duration={pool.max_run_duration_seconds}s")
-    if pool.labels:
-        flags.append(f"--node-labels={','.join(f'{key}={value}' for key, value in pool.labels)}")
-    if pool.taints:
-        taints = (f"{key}={value}:{effect}" for key, value, effect in pool.taints)
-        flags.append(f"--node-taints={','.join(taints)}")
-    return (*flags, *pool.gcloud_flags)
-
-
-def _configured(pool: NodePool) -> Iterator[str]:
-    """Yield how the nodes are configured: disk, identity and network."""
+    scaling, zones = pool.scaling, pool.zones
+    seconds, is_private = pool.max_run_duration_seconds, pool.private_nodes
     values = {
+        "--node-locations": ",".join(zones),
+        "--machine-type": pool.machine_type,
+        "--tpu-topology": pool.topology,
+        "--placement-policy": pool.workload_policy,
         "--disk-type": pool.boot_disk,
         "--disk-size": f"{pool.disk_size_gb}GB" if pool.disk_size_gb else "",
         "--service-account": pool.service_account,
         "--scopes": ",".join(pool.scopes),
         "--workload-metadata": pool.workload_metadata,
     }
-    yield from (f"{name}={value}" for name, value in values.items() if value)
-    if pool.private_nodes is not None:
-        yield "--enable-private-nodes" if pool.private_nodes else "--no-enable-private-nodes"
+    flags = [f"{name}={value}" for name, value in values.items() if value]
+    if is_private is not None:
+        flags.append("--enable-private-nodes" if is_private else "--no-enable-private-nodes")
+    flags += _obtained(pool.provisioning)
+    flags.append(f"--num-nodes={pool.nodes}")
+    if scaling:
+        flags += ["--enable-autoscaling", f"--min-nodes={scaling.least}", f"--max-nodes={scaling.most}"]
+        # any zone that has capacity, rather than the same number of nodes in each
+        flags += ["--location-policy=ANY"] if pool.shape and len(zones) != 1 else []
+    values = {
+        "--max-run-duration": "" if seconds is None else f"{seconds}s",
+        "--node-labels": ",".join(f"{key}={value}" for key, value in pool.labels),
+        "--node-taints": ",".join(f"{key}={value}:{effect}" for key, value, effect in pool.taints),
+    }
+    flags += [f"{name}={value}" for name, value in values.items() if value]
+    return (*flags, *pool.gcloud_flags)
 
 
 def policy_flags(topology: str) -> tuple[str, ...]:
@@ -93,11 +80,12 @@ def _obtained(provisioning: Provisioning) -> list[str]:
     return []
 
 
-def reservation_path(wanted: Provisioning) -> str:
+def reservation_path(reservation: Provisioning) -> str:
     """Return a reservation as gcloud names it: its project where that is another's, block and sub-block."""
-    name = f"projects/{wanted.project}/reservations/{wanted.name}" if wanted.project else wanted.name
-    block = f"/reservationBlocks/{wanted.block}" if wanted.block else ""
-    return name + block + (f"/reservationSubBlocks/{wanted.sub_block}" if wanted.sub_block else "")
+    project = f"projects/{reservation.project}/reservations/" if reservation.project else ""
+    block = f"/reservationBlocks/{reservation.block}" if reservation.block else ""
+    sub_block = f"/reservationSubBlocks/{reservation.sub_block}" if reservation.sub_block else ""
+    return f"{project}{reservation.name}{block}{sub_block}"
 
 
 ADDONS = ("HorizontalPodAutoscaling", "HttpLoadBalancing", "GcePersistentDiskCsiDriver", "GcsFuseCsiDriver")
@@ -119,20 +107,16 @@ def scripts(site: ResolvedCluster, library: str) -> dict[str, str]:
     """
     pools = node_pools(site)
     first, _, rest = library.partition("\n")
-    made = {
-        LIBRARY: f"{first}\n{_generated(site)}\n{rest}",
+    files = {
+        LIBRARY: f"{first}\n{site.live(rest)}",
         "verify.sh": _verify(site, pools),
         "destroy.sh": _destroy(site, pools),
     }
     if "environment" not in site.cluster.spec:
-        made["cluster.sh"] = _cluster(site)
+        files["cluster.sh"] = _cluster(site)
         if pools:
-            made["node-pools.sh"] = _node_pools(site, pools)
-    return made
-
-
-def _generated(site: ResolvedCluster) -> str:
-    return f"{GENERATED}\n# inputs: {inputs(site.cluster.source.file.path, site.cluster.name)}"
+            files["node-pools.sh"] = _node_pools(site, pools)
+    return files
 
 
 def _script(
@@ -150,8 +134,6 @@ def _script(
     usage = f"usage: bash {name} {options}".rstrip()
     comment = (f"# {line}" for line in purpose.replace("USAGE", usage).split("\n"))
     head = [
-        "#!/usr/bin/env bash",
-        _generated(site),
         *comment,
         "set -euo pipefail",
         "",
@@ -164,7 +146,8 @@ def _script(
         f"OPTIONS={quote(options)}",
         _SOURCE,
     ]
-    return "\n\n".join(["\n".join(head), *blocks]) + "\n"
+    body = "\n\n".join(["\n".join(head), *blocks])
+    return f"#!/usr/bin/env bash\n{site.live(body)}\n"
 
 
 def _call(*words: str) -> str:
@@ -217,21 +200,20 @@ def _title(pools: list[NodePool]) -> str:
     shape, name = pools[0].shape, pools[0].pool
     if shape is None:
         return f"# {name}: {pools[0].machine_type}"
-    slices = "1 slice" if len(pools) == 1 else f"{len(pools)} slices"
-    hosts = "1 host" if shape.hosts == 1 else f"{shape.hosts} hosts"
-    of = "" if len(pools) == 1 else " each"
-    return f"# {name}: {slices} of {shape.generation} {shape.topology}, {shape.chips} chips on {hosts}{of}"
+    slices, hosts = counted(len(pools), "slice"), counted(shape.hosts, "host")
+    each = "" if len(pools) == 1 else " each"
+    return f"# {name}: {slices} of {shape.generation} {shape.topology}, {shape.chips} chips on {hosts}{each}"
 
 
 def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return `verify.sh`; it exits 1 with a table where something differs, and 3 where it cannot see."""
-    what = "its mode is"
+    parts = "its mode is"
     blocks = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
     if pools:
-        what = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
-        rows = "".join(f"{' '.join(_wanted(pool))}\n" for pool in pools)
+        parts = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
+        rows = "".join(f"{' '.join(_columns(pool))}\n" for pool in pools)
         blocks.append(f"compare_node_pools <<'NODE_POOLS'\n{rows}NODE_POOLS")
-    same = f"cluster {site.cluster.name} is there, and {what} as {site.cluster.source.file.path} says"
+    same = f"cluster {site.cluster.name} is there, and {parts} as {site.cluster.source.file.path} says"
     blocks.append(f'[ "$differs" = no ] || exit 1\necho {quote(same)}')
     purpose = (
         f"Compares cluster {site.cluster.name} with its file; changes nothing.\nUSAGE\n"
@@ -240,7 +222,7 @@ def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     return _script(site, "verify.sh", purpose, blocks, options="")
 
 
-def _wanted(pool: NodePool) -> tuple[str, ...]:
+def _columns(pool: NodePool) -> tuple[str, ...]:
     """Return what is wanted of a node pool, in the order of the columns of `compare_node_pools`."""
     scaling = pool.scaling
     way = "OnDemand" if pool.provisioning.type == "ComputeClass" else pool.provisioning.type
@@ -265,16 +247,16 @@ def _destroy(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     name = site.cluster.name
     by_terraform = "environment" in site.cluster.spec
     queues = [quote(queue["name"]) for queue in site.cluster.spec.get("clusterQueues", [])]
-    what = (
+    goal = (
         f"the queues of cluster {name}" if by_terraform else f"cluster {name} with its queues and node pools"
     )
-    blocks = [f"confirm {quote(what)}", " \\\n  ".join([f"delete_queues overlays/{name}/_platform", *queues])]
+    blocks = [f"confirm {quote(goal)}", " \\\n  ".join([f"delete_queues overlays/{name}/_platform", *queues])]
     policies: list[str] = []
-    then = "next"
+    last = "next"
     if by_terraform:
-        then = "then"
-        said = f"next: terraform -chdir=provision/{name} destroy, which made node pools, cluster and the rest"
-        blocks.append(f'echo "# {said}"')
+        last = "then"
+        destroy = f"terraform -chdir=provision/{name} destroy, which made node pools, cluster and the rest"
+        blocks.append(f'echo "# next: {destroy}"')
     else:
         policies = list(dict.fromkeys(pool.workload_policy for pool in pools if pool.makes_policy))
         if pools:
@@ -284,7 +266,7 @@ def _destroy(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
             calls = "".join(f"\ndelete_workload_policy {quote(policy)}" for policy in policies)
             blocks.append(f"list_workload_policies{calls}")
         blocks.append("delete_cluster")
-    blocks[-1] += f'\necho "# {then}: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER"'
-    purpose = f"Deletes {what}.\nWhat syncs the overlays (Argo CD, Flux) is to be stopped before.\nUSAGE"
+    blocks[-1] += f'\necho "# {last}: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER"'
+    purpose = f"Deletes {goal}.\nWhat syncs the overlays (Argo CD, Flux) is to be stopped before.\nUSAGE"
     options = "[--dry-run] [--yes]"
     return _script(site, "destroy.sh", purpose, blocks, options=options, needs_region=bool(policies))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -101,12 +102,12 @@ def grouped(pools: Sequence[NodePool]) -> Iterator[tuple[str, list[str], NodePoo
     groups: dict[NodePool, list[str]] = {}
     for pool in pools:
         groups.setdefault(replace(pool, name=""), []).append(pool.name)
-    taken: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for pool, names in groups.items():
-        taken[pool.pool] = taken.get(pool.pool, 0) + 1
-        number = taken[pool.pool]
+        numbers[pool.pool] += 1
         # no pool is called like that: names of pools hold no underscore
-        yield (f"{pool.pool}_{number}" if number > 1 else pool.pool), names, pool
+        number = f"_{numbers[pool.pool]}" if numbers[pool.pool] > 1 else ""
+        yield f"{pool.pool}{number}", names, pool
 
 
 def _policy(name: str, pool: NodePool) -> Block:
@@ -122,34 +123,8 @@ def _policy(name: str, pool: NodePool) -> Block:
 
 
 def _resource(environment: Environment, label: str, names: list[str], pool: NodePool) -> Block:
-    scaling, flex = pool.scaling, pool.provisioning.is_flex_start
-    items: list[Item] = []
-    if scaling:
-        # any zone that has capacity, rather than the same number of nodes in each
-        policy = "ANY" if pool.shape and len(pool.zones) != 1 else None
-        items.append(
-            block(
-                "autoscaling",
-                min_node_count=scaling.least,
-                max_node_count=scaling.most,
-                location_policy=policy,
-            )
-        )
-    items += [
-        block("management", auto_repair=not flex, auto_upgrade=True),
-        _node_config(pool),
-        *_placement(pool),
-    ]
-    if pool.private_nodes is not None:
-        items.append(block("network_config", enable_private_nodes=pool.private_nodes))
-    if pool.provisioning.type == "FlexStartQueued":
-        items.append(block("queued_provisioning", enabled=True))
-    if pool.shape:
-        items.append(block("timeouts", create=_TIMEOUT, update=_TIMEOUT, delete=_TIMEOUT))
-    if scaling:
-        # counts of the file are a beginning here: a change must not make the node pool anew
-        items.append(block("lifecycle", ignore_changes=[Expression("initial_node_count")]))
-    made = block(
+    scaling = pool.scaling
+    resource = block(
         *("resource", "google_container_node_pool", label),
         for_each=Call("toset", names),
         name=Expression("each.value"),
@@ -158,35 +133,62 @@ def _resource(environment: Environment, label: str, names: list[str], pool: Node
         node_count=None if scaling else pool.nodes,
         initial_node_count=pool.nodes if scaling else None,
         max_pods_per_node=TPU_MAX_PODS if pool.shape else None,
-        body=items,
+        body=_blocks(pool),
     )
-    return with_arguments(made, pool.terraform_arguments)
+    return with_arguments(resource, pool.terraform_arguments)
+
+
+def _blocks(pool: NodePool) -> Iterator[Block]:
+    if pool.scaling:
+        # any zone that has capacity, rather than the same number of nodes in each
+        policy = "ANY" if pool.shape and len(pool.zones) != 1 else None
+        least, most = pool.scaling.least, pool.scaling.most
+        yield block("autoscaling", min_node_count=least, max_node_count=most, location_policy=policy)
+    yield block("management", auto_repair=not pool.provisioning.is_flex_start, auto_upgrade=True)
+    yield _node_config(pool)
+    if pool.workload_policy:
+        ours = Expression(f"google_compute_resource_policy.{pool.pool}.name")
+        policy_name = ours if pool.makes_policy else pool.workload_policy
+        yield block("placement_policy", type="COMPACT", policy_name=policy_name)
+    elif pool.topology:
+        yield block("placement_policy", type="COMPACT", tpu_topology=pool.topology)
+    if pool.private_nodes is not None:
+        yield block("network_config", enable_private_nodes=pool.private_nodes)
+    if pool.provisioning.type == "FlexStartQueued":
+        yield block("queued_provisioning", enabled=True)
+    if pool.shape:
+        yield block("timeouts", create=_TIMEOUT, update=_TIMEOUT, delete=_TIMEOUT)
+    if pool.scaling:
+        # counts of the file are a beginning here: a change must not make the node pool anew
+        yield block("lifecycle", ignore_changes=[Expression("initial_node_count")])
 
 
 def _node_config(pool: NodePool) -> Block:
-    wanted = pool.provisioning
+    provisioning, seconds = pool.provisioning, pool.max_run_duration_seconds
     labels: dict[str, Value] = dict(pool.labels)
+    disk_type: Value = pool.boot_disk or None
+    disk_size: Value = pool.disk_size_gb
     if pool.shape:
         labels = {"multislice_group_name": Expression("var.multislice_group_name"), **labels}
-    seconds = pool.max_run_duration_seconds
-    of_cpu = pool.shape is None
-    size = 'tonumber(trimsuffix(var.cpu_pool_disk_size, "GB"))'
-    taints = (
-        block("taint", key=key, value=value, effect=_EFFECTS[effect]) for key, value, effect in pool.taints
-    )
+    else:
+        disk_type = disk_type or Expression("var.cpu_pool_disk_type")
+        disk_size = disk_size or Expression('tonumber(trimsuffix(var.cpu_pool_disk_size, "GB"))')
     return block(
         "node_config",
         machine_type=pool.machine_type,
-        disk_type=pool.boot_disk or (Expression("var.cpu_pool_disk_type") if of_cpu else None),
-        disk_size_gb=pool.disk_size_gb or (Expression(size) if of_cpu else None),
-        spot=True if wanted.type == "Spot" else None,
-        flex_start=True if wanted.is_flex_start else None,
+        disk_type=disk_type,
+        disk_size_gb=disk_size,
+        spot=True if provisioning.type == "Spot" else None,
+        flex_start=True if provisioning.is_flex_start else None,
         max_run_duration=None if seconds is None else f"{seconds}s",
         service_account=pool.service_account or _ACCOUNT,
         oauth_scopes=OAUTH_SCOPES,
         labels=labels or None,
         body=[
-            *taints,
+            *(
+                block("taint", key=key, value=value, effect=_EFFECTS[effect])
+                for key, value, effect in pool.taints
+            ),
             *_reservation(pool),
             block("workload_metadata_config", mode=pool.workload_metadata or "GKE_METADATA"),
             block("shielded_instance_config", enable_secure_boot=True, enable_integrity_monitoring=True),
@@ -196,21 +198,9 @@ def _node_config(pool: NodePool) -> Block:
 
 def _reservation(pool: NodePool) -> Iterator[Block]:
     """Yield the reservation that the nodes come from, or that they come from none (flex-start)."""
-    wanted = pool.provisioning
-    if wanted.is_flex_start:
-        yield block("reservation_affinity", consume_reservation_type="NO_RESERVATION")
-    if wanted.type == "Reservation":
-        names, kind = [reservation_path(wanted)], "SPECIFIC_RESERVATION"
-        yield block(
-            "reservation_affinity", consume_reservation_type=kind, key=RESERVATION_AFFINITY, values=names
-        )
-
-
-def _placement(pool: NodePool) -> Iterator[Block]:
-    """Yield how a multi-host slice is placed; a single host has no placement (the API refuses it)."""
-    if pool.workload_policy:
-        made = f"google_compute_resource_policy.{pool.pool}.name"
-        name: Value = Expression(made) if pool.makes_policy else pool.workload_policy
-        yield block("placement_policy", type="COMPACT", policy_name=name)
-    elif pool.topology:
-        yield block("placement_policy", type="COMPACT", tpu_topology=pool.topology)
+    kind = "reservation_affinity"
+    if pool.provisioning.is_flex_start:
+        yield block(kind, consume_reservation_type="NO_RESERVATION")
+    if pool.provisioning.type == "Reservation":
+        specific, paths = "SPECIFIC_RESERVATION", [reservation_path(pool.provisioning)]
+        yield block(kind, consume_reservation_type=specific, key=RESERVATION_AFFINITY, values=paths)

@@ -69,7 +69,7 @@ def environment(site: ResolvedCluster) -> Environment:
     written = spec["environment"]
     project, location = spec.get("project", ""), spec.get("location", "")
     prefix = written.get("resourcePrefix", project)
-    named = {
+    derived = {
         "resourcePrefix": prefix,
         "networkName": f"{prefix}-network",
         "subnetName": f"{prefix}-subnet",
@@ -87,7 +87,7 @@ def environment(site: ResolvedCluster) -> Environment:
         node_locations=zones,
         gke_version=gke.get("version", ""),
         release_channel=gke.get("releaseChannel", "regular").upper(),
-        fields={**DEFAULTS, **named, **written},
+        fields={**DEFAULTS, **derived, **written},
     )
 
 
@@ -98,6 +98,7 @@ REQUIRED_VERSION = ">= 1.5.0"
 """Terraform or OpenTofu; OpenTofu begins with 1.6."""
 
 _STRING, _STRINGS, _BOOL = Expression("string"), Expression("list(string)"), Expression("bool")
+_BUCKET = "The bucket for data sets, logs and checkpoints"
 
 
 def versions(environment: Environment) -> tuple[Item, ...]:
@@ -139,11 +140,7 @@ def outputs(environment: Environment) -> tuple[Item, ...]:
         ("subnet", "The subnet of the cluster", "google_compute_subnetwork.subnet.name"),
         ("tpu_sa_email", "The service account of workloads", "google_service_account.tpu.email"),
         ("gke_sa_email", "The service account of nodes", "google_service_account.gke.email"),
-        (
-            "artifact_repository_bucket",
-            "The bucket for data sets, logs and checkpoints",
-            "google_storage_bucket.repository.url",
-        ),
+        ("artifact_repository_bucket", _BUCKET, "google_storage_bucket.repository.url"),
         ("artifact_registry", "The prefix of images in Artifact Registry", f'"{registry}"'),
         ("tensorboard", "The Vertex AI TensorBoard", "google_vertex_ai_tensorboard.tensorboard.id"),
     )
@@ -160,11 +157,7 @@ def _variables(environment: Environment) -> Iterator[tuple[Block, Value]]:
     yield _needed("project_id", "The project", environment.project)
     yield _needed("region", "The region of the network, the cluster and the bucket", environment.region)
     yield _needed("tensorboard_region", "The region of Vertex AI TensorBoard", fields["tensorboardRegion"])
-    yield _needed(
-        "artifact_repository_bucket_name",
-        "The bucket for data sets, logs and checkpoints",
-        fields["artifactRepositoryBucketName"],
-    )
+    yield _needed("artifact_repository_bucket_name", _BUCKET, fields["artifactRepositoryBucketName"])
     if not environment.autopilot:
         yield _needed("zone", "The zone of the nodes, TPU nodes first", environment.zone)
     yield _needed("network_name", "The network of the cluster", fields["networkName"])
@@ -189,9 +182,8 @@ def _variables(environment: Environment) -> Iterator[tuple[Block, Value]]:
     if not environment.autopilot:
         label = "The value of the label multislice_group_name of TPU nodes"
         yield _default("multislice_group_name", label, "multisliceGroupName", fields)
-    yield _default(
-        "artifact_registry_name", "The Artifact Registry repository", "artifactRegistryName", fields
-    )
+    registry = "The Artifact Registry repository"
+    yield _default("artifact_registry_name", registry, "artifactRegistryName", fields)
     protection = "Whether the cluster is kept from being destroyed"
     yield _variable("deletion_protection", protection, _BOOL, value=True, default=True)
 
@@ -203,9 +195,8 @@ def _needed(name: str, description: str, value: str) -> tuple[Block, Value]:
 
 def _default(name: str, description: str, field: str, fields: dict[str, Value]) -> tuple[Block, Value]:
     """Return a variable with the default of a field of the environment block."""
-    default = DEFAULTS[field]
-    kind = _STRINGS if isinstance(default, list) else _STRING
-    return _variable(name, description, kind, fields[field], default=default)
+    kind = _STRINGS if isinstance(DEFAULTS[field], list) else _STRING
+    return _variable(name, description, kind, fields[field], default=DEFAULTS[field])
 
 
 def _variable(

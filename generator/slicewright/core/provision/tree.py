@@ -8,7 +8,6 @@ from slicewright.core.document.write import write_document
 from slicewright.core.provision import hcl, terraform, terraform_settings
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.scripts import LIBRARY, scripts
-from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,31 +31,28 @@ def files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
     if not site.cluster.managed:
         return {}
     folder = f"provision/{site.cluster.name}"
-    made = {f"{folder}/{name}": text for name, text in scripts(site, shared[LIBRARY]).items()}
-    return dict(sorted((terraform_files(site, shared) | made).items()))
+    paths = {f"{folder}/{name}": text for name, text in scripts(site, shared[LIBRARY]).items()}
+    return dict(sorted((terraform_files(site, shared) | paths).items()))
 
 
 def terraform_files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a cluster as Terraform, by path; nothing where it has none."""
     if "environment" not in site.cluster.spec:
         return {}
-    made = terraform_settings.environment(site)
+    environment = terraform_settings.environment(site)
     pools = node_pools(site)
     bodies = {
         **{name: text for name, text in shared.items() if name.endswith(".tf")},
-        "cluster.tf": hcl.text(terraform.cluster(made)),
-        "outputs.tf": hcl.text(terraform_settings.outputs(made)),
-        "terraform.tfvars": hcl.text(terraform_settings.values(made)),
-        "variables.tf": hcl.text(terraform_settings.variables(made)),
-        "versions.tf": hcl.text(terraform_settings.versions(made)),
-        "cloudbuild.yaml": cloudbuild(made),
+        "cluster.tf": hcl.text(terraform.cluster(environment)),
+        "outputs.tf": hcl.text(terraform_settings.outputs(environment)),
+        "terraform.tfvars": hcl.text(terraform_settings.values(environment)),
+        "variables.tf": hcl.text(terraform_settings.variables(environment)),
+        "versions.tf": hcl.text(terraform_settings.versions(environment)),
+        "cloudbuild.yaml": cloudbuild(environment),
     }
     if pools:
-        bodies["node-pools.tf"] = hcl.text(terraform.node_pools(made, pools))
-    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
-    return {
-        f"provision/{site.cluster.name}/{name}": header.live(inputs, body) for name, body in bodies.items()
-    }
+        bodies["node-pools.tf"] = hcl.text(terraform.node_pools(environment, pools))
+    return {f"provision/{site.cluster.name}/{name}": site.live(body) for name, body in bodies.items()}
 
 
 def cloudbuild(environment: Environment) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Network
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.terraform import TPU_MAX_PODS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
     from slicewright.core.provision.node_pool import NodePool
+    from slicewright.core.provision.terraform_settings import Environment
 
 _AT: Path = ("spec", "environment")
 _RANGES = ("subnetIpRange", "podsIpRange", "servicesIpRange")
@@ -44,15 +45,16 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
     if not site.cluster.managed:
         message = "'environment' has no effect with managed: false"
         hint = "leave the field out, or write managed: true"
-        yield site.cluster.source.problem("FIELD002", _AT, message, hint, key=True)
+        yield site.source.problem("FIELD002", _AT, message, hint, key=True)
         return
-    missing = list(_missing(site))
+    settings = environment(site)
+    missing = list(_missing(site, settings))
     yield from missing
     if not missing:
-        yield from _names(site)
-    yield from _accounts(site)
-    yield from _ranges(site)
-    yield from _team(site)
+        yield from _names(site, settings.fields)
+    yield from _accounts(site, settings.fields)
+    yield from _ranges(site, settings.fields)
+    yield from _team(site, settings.fields)
 
 
 _UNIQUE = (
@@ -68,12 +70,12 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         written = site.cluster.spec.get("environment")
         if written is None or not site.cluster.managed:
             continue
-        made = environment(site)
+        settings = environment(site)
         # No other project has the name of a bucket; a state is unique in its bucket.
-        within = {"artifactRepositoryBucketName": "", "tfStatePrefix": made.fields["tfStateBucket"]}
+        within = {"artifactRepositoryBucketName": "", "tfStatePrefix": settings.fields["tfStateBucket"]}
         for field in _UNIQUE:
-            name = made.fields[field]
-            other = taken.setdefault((field, within.get(field, made.project), name), site)
+            name = settings.fields[field]
+            other = taken.setdefault((field, within.get(field, settings.project), name), site)
             if other is not site:
                 message = f"{field} '{name}' is also in the environment of cluster '{other.cluster.name}'"
                 changed = field if field in written or field in DEFAULTS else "resourcePrefix"
@@ -81,40 +83,35 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
                 yield _problem(site, "ENV021", field, message, hint)
 
 
-def _missing(site: ResolvedCluster) -> Iterator[Problem]:
+def _missing(site: ResolvedCluster, settings: Environment) -> Iterator[Problem]:
     """Yield the fields that Terraform needs and other platforms do not; every one needs a location."""
-    made = environment(site)
-    needed = [("project", "my-project", made.project)]
-    if not made.autopilot:
-        needed.append(("nodeLocations", "[us-west4-a]", made.zone))
+    needed = [("project", "my-project", settings.project)]
+    if not settings.autopilot:
+        needed.append(("nodeLocations", "[us-west4-a]", settings.zone))
     for field, example, value in needed:
         if not value:
-            message = f"an environment needs spec.{field}"
-            hint = f"add {field}: {example}"
-            yield site.cluster.source.problem("ENV001", _AT, message, hint, key=True)
+            message, hint = f"an environment needs spec.{field}", f"add {field}: {example}"
+            yield site.source.problem("ENV001", _AT, message, hint, key=True)
 
 
-def _names(site: ResolvedCluster) -> Iterator[Problem]:
+def _names(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     """Yield derived names that cannot be: a name that is written has passed the schema.
 
     A name with capitals is made from a placeholder such as PROJECT_ID, and nothing is said of it.
     """
-    fields = environment(site).fields
     for field, allowed in _DERIVED.items():
         if fields[field].islower() and not allowed.fullmatch(fields[field]):
             message = f"{field} would be '{fields[field]}', which Google Cloud does not allow"
-            hint = (
-                f"write environment.{field}, or a short resourcePrefix of small letters, digits and hyphens"
-            )
+            hint = f"write environment.{field}"
+            hint += ", or a short resourcePrefix of small letters, digits and hyphens"
             yield _problem(site, "ENV002", field, message, hint)
 
 
-def _accounts(site: ResolvedCluster) -> Iterator[Problem]:
-    fields = environment(site).fields
+def _accounts(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     low, high = _ACCOUNT_LENGTH
     for field in _ACCOUNTS:
-        if not low <= len(fields[field]) <= high:
-            name = fields[field]
+        name = fields[field]
+        if not low <= len(name) <= high:
             message = f"'{name}' is not a valid name of a service account: it has {low} to {high} characters"
             yield _problem(site, "ENV003", field, message, f"write a name of {low} to {high} characters")
     if fields["tpuSaName"] == fields["gkeSaName"]:
@@ -123,28 +120,25 @@ def _accounts(site: ResolvedCluster) -> Iterator[Problem]:
         yield _problem(site, "ENV003", "gkeSaName", message, hint)
 
 
-def _ranges(site: ResolvedCluster) -> Iterator[Problem]:
-    fields = environment(site).fields
-    found: dict[str, IPv4Network] = {}
+def _ranges(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
+    networks: dict[str, IPv4Network] = {}
     for field in _RANGES:
         try:
-            found[field] = IPv4Network(fields[field])
+            networks[field] = IPv4Network(fields[field])
         except ValueError as error:
             hint = "write the first address of the range and its length: 10.129.0.0/20"
             yield _problem(site, "ENV004", field, f"not a valid range of addresses: {error}", hint)
-    for one, other in combinations(found, 2):
-        if found[one].overlaps(found[other]):
-            message = f"{found[other]} ({other}) overlaps {found[one]} ({one})"
-            yield _problem(site, "ENV004", other, message, "choose ranges that do not overlap")
+    for (first, network), (second, other) in combinations(networks.items(), 2):
+        if network.overlaps(other):
+            message = f"{other} ({second}) overlaps {network} ({first})"
+            yield _problem(site, "ENV004", second, message, "choose ranges that do not overlap")
     pools = node_pools(site)
     nodes = sum(_most(pool) for pool in pools)
     pods = sum(_most(pool) * _addresses(pool) for pool in pools)
     for field, needed in (("subnetIpRange", nodes + _RESERVED), ("podsIpRange", pods)):
-        if field in found and found[field].num_addresses < needed:
-            length = 32 - (needed - 1).bit_length()
-            has = found[field].num_addresses
-            message = f"{found[field]} has {has} addresses, {nodes} nodes need {needed}"
-            hint = f"write a range of length /{length} or wider"
+        if field in networks and (size := networks[field].num_addresses) < needed:
+            message = f"{networks[field]} has {size} addresses, {nodes} nodes need {needed}"
+            hint = f"write a range of length /{32 - (needed - 1).bit_length()} or wider"
             yield _problem(site, "ENV005", field, message, hint)
 
 
@@ -159,15 +153,11 @@ def _addresses(pool: NodePool) -> int:
     return 1 << (2 * pods - 1).bit_length()
 
 
-def _team(site: ResolvedCluster) -> Iterator[Problem]:
+def _team(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     """Yield warnings where no team has the Kubernetes service account that Workload Identity is bound to."""
-    fields = environment(site).fields
-    teams = site.cluster.spec.get("teams")
-    if teams is None:
-        return
     namespace, account = fields["tpuNamespace"], fields["tpuSaName"]
-    of_namespace = [team for team in teams if team["namespace"] == namespace]
-    if any(team.get("serviceAccountName") == account for team in of_namespace):
+    accounts = [(team.namespace, team.service_account_name) for team in site.cluster.teams]
+    if "teams" not in site.cluster.spec or (namespace, account) in accounts:
         return
     message = f"no team has the service account '{account}' in namespace '{namespace}'"
     hint = f"write namespace: {namespace} and serviceAccountName: {account} in spec.teams"
@@ -175,9 +165,9 @@ def _team(site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def _problem(
-    site: ResolvedCluster, number: str, field: str, message: str, hint: str, *, warning: bool = False
+    site: ResolvedCluster, ident: str, field: str, message: str, hint: str, *, warning: bool = False
 ) -> Problem:
     """Return a problem at a field of the block, at the block itself where the field is a default."""
     written = field in site.cluster.spec["environment"]
     at = (*_AT, field) if written else _AT
-    return site.cluster.source.problem(number, at, message, hint, key=not written, warning=warning)
+    return site.source.problem(ident, at, message, hint, key=not written, warning=warning)

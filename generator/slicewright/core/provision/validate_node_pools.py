@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.shape import is_below
-from slicewright.core.plan import placement
+from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import region_of
 from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
-from slicewright.core.provision import further, node_pool, validate_environment
-from slicewright.core.provision.node_pool import creates_itself, declared, zones
+from slicewright.core.provision import further, validate_environment
+from slicewright.core.provision.node_pool import creates_itself, node_pools, zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +25,16 @@ def zone_problems(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield what is wrong with the zones of a cluster and of its pools."""
     yield from _outside(site, ("spec",), site.cluster.spec.get("nodeLocations", []))
     for pool, shape in site.pools:
-        yield from _outside(site, _pool_path(pool), declared(site, pool).get("nodeLocations", []))
+        yield from _outside(site, pool.path, site.cluster.written(pool).get("nodeLocations", []))
         if site.cluster.mode == "Standard" and not creates_itself(site, pool):
             yield from _of_slices(site, pool, shape)
             yield from _hinted(site, pool, shape)
     for cpu in site.cluster.cpu_pools:
-        yield from _outside(site, _pool_path(cpu), declared(site, cpu).get("nodeLocations", []))
+        yield from _outside(site, cpu.path, site.cluster.written(cpu).get("nodeLocations", []))
         if site.cluster.mode == "Standard" and not zones(site, cpu):
             message = f"pool '{cpu.name}' names no zone: GKE creates its nodes in each zone of the region"
             hint = "write nodeLocations, here or for the cluster; the nodes are spread over them"
-            yield site.cluster.source.problem("POOL028", _pool_path(cpu), message, hint)
+            yield site.source.problem("POOL028", cpu.path, message, hint)
 
 
 def _outside(site: ResolvedCluster, path: Path, written: list[str]) -> Iterator[Problem]:
@@ -43,53 +43,52 @@ def _outside(site: ResolvedCluster, path: Path, written: list[str]) -> Iterator[
     for index, zone in enumerate(written):
         if location and region_of(zone) != region_of(location):
             message = f"zone '{zone}' is not in {region_of(location)}, where the cluster is"
-            place = (*path, "nodeLocations", index)
             hint = f"write a zone of {region_of(location)}, or another location"
-            yield site.cluster.source.problem("POOL029", place, message, hint)
+            yield site.source.problem("POOL029", (*path, "nodeLocations", index), message, hint)
 
 
 def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield too many zones for a slice that spans hosts, and no zone where the nodes are counted."""
-    known, path = zones(site, pool), _pool_path(pool)
+    known = zones(site, pool)
     if shape.multi_host and len(known) > 1:
-        own = "nodeLocations" in declared(site, pool)
+        path = (*pool.path, "nodeLocations") if "nodeLocations" in site.cluster.written(pool) else pool.path
         message = f"a slice of {shape.hosts} hosts lies in one zone, and pool '{pool.name}' has {len(known)}"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
-        yield site.cluster.source.problem("POOL028", (*path, "nodeLocations") if own else path, message, hint)
+        yield site.source.problem("POOL028", path, message, hint)
     if not known and (shape.multi_host or size_range(site, pool).least > 0):
         message = f"pool '{pool.name}' names no zone: GKE creates its nodes in each zone of the region"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}], here or for the cluster"
-        yield site.cluster.source.problem("POOL028", path, message, hint)
+        yield site.source.problem("POOL028", pool.path, message, hint)
 
 
 def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a warning for zones that no source names; zones change, so it is no more than that."""
-    listed = _listed(pool, shape)
-    own = "nodeLocations" in declared(site, pool)
+    known_zones = _known_zones(pool, shape)
     for index, zone in enumerate(zones(site, pool)):
-        if listed and zone not in listed:
+        if known_zones and zone not in known_zones:
             way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
             message = f"no source lists {shape.machine_type}{way} in {zone}"
-            hint = f"known are {', '.join(listed)}; zones change, so look at what your project is offered"
+            hint = (
+                f"known are {', '.join(known_zones)}; zones change, so look at what your project is offered"
+            )
             place: Path = ("spec", "nodeLocations", index)
-            if own:
-                place = (*_pool_path(pool), "nodeLocations", index)
+            if "nodeLocations" in site.cluster.written(pool):
+                place = (*pool.path, "nodeLocations", index)
             elif "nodeLocations" not in site.cluster.spec:
                 place = ("spec", "location")
-            yield site.cluster.source.problem("POOL030", place, message, hint, warning=True)
+            yield site.source.problem("POOL030", place, message, hint, warning=True)
 
 
-def _listed(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
+def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
     """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
     return (shape.machine.flex_start_zones if starts_empty(pool) else ()) or shape.zones
 
 
 def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
     """Return a zone to propose: of those that the pool has, else of the region, one that sources name."""
-    location = site.cluster.spec.get("location", "")
-    listed = _listed(pool, shape)
-    choices = zones(site, pool) or [zone for zone in listed if zone.startswith(f"{region_of(location)}-")]
-    return next((zone for zone in choices if zone in listed), choices[0] if choices else "ZONE")
+    region, known = region_of(site.cluster.spec.get("location", "")), _known_zones(pool, shape)
+    choices = zones(site, pool) or [zone for zone in known if zone.startswith(f"{region}-")]
+    return next((zone for zone in choices if zone in known), choices[0] if choices else "ZONE")
 
 
 NAME_LENGTH = 40
@@ -113,7 +112,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
     if "location" not in site.cluster.spec:
         hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
         message = "without a location nothing can be provisioned"
-        yield site.cluster.source.problem("POOL020", ("spec",), message, hint)
+        yield site.source.problem("POOL020", ("spec",), message, hint)
     for pool, shape in site.pools:
         yield from _empty(site, pool, shape)
         yield from _versions(site, catalogue, pool, shape)
@@ -123,11 +122,12 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         yield from _machine(site, catalogue, cpu)
         yield from _autoscaling(site, cpu, "nodes")
     yield from zone_problems(site)
-    total = _node_pools(site)
+    total = sum(most for _, most in _counts(site))
+    total += sum(len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools)
     if total > NODE_POOLS:
         message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
         hint = "write fewer slices, or managed: false where something else makes them"
-        yield site.cluster.source.problem("POOL027", ("spec", "pools"), message, hint)
+        yield site.source.problem("POOL027", ("spec", "pools"), message, hint)
     else:
         yield from _names(site)
         yield from further.problems(site)
@@ -142,10 +142,9 @@ def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
         return
     message = f"{pool.machine_type} has TPUs, and '{pool.name}' is written as a CPU pool"
     tpu = f"accelerator: {shape.generation}, topology: {shape.topology}, machineType: {shape.machine_type}"
-    hint = (
-        f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}, with the topology and slices that you have"
-    )
-    yield site.cluster.source.problem("POOL033", (*_pool_path(pool), "machineType"), message, hint)
+    hint = f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}"
+    hint += ", with the topology and slices that you have"
+    yield site.source.problem("POOL033", (*pool.path, "machineType"), message, hint)
 
 
 def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
@@ -154,42 +153,39 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
     It is an error where a quota is computed from it (QUOTA010). Without a quota it is a warning, for the
     catalogue has not every family; and nothing is said where the quotas have the numbers.
     """
-    given = [quota for cohort in site.cluster.cohorts for quota in cohort.quota]
-    given += [quota for queue in site.cluster.cluster_queues for quota in queue.quota]
-    quotas = [quota for quota in given if quota.pool == pool.name]
+    quotas = [quota for quota in site.cluster.quotas if quota.pool == pool.name]
     computed = any(quota.nominal_quota is None for quota in quotas)
     if pool.name in site.machines or (quotas and not computed):
         return
-    source, place = site.cluster.source, (*_pool_path(pool), "machineType")
+    place = (*pool.path, "machineType")
     near = catalogue.cpu_machines.near(pool.machine_type)
     meant = f"did you mean '{near}'? Else: " if near else ""
     if computed:
         message = f"cpu and memory of machine type '{pool.machine_type}' are not known"
         hint = f"{meant}write nominalQuota: {{cpu: ..., memory: ...}} in each quota of the pool"
-        yield source.problem("QUOTA010", place, message, hint)
+        yield site.source.problem("QUOTA010", place, message, hint)
         return
     message = f"unknown machine type '{pool.machine_type}': no source lists it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
-    hint = (
-        f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64; another family may be right"
-    )
-    yield source.problem("POOL034", place, message, hint, warning=True)
+    hint = f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64"
+    hint += "; another family may be right"
+    yield site.source.problem("POOL034", place, message, hint, warning=True)
 
 
 def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield what is doubtful or wrong about a pool that starts empty."""
     if not starts_empty(pool):
         return
-    source, path, kind = site.cluster.source, _pool_path(pool), pool.provisioning.type
+    kind = pool.provisioning.type
     if kind == "FlexStartQueued" and shape.machine.queued is None:
         message = f"no source says that {shape.machine_type} is available as FlexStartQueued"
         hint = "write FlexStart unless it is known to work in your project"
-        yield source.problem("POOL021", (*path, "provisioning"), message, hint, warning=True)
+        yield site.source.problem("POOL021", (*pool.path, "provisioning"), message, hint, warning=True)
     scales = autoscaling(site, pool)
     if scales and scales.least:
         message = f"a {kind} pool starts empty, and autoscaling.min is {scales.least}"
-        place = (*path, "autoscaling", "min")
-        yield source.problem("POOL022", place, message, "leave min out, or write min: 0")
+        hint = "leave min out, or write min: 0"
+        yield site.source.problem("POOL022", (*pool.path, "autoscaling", "min"), message, hint)
 
 
 def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
@@ -208,12 +204,11 @@ def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape:
     for feature, name in features:
         minimum = catalogue.generations[shape.generation].minimum_gke.get(feature, ())
         if minimum and is_below(version, minimum):
-            message = (
-                f"pool '{pool.name}': {name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
-            )
+            needs = f"{name} needs GKE {' or '.join(minimum)}"
+            message = f"pool '{pool.name}': {needs}, and the cluster has {version}"
             hint = "write a newer version, or leave it out to have that of the release channel"
             place = ("spec", "gke", "version")
-            yield site.cluster.source.problem("POOL023", place, message, hint, warning=name == "multislice")
+            yield site.source.problem("POOL023", place, message, hint, warning=name == "multislice")
 
 
 def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
@@ -221,40 +216,38 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
     scales, has = autoscaling(site, pool), count(pool)
     if scales is None:
         return
-    path: Path = (*_pool_path(pool), "autoscaling")
+    path: Path = (*pool.path, "autoscaling")
     if scales.least > scales.most:
         message = f"autoscaling.min {scales.least} is above autoscaling.max {scales.most}"
-        yield site.cluster.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
+        yield site.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
     elif scales.most < has:
         message = f"the pool has {unit}: {has}, and autoscaling.max is {scales.most}"
-        yield site.cluster.source.problem("POOL024", (*path, "max"), message, f"write max: {has} or more")
+        yield site.source.problem("POOL024", (*path, "max"), message, f"write max: {has} or more")
     elif scales.least > has:
         message = f"the pool has {unit}: {has}, and autoscaling.min is {scales.least}"
         hint = f"write min: {has} or less, or more {unit}"
-        yield site.cluster.source.problem("POOL024", (*path, "min"), message, hint)
+        yield site.source.problem("POOL024", (*path, "min"), message, hint)
 
 
 def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield a name of a workload policy that has no effect, or that Compute Engine would refuse."""
-    path = _pool_path(pool)
-    name = placement.policy_name(site.cluster, pool)
-    if not placement.placed_by_policy(shape):
-        if "placementPolicyName" in declared(site, pool):
+    name = policy_name(site.cluster, pool)
+    if not placed_by_policy(shape):
+        if "placementPolicyName" in site.cluster.written(pool):
             slices = f"{shape.topology} on {shape.machine_type}"
             message = f"'placementPolicyName' has no effect: no workload policy places {slices}"
-            place = (*path, "placementPolicyName")
-            yield site.cluster.source.problem("POOL025", place, message, "leave the field out", key=True)
+            place = (*pool.path, "placementPolicyName")
+            yield site.source.problem("POOL025", place, message, "leave the field out", key=True)
     elif len(name) > POLICY_NAME_LENGTH:
         message = f"workload policy '{name}' has {len(name)} characters, and {POLICY_NAME_LENGTH} are allowed"
-        hint = (
-            "give cluster or pool a shorter name, or make a policy and write its name as placementPolicyName"
-        )
-        yield site.cluster.source.problem("POOL026", (*path, "name"), message, hint)
+        hint = "give cluster or pool a shorter name"
+        hint += ", or make a policy and write its name as placementPolicyName"
+        yield site.source.problem("POOL026", (*pool.path, "name"), message, hint)
 
 
 def _names(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
-    source, name = site.cluster.source, site.cluster.name
+    source, name = site.source, site.cluster.name
     if len(name) > NAME_LENGTH:
         message = f"a name of {len(name)} characters: GKE takes clusters with at most {NAME_LENGTH}"
         yield source.problem("POOL026", ("metadata", "name"), message, "write a shorter name")
@@ -268,23 +261,21 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"duplicate node pool '{extra}'"
                 hint = f"pool '{other}' has it; it is the name of a further slice up to autoscaling.max"
-                yield source.problem("POOL001", (*_pool_path(pool), "autoscaling", "max"), message, hint)
+                yield source.problem("POOL001", (*pool.path, "autoscaling", "max"), message, hint)
 
 
 def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the node pools, the longest of each pool, whose names GKE would refuse."""
     longest: dict[str, str] = {}
-    for made in node_pool.node_pools(site):
-        if len(made.name) > max(NAME_LENGTH, len(longest.get(made.pool, ""))):
-            longest[made.pool] = made.name
-    pools: list[TpuPool | CpuPool] = [*site.cluster.tpu_pools, *site.cluster.cpu_pools]
-    for pool in pools:
-        if pool.name in longest:
-            name = longest[pool.name]
+    for node_pool in node_pools(site):
+        if len(node_pool.name) > max(NAME_LENGTH, len(longest.get(node_pool.pool, ""))):
+            longest[node_pool.pool] = node_pool.name
+    for pool in site.cluster.pools:
+        if name := longest.get(pool.name):
             field = "nodePoolNames" if name in pool.node_pool_names and name != pool.name else "name"
             message = f"node pool '{name}' has {len(name)} characters: GKE takes at most {NAME_LENGTH}"
             hint = "write shorter nodePoolNames, or a shorter name"
-            yield site.cluster.source.problem("POOL026", (*_pool_path(pool), field), message, hint)
+            yield site.source.problem("POOL026", (*pool.path, field), message, hint)
 
 
 def _counts(site: ResolvedCluster) -> list[tuple[TpuPool, int]]:
@@ -292,13 +283,3 @@ def _counts(site: ResolvedCluster) -> list[tuple[TpuPool, int]]:
     if site.cluster.mode == "Autopilot":
         return []
     return [(pool, size_range(site, pool).most) for pool, _ in site.pools if not creates_itself(site, pool)]
-
-
-def _node_pools(site: ResolvedCluster) -> int:
-    return sum(most for _, most in _counts(site)) + sum(
-        len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools
-    )
-
-
-def _pool_path(pool: TpuPool | CpuPool) -> Path:
-    return ("spec", "pools", pool.index)
