@@ -42,13 +42,12 @@ class Beside(Struct, frozen=True):
 def beside(known: Repository, *files: SourceFile) -> Beside:
     """Read further files of TPUWorkloads with the clusters and the defaults of a repository."""
     paths = {file.path for file in files}
-    sources = (
-        *(one.source for one in known.levels.documents),
-        *(site.cluster.source for site in known.sites.values()),
-    )
-    there = {source.file.path: source.file for source in sources}
-    read = read_repository([*there.values(), *files], known.settings, known.package, known.read_text)
-    workloads = tuple(one for one in read.workloads if one.source.file.path in paths)
-    everyone = (*(one for one in known.workloads if one.source.file.path not in paths), *workloads)
+    sources = [defaults.source for defaults in known.levels.documents]
+    sources += [site.cluster.source for site in known.sites.values()]
+    context = {source.file.path: source.file for source in sources}
+    read = read_repository([*context.values(), *files], known.settings, known.package, known.read_text)
+    workloads = tuple(workload for workload in read.workloads if workload.source.file.path in paths)
+    others = (workload for workload in known.workloads if workload.source.file.path not in paths)
+    everyone = (*others, *workloads)
     problems = (*read.problems, *identities(everyone))
     return Beside(files, replace(known, workloads=everyone, problems=problems), workloads)

@@ -89,21 +89,21 @@ def render(
     planned, problems = plan_all(repository)
     draft = _Draft(repository, Existing(existing), list(problems))
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    wanted = {entry.plan.run_folder: entry for entry in planned}
+    entries = {entry.plan.run_folder: entry for entry in planned}
     present = draft.existing.run_folders()
-    for folder, entry in wanted.items():
+    for folder, entry in entries.items():
         draft.sweeps[folder] = entry.workload.sweep.name if entry.workload.sweep else ""
-    named = {
-        folder for folder in (*wanted, *present) if selected is None or draft.is_one_of(folder, selected)
-    }
+    named = {*entries, *present}
+    if selected is not None:
+        named = {folder for folder in named if draft.is_one_of(folder, selected)}
 
-    rendered = {folder: entry for folder, entry in wanted.items() if folder in named}
+    rendered = {folder: entry for folder, entry in entries.items() if folder in named}
     for entry in rendered.values():
         _render_workload(draft, entry, bases)
     remaining = [*rendered, *(folder for folder in present if folder not in named)]
-    elsewhere = {folder.key for folder in wanted}
-    sweeps = {(folder.parent, name) for folder in wanted if (name := draft.sweeps[folder])}
-    for folder in sorted(named - wanted.keys(), key=lambda folder: folder.path):
+    elsewhere = {folder.key for folder in entries}
+    sweeps = {(folder.parent, name) for folder in entries if (name := draft.sweeps[folder])}
+    for folder in sorted(named - entries.keys(), key=lambda folder: folder.path):
         is_entry = (folder.parent, draft.sweep_of(folder)) in sweeps
         reason = "the sweep has no such entry now" if is_entry else "the workload is gone"
         reason = "the workload left the cluster" if folder.key in elsewhere else reason
@@ -111,13 +111,14 @@ def render(
 
     lasting = gitops.lasting(repository.sites, draft.existing)
     listed = {folder.parent for folder in named}
-    listed |= _beside_workloads(draft, lasting) if selected is None else set()
+    if selected is None:  # lists that name more than workloads, or did so before
+        listed |= {*lasting, *repository.shared, *filter(None, map(shared_folder, draft.existing.folders))}
     _write_lists(draft, listed, remaining, lasting)
     synced = _synced_clusters(draft, listed, everything=selected is None)
     if selected is not None:
         _keep_unnamed(draft, named, listed, synced)
     staying = tuple(sorted(draft.kept & draft.existing.frozen.keys()))
-    in_lists = [entry for folder, entry in wanted.items() if folder.parent in listed]
+    in_lists = [entry for folder, entry in entries.items() if folder.parent in listed]
     common = {
         folder: {identity(item) for item in shared.objects(folder, sources)}
         for folder, sources in repository.shared.items()
@@ -168,12 +169,12 @@ def _render_workload(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
 
 def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     plan, existing = entry.plan, draft.existing
-    made, problems = tree.make(entry, bases)
+    run, problems = tree.make(entry, bases)
     draft.problems += problems
-    if made is None:
+    if run is None:
         return
-    files, problems = tree.live_files(made)
-    draft.problems += (*problems, *limits.problems(entry, made.objects, draft.repository.levels))
+    files, problems = tree.live_files(run)
+    draft.problems += (*problems, *limits.problems(entry, run.objects, draft.repository.levels))
     listed = f"{plan.folder}/{FILE_NAME}"
     runs = []
     if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
@@ -206,12 +207,12 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
         draft.problems.append(missing(path))
         return
     else:
-        made, problems = tree.make(entry, bases)
+        run, problems = tree.make(entry, bases)
         draft.problems += problems
-        if made is None:
+        if run is None:
             return
-        draft.problems += limits.problems(entry, made.objects, draft.repository.levels)
-        draft.files[path] = tree.frozen_text(made, draft.repository.package.version)
+        draft.problems += limits.problems(entry, run.objects, draft.repository.levels)
+        draft.files[path] = tree.frozen_text(run, draft.repository.package.version)
         reason = "the intent changed" if earlier else "the workload is new"
         draft.note("starts", plan.run_folder, plan.name, "the workload became Hashed" if overlay else reason)
     if overlay:
@@ -219,15 +220,16 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     kept = [other for other in earlier if other in existing.frozen] if plan.on_change == "Keep" else []
     if plan.on_change == "Keep":
         draft.problems += [_nameless(other) for other in earlier if existing.is_foreign(other)]
+    ending = "onChange is Replace" if path in live else "the intent changed"
     for other in earlier:
         if other not in kept:
-            draft.note("ends", plan.run_folder, _run_of(other), _why(existing, path, other, live))
+            reason = ending if other in existing.frozen else "its file is gone"
+            draft.note("ends", plan.run_folder, _run_of(other), reason)
     draft.kept.update(kept)
-    for frozen in draft.kept & {path, *kept}:
-        body = existing.body(frozen) or ""
-        draft.problems += limits.of_frozen(
-            entry.workload, plan.cluster, frozen, body, draft.repository.levels
-        )
+    levels = draft.repository.levels
+    for file in draft.kept & {path, *kept}:
+        body = existing.body(file) or ""
+        draft.problems += limits.of_frozen(entry.workload, plan.cluster, file, body, levels)
     draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
 
 
@@ -236,13 +238,6 @@ def _nameless(path: str) -> Problem:
     message = "the file of a kept run has no header line, so slicewright cannot recognize it"
     hint = "restore it (git checkout); to end the run, delete the file"
     return Problem("RUN006", message, hint, file=path)
-
-
-def _why(existing: Existing, path: str, other: str, live: list[str]) -> str:
-    """Say why an earlier run ends beside the one at `path`."""
-    if other not in existing.frozen:
-        return "its file is gone"
-    return "onChange is Replace" if path in live else "the intent changed"
 
 
 def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iterable[RunFolder]) -> None:
@@ -259,12 +254,6 @@ def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iter
 
 def _run_of(path: str) -> str:
     return posixpath.basename(path).removesuffix(".yaml")
-
-
-def _beside_workloads(draft: _Draft, lasting: set[NamespaceFolder]) -> set[NamespaceFolder]:
-    """Return the namespaces whose lists name more than workloads, or did so before."""
-    shared_before = filter(None, map(shared_folder, draft.existing.folders))
-    return {*lasting, *draft.repository.shared, *shared_before}
 
 
 def _write_lists(
@@ -314,10 +303,10 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
-        there = existing.texts.get(path)
-        if there == text or (there is not None and is_same_list(there, text)):
+        before = existing.texts.get(path)
+        if before == text or (before is not None and is_same_list(before, text)):
             continue
-        if path in existing.texts and not existing.is_ours(path):
+        if existing.is_foreign(path):
             draft.problems.append(foreign(path))
         writes[path] = text
     stay = draft.files.keys() | draft.kept
@@ -329,22 +318,15 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
     problems = in_order(draft.problems)
     if errors(problems):
         return Rendering(problems=problems, planned=planned)
-    deletes = [
-        path
-        for folder, paths in existing.folders.items()
-        if run_folder(folder)
-        or namespace_folder(folder)
-        or shared_folder(folder)
-        or platform.cluster_of(folder)
-        for path in paths
-        if path not in stay
-    ]
+    kinds = (run_folder, namespace_folder, shared_folder, platform.cluster_of)
+    rendered = (paths for folder, paths in existing.folders.items() if any(kind(folder) for kind in kinds))
+    deletes = sorted({path for paths in rendered for path in paths} - stay)
     return Rendering(
         writes=writes,
-        deletes=tuple(sorted(deletes)),
+        deletes=tuple(deletes),
         unchanged=len(stay) - len(writes),
         runs=tuple(draft.runs),
-        platform=tuple(_platform_changes(draft, writes, sorted(deletes))),
+        platform=tuple(_platform_changes(draft, writes, deletes)),
         problems=problems,
         planned=planned,
     )

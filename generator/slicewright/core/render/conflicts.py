@@ -54,9 +54,11 @@ def conflicts(
         for run, brought in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
             claim = _Claim(run, entry)
             if anchors.get(folder) == brought:
-                yield _meets_anchor(brought, claim)
+                owner = "slicewright creates itself to keep the namespace from running empty"
+                yield _taken(brought, claim, owner, "give it another name in its component")
             if brought in shared.get(folder, ()):
-                yield _meets_shared(brought, claim)
+                hint = "leave it out of the component, or give it another name"
+                yield _taken(brought, claim, "shared/ holds as well", hint)
             first = taken.setdefault((folder, brought), claim)
             if first is not claim:
                 yield _conflict(brought, first, claim)
@@ -88,31 +90,19 @@ def _in_text(text: str, run: str) -> list[tree.Identity]:
     return [identity(item) for item in objects if identity(item)[3] != run]
 
 
-def _meets_anchor(identified: tree.Identity, claim: _Claim) -> Problem:
-    message = (
-        f"run '{claim.run}' contains the object {tree.shown(identified)}, which slicewright creates itself "
-        "to keep the namespace from running empty"
-    )
-    hint = "give it another name in its component"
-    source = claim.planned.workload.source
-    return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
-
-
-def _meets_shared(identified: tree.Identity, claim: _Claim) -> Problem:
-    message = f"run '{claim.run}' contains the object {tree.shown(identified)}, which shared/ holds as well"
-    hint = "leave it out of the component, or give it another name"
+def _taken(identified: tree.Identity, claim: _Claim, owner: str, hint: str) -> Problem:
+    message = f"run '{claim.run}' contains the object {tree.shown(identified)}, which {owner}"
     source = claim.planned.workload.source
     return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
 
 
 def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Problem:
-    one, other = first.planned.workload, second.planned.workload
+    earlier, later = first.planned.workload, second.planned.workload
     runs = f"runs '{first.run}' and '{second.run}'"
-    if one.key != other.key:
-        runs = f"workloads '{one.key}' and '{other.key}'"
-    place: Path = ("spec", "components") if other.components else ("metadata", "name")
-    message = (
-        f"{runs} both contain the object {tree.shown(identified)}, but kustomize accepts each object once"
-    )
+    if earlier.key != later.key:
+        runs = f"workloads '{earlier.key}' and '{later.key}'"
+    place: Path = ("spec", "components") if later.components else ("metadata", "name")
+    message = f"{runs} both contain the object {tree.shown(identified)}"
+    message += ", but kustomize accepts each object once"
     hint = "give it a name of its own in each component, or declare it once in custom/"
-    return other.source.problem("NAME004", place, message, hint, key=True)
+    return later.source.problem("NAME004", place, message, hint, key=True)

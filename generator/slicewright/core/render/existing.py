@@ -68,12 +68,12 @@ class Existing:
 
     def sweep_of(self, folder: str) -> str:
         """Return the sweep of which a workload's folder holds an entry, as its runs say; '' for others."""
-        found = (_SWEEP.search(self.texts[path]) for path in self.folders.get(folder, ()))
-        return next((match[1] for match in found if match), "")
+        labels = (_SWEEP.search(self.texts[path]) for path in self.folders.get(folder, ()))
+        return next((label[1] for label in labels if label), "")
 
     def is_overlay(self, folder: str) -> bool:
         """Tell whether a folder holds a Fixed workload's overlay: then its kustomization names a base."""
-        return any(entry.startswith("../") for entry in self._listed(folder) or ())
+        return any(entry.startswith("../") for entry in self._resources(folder) or ())
 
     def live_runs(self, folder: str) -> list[str]:
         """Return the files of the runs that a folder lists.
@@ -81,15 +81,14 @@ class Existing:
         A frozen run that the list does not name was left by a render that was interrupted: it never was
         live. Where the list is missing, or cannot be read (markers of a merge conflict), all of them are.
         """
-        listed = self._listed(folder)
-        if listed is None:
+        resources = self._resources(folder)
+        if resources is None:
             return sorted(path for path in self.folders.get(folder, ()) if path in self.frozen)
-        runs = (entry for entry in listed if not entry.startswith("../") and entry != FILES)
+        runs = (entry for entry in resources if not entry.startswith("../") and entry != FILES)
         return sorted(f"{folder}/{entry}" for entry in runs)
 
-    def _listed(self, folder: str) -> list[str] | None:
-        text = self.texts.get(f"{folder}/{FILE_NAME}")
-        documents, problems = read_documents(text or "", "")
+    def _resources(self, folder: str) -> list[str] | None:
+        documents, problems = read_documents(self.texts.get(f"{folder}/{FILE_NAME}", ""), "")
         if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
             return None
         entries = documents[0].data.get("resources") or []
@@ -110,16 +109,14 @@ def missing(path: str) -> Problem:
 
     No render writes it anew: what its name stands for in the cluster may be something else.
     """
-    message = "the file of a live run is missing"
     hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
-    return Problem("RUN005", message, hint, file=path)
+    return Problem("RUN005", "the file of a live run is missing", hint, file=path)
 
 
 def foreign(path: str) -> Problem:
     """Return the problem of a file that is in the place of one of ours."""
     message = "slicewright did not write this file, and a generated one belongs here"
-    hint = "move it to custom/, or delete it"
-    return Problem("TREE001", message, hint, file=path)
+    return Problem("TREE001", message, "move it to custom/, or delete it", file=path)
 
 
 def lost(existing: Existing, path: str) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from slicewright.core.gitops import anchor, place, tree
 from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
 from slicewright.core.gitops.tree import owner
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, is_namespaced
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import MANIFESTS
 from slicewright.core.problem import Problem
@@ -87,19 +88,16 @@ def why_refused(brought: Brought, namespace: str) -> int | None:
     return OTHER_NAMESPACE if brought.namespace not in ("", namespace) else None
 
 
-def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> Iterator[Problem]:
+def against_objects(source: Source, namespace: str, objects: Iterable[Brought]) -> Iterator[Problem]:
     """Yield what a workload's runs hold that the rights of their namespace do not, or should not, give."""
     place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
-    items = sorted(made)
-    for index, (what, hint) in enumerate(_BEYOND):
-        found = [
-            _kind_in(brought, namespace) for brought in items if why_refused(brought, namespace) == index
-        ]
-        if found:
-            message = (
-                f"the run brings objects {what} ({', '.join(found)}): "
-                f"with them nothing of namespace '{namespace}' is synced"
-            )
+    items = sorted(objects)
+    for index, (scope, hint) in enumerate(_BEYOND):
+        refused = [brought for brought in items if why_refused(brought, namespace) == index]
+        if refused:
+            kinds = ", ".join(_kind_in(brought, namespace) for brought in refused)
+            message = f"the run brings objects {scope} ({kinds}): "
+            message += f"with them nothing of namespace '{namespace}' is synced"
             yield source.problem("GITOPS002", place, message, hint, key=True)
     wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in WIDER]
     if wider:
@@ -110,9 +108,8 @@ def against_objects(source: Source, namespace: str, made: Iterable[Brought]) -> 
 
 
 def _kind_in(brought: Brought, namespace: str) -> str:
-    return (
-        f"{brought.kind} in {brought.namespace}" if brought.namespace not in ("", namespace) else brought.kind
-    )
+    elsewhere = f" in {brought.namespace}" if brought.namespace not in ("", namespace) else ""
+    return f"{brought.kind}{elsewhere}"
 
 
 def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source]) -> Iterator[Problem]:
@@ -134,8 +131,7 @@ def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source
 
 def owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
     """Yield a problem where a namespace is that of whoever syncs the cluster, or of Kubernetes."""
-    whose = owner(site, namespace)
-    if whose:
+    if whose := owner(site, namespace):
         message = f"namespace '{namespace}' is {whose}'s own: whoever has runs synced there rules the cluster"
         yield source.problem("GITOPS003", place, message, "give runs a namespace of their own")
 
@@ -185,29 +181,28 @@ def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[Nam
 def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str, str], list[Problem]]:
     """Return the files that sync a cluster by path, and the problems of syncing its runs."""
     site = repository.sites[cluster]
-    found = list(against_namespaces(site, trees.sources))
-    namespaces = _namespaces(repository, site, trees, found)
+    problems = list(against_namespaces(site, trees.sources))
+    namespaces = _namespaces(repository, site, trees, problems)
     platform = any(path.startswith(f"{platform_folder(cluster)}/") for path in trees.texts)
-    synced = _controllers(cluster, trees.texts, repository.read_text, found)
+    synced = _controllers(cluster, trees.texts, repository.read_text, problems)
     checks = repository.package.health()
-    return tree.files(site, namespaces, checks, platform=platform, controllers=synced), found
+    return tree.files(site, namespaces, checks, platform=platform, controllers=synced), problems
 
 
 def _controllers(
     cluster: str, texts: Mapping[str, str], read_text: ReadText, problems: list[Problem]
 ) -> SyncedControllers | None:
     """Return what the controllers of a cluster are made of, as its folder will be."""
-    there = installed(controllers_folder(cluster), texts.get)
-    file = f"{controllers_folder(cluster)}/{FILE_NAME}"
-    if there is None:
+    controllers = installed(controllers_folder(cluster), texts.get)
+    if controllers is None:
+        file = f"{controllers_folder(cluster)}/{FILE_NAME}"
         if file in texts:  # of a cluster of which only some workloads are rendered
             message = "what syncs this folder cannot be rendered: it is not as slicewright writes it"
-            problems.append(
-                Problem("CTRL003", message, "slicewright render, without names, mends it", file=file)
-            )
+            hint = "slicewright render, without names, mends it"
+            problems.append(Problem("CTRL003", message, hint, file=file))
         return None
     kinds: set[tuple[str, str, str]] = set()
-    for release in there.releases:
+    for release in controllers.releases:
         try:
             text = release.read(MANIFESTS, read_text)
         except Stopped:
@@ -215,14 +210,12 @@ def _controllers(
         held = _released(text or "")
         kinds |= held
         if not any(namespace for _, _, namespace in held):
-            message = (
-                f"no objects of {release.title} are found in its manifests, and what syncs them has to allow "
-                "their kinds"
-            )
+            message = f"no objects of {release.title} are found in its manifests, "
+            message += "and what syncs them has to allow their kinds"
             hint = "slicewright init --upgrade brings those that come with slicewright"
             problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None
-    return SyncedControllers(tuple(release.folder for release in there.releases), frozenset(kinds))
+    return SyncedControllers(tuple(release.folder for release in controllers.releases), frozenset(kinds))
 
 
 def _namespaces(
@@ -242,12 +235,12 @@ def _namespaces(
         folder = RunFolder(*shares, _SHARED) if shares else run_folder(path)
         if folder is None:
             continue
-        made, outside = contents.read(path, {file: texts[file] for file in folders[path]})
+        objects, outside = contents.read(path, {file: texts[file] for file in folders[path]})
         apart = _apart(folder, trees.existing)
         workloads[folder.parent].append(SyncedWorkload(folder.workload, path, outside, apart))
-        kinds[folder.parent] |= {brought[:2] for brought in made if is_granted(brought, folder.namespace)}
+        kinds[folder.parent] |= {brought[:2] for brought in objects if is_granted(brought, folder.namespace)}
         if folder in sources:
-            problems += against_objects(sources[folder], folder.namespace, made)
+            problems += against_objects(sources[folder], folder.namespace, objects)
     return tuple(
         SyncedNamespace(
             name=namespace.namespace,
@@ -263,8 +256,8 @@ def _namespaces(
 
 def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
     """Return who has a file that syncs a workload apart from its namespace."""
-    here, file = place.folder(folder.cluster), place.of_workload(folder.namespace, folder.workload)
-    return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{here}/{who}/{file}"))
+    syncs, file = place.folder(folder.cluster), place.of_workload(folder.namespace, folder.workload)
+    return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{syncs}/{who}/{file}"))
 
 
 class _Contents:
@@ -298,22 +291,17 @@ class _Contents:
             objects = compose_with(needed[0], needed[1:], recorded) if needed else []
         except Stopped:  # of a workload that was not named: the render that names it says what is wrong
             objects = []
-        made = frozenset(Brought(*identity(item)[:3]) for item in objects)
-        return made, tuple(sorted(path for path in read if not _is_within(path, read)))
+        outermost = (path for path in read if not any(path.startswith(f"{other}/") for other in read))
+        return frozenset(Brought(*identity(item)[:3]) for item in objects), tuple(sorted(outermost))
 
 
 def _entries(folder: str, text: str) -> Iterator[str]:
     """Yield the folders that a Fixed overlay uses: its base, then its components."""
     documents, _ = read_documents(text, "")
-    data = documents[0].data if len(documents) == 1 else None
-    overlay = data if isinstance(data, dict) else {}
+    overlay = mapping(documents[0].data) if len(documents) == 1 else {}
     for key in ("resources", "components"):
         for entry in overlay.get(key) or ():
             yield posixpath.normpath(f"{folder}/{entry}")
-
-
-def _is_within(path: str, others: set[str]) -> bool:
-    return any(path.startswith(f"{other}/") for other in others)
 
 
 def is_present(cluster: str, existing: Existing) -> bool:
@@ -327,10 +315,9 @@ def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder])
     What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
     folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
     """
-    here = [f"{place.folder(folder.cluster)}/{who}" for who in (place.ARGOCD, place.FLUX)]
-    whole = [existing.texts.get(f"{path}/namespace-{folder.namespace}.yaml", "") for path in here]
+    file = f"namespace-{folder.namespace}.yaml"
+    paths = [f"{place.folder(folder.cluster)}/{who}/{file}" for who in (place.ARGOCD, place.FLUX)]
     synced = re.compile(rf"^ +path: \S*{re.escape(folder.parent.path)}['\"]?$", re.MULTILINE)
-    if any(synced.search(text) for text in whole):
+    if any(synced.search(existing.texts.get(path, "")) for path in paths):
         return not any(other.parent == folder.parent for other in staying)
-    file = place.of_workload(folder.namespace, folder.workload)
-    return any(existing.is_ours(f"{path}/{file}") for path in here)
+    return bool(_apart(folder, existing))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
@@ -16,15 +15,15 @@ from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
+from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.intent.defaults import Defaults, Levels
-    from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path, Problem
+    from slicewright.core.problem import Path
     from slicewright.core.render.plans import Planned
 
 _NO_PODS = frozenset({"ConfigMap", "Secret"})
@@ -47,52 +46,43 @@ class _Finding(Struct, frozen=True):
 
 def problems(entry: Planned, objects: Iterable[Object], levels: Levels) -> Iterator[Problem]:
     """Yield a problem for each limit that the objects of a run exceed, at the line of its workload."""
-    chain = levels.of(entry.plan.cluster, entry.plan.namespace)
     source, objects = entry.workload.source, list(objects)
-    for one in chain:
-        for found in _findings(objects, one.limits) if one.limits else ():
-            place = next((path for path, value in _written(source) if found.is_written(path, value)), None)
-            path: Path = place or ("spec",)
-            yield source.problem(found.id, path, found.message, _hint(found, one), key=place is None)
+    for defaults in levels.of(entry.plan.cluster, entry.plan.namespace):
+        for finding in _findings(objects, defaults.limits) if defaults.limits else ():
+            values = ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
+            place = next((path for path, value in values if finding.is_written(path, value)), None)
+            hint = _hint(finding, defaults)
+            yield source.problem(finding.id, place or ("spec",), finding.message, hint, key=place is None)
 
 
 def of_frozen(
     workload: Workload, cluster: str, file: str, body: str, levels: Levels, *, warning: bool = True
 ) -> Iterator[Problem]:
     """Yield a problem for each limit that a frozen run exceeds, which a render does not touch."""
-    chain = [one for one in levels.of(cluster, workload.namespace) if one.limits]
+    chain = [defaults for defaults in levels.of(cluster, workload.namespace) if defaults.limits]
     objects = [document.data for document in read_documents(body, file)[0]] if chain else []
-    for one in chain:
-        for found in _findings(objects, one.limits):
+    for defaults in chain:
+        for finding in _findings(objects, defaults.limits):
             again = f"the run is frozen: slicewright rerun {workload.declared} starts another one"
-            hint = f"{again}, once its TPUWorkload and its defaults are right; {_hint(found, one)}"
-            problem = workload.source.problem(
-                found.id, ("metadata", "name"), found.message, hint, warning=warning
-            )
-            yield replace(problem.without_place(), file=file, object="", path=())
+            hint = f"{again}, once its TPUWorkload and its defaults are right; {_hint(finding, defaults)}"
+            yield Problem(finding.id, finding.message, hint, "warning" if warning else "error", file)
 
 
-def _hint(found: _Finding, one: Defaults) -> str:
-    line, _ = one.source.place(("spec", "limits", found.limit), key=True)
-    return f"{found.hint}; the limit is at {one.source.file.path}:{line}"
-
-
-def _written(source: Source) -> Iterator[tuple[Path, Any]]:
-    return ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
+def _hint(finding: _Finding, defaults: Defaults) -> str:
+    line, _ = defaults.source.place(("spec", "limits", finding.limit), key=True)
+    return f"{finding.hint}; the limit is at {defaults.source.file.path}:{line}"
 
 
 def _findings(objects: list[Object], limits: Object) -> Iterator[_Finding]:
-    told: set[str] = set()
+    messages: set[str] = set()
     for item in objects:
         kind = text(item.get("kind"))
         if kind in RUN_KINDS:
             yield from _run(item, kind, limits)
-        if kind in _NO_PODS:
-            continue
-        for found in _pods(item, kind, limits):
-            if found.message not in told:
-                told.add(found.message)
-                yield found
+        for finding in () if kind in _NO_PODS else _pods(item, kind, limits):
+            if finding.message not in messages:
+                messages.add(finding.message)
+                yield finding
 
 
 def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
@@ -126,9 +116,8 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
             yield _Finding("LIM004", "maxExecutionTimeSeconds", message, hint, _at("maxExecutionTimeSeconds"))
     for label in limits.get("requiredLabels", ()):
         if not labels.get(label):
-            message = f"the run has no label '{label}'"
             hint = f"add {label} to metadata.labels"
-            yield _Finding("LIM005", "requiredLabels", message, hint, _at("labels"))
+            yield _Finding("LIM005", "requiredLabels", f"the run has no label '{label}'", hint, _at("labels"))
 
 
 def _at(field: str) -> Callable[[Path, Any], bool]:
@@ -141,7 +130,8 @@ def _last(field: str) -> Callable[[Path, Any], bool]:
 
 def _slices(item: Object, kind: str) -> int:
     if kind == _PATHWAYS_JOB:
-        return sum(number(one.get("numSlices"), 1) or 0 for _, one in entries(at(item, "spec", "workers")))
+        workers = entries(at(item, "spec", "workers"))
+        return sum(number(worker.get("numSlices"), 1) or 0 for _, worker in workers)
     return sum(pods.slices for pods in pods_of(item, kind) if pods.asks_for_tpu)
 
 
@@ -152,7 +142,7 @@ def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
         yield from _image(_SERVICE, limits)
         if "hostNetwork" in forbidden:
             yield _right("hostNetwork", "the controller of PathwaysJob gives its pods hostNetwork")
-    for outer, key, value in _named({**item, "metadata": None}):
+    for outer, key, value in _marked_values({**item, "metadata": None}):
         if isinstance(value, str) and (key == "image" or (outer, key) == ("image", "reference")):
             yield from _image(value, limits)
         elif value is True and key in forbidden:
@@ -165,18 +155,18 @@ _NAMES = frozenset({"image", "reference", "path", "privileged", "hostNetwork", "
 """Keys by which images and rights are found; one walk without paths, for it sees every value of every run."""
 
 
-def _named(item: Object) -> Iterator[tuple[str, str, Any]]:
+def _marked_values(item: Object) -> Iterator[tuple[str, str, Any]]:
     """Yield the values of these keys at any depth, each with the key around it."""
-    ahead: list[tuple[str, Any]] = [("", item)]
-    for outer, value in ahead:  # which grows meanwhile
+    containers: list[tuple[str, Any]] = [("", item)]
+    for outer, value in containers:  # which grows meanwhile
         if isinstance(value, dict):
             for key, inner in value.items():
                 if isinstance(inner, dict | list):
-                    ahead.append((key, inner))
+                    containers.append((key, inner))
                 elif key in _NAMES:
                     yield outer, key, inner
         else:
-            ahead += [(outer, inner) for inner in value if isinstance(inner, dict | list)]
+            containers += [(outer, inner) for inner in value if isinstance(inner, dict | list)]
 
 
 def _image(image: str, limits: Object) -> Iterator[_Finding]:

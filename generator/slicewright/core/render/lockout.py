@@ -46,7 +46,7 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
     tainted = {
         name: capacity for name, capacity in kept_apart(site).items() if capacity.flavor.may_have_taint
     }
-    found: dict[str, list[str]] = {}
+    waiting: dict[str, list[str]] = {}
     start = f"overlays/{site.cluster.name}/"
     for path in sorted(paths) if tainted else ():
         text = existing.texts[path] if path in existing.frozen and path.startswith(start) else ""
@@ -54,26 +54,25 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
         parts = [part for value in values for _, part in value if isinstance(part, dict)]
         if not text or any(part.get("key") == PROVISIONING for part in parts):
             continue
-        named = next((part[QUEUE] for part in parts if QUEUE in part), _DEFAULT)
-        queue = site.cluster.queue_behind(named, path.split("/")[2])
+        local_queue = next((part[QUEUE] for part in parts if QUEUE in part), _DEFAULT)
+        queue = site.cluster.queue_behind(local_queue, path.split("/")[2])
         for name in dict.fromkeys(capacity.flavor.name for capacity in _capacities(site, queue)):
             capacity = tainted.get(name)
             if capacity and _is_of(parts, capacity.shape) and _may_take(parts, capacity.pool.provisioning):
-                found.setdefault(name, []).append(path)
-    return found
+                waiting.setdefault(name, []).append(path)
+    return waiting
 
 
-def waiting(site: ResolvedCluster, found: Mapping[str, list[str]]) -> Iterator[Problem]:
+def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterator[Problem]:
     """Warn of each flavor whose taint waits for runs to end."""
     apart = kept_apart(site)
-    for name, paths in found.items() if site.cluster.managed else ():
+    for name, paths in untainted.items() if site.cluster.managed else ():
         runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
         more = f" and {len(runs) - _SHOWN} more" if len(runs) > _SHOWN else ""
-        who = ", ".join(runs[:_SHOWN]) + more
-        were = "was" if len(runs) == 1 else "were"
-        message = f"flavor '{name}' gets no taint yet: {who} {were} rendered without the toleration. "
-        over = "that run is" if len(runs) == 1 else "those runs are"
-        message += f"Until {over} over, Kueue may count runs of another provisioning on it"
+        names = ", ".join(runs[:_SHOWN]) + more
+        were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
+        message = f"flavor '{name}' gets no taint yet: {names} {were} rendered without the toleration. "
+        message += f"Until {those} over, Kueue may count runs of another provisioning on it"
         hint = "wait until they are over and delete them, or start them again: slicewright rerun NAME"
         place: Path = ("spec", "pools", apart[name].pool.index, "name")
         yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)
@@ -124,6 +123,5 @@ def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
 def _is_of(parts: list[dict[str, Any]], shape: Shape) -> bool:
     """Tell whether pods of a frozen run select a shape; the workers of a PathwaysJob name the machine."""
     of_worker = {"type": shape.machine_type, "topology": shape.topology}
-    return any(
-        words.items() <= part.items() for words in (shape_selector(shape), of_worker) for part in parts
-    )
+    selectors = (shape_selector(shape), of_worker)
+    return any(selector.items() <= part.items() for selector in selectors for part in parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from slicewright.core.platform.flavor import TpuCapacity, capacities
@@ -49,9 +50,8 @@ def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluste
         return
     number = _at_once(plans, queue, site)
     if number > most:
-        message = (
-            f"ClusterQueue '{queue.name}' of cluster '{name}' can admit {number} runs of the sweep at once"
-        )
+        held = f"ClusterQueue '{queue.name}' of cluster '{name}'"
+        message = f"{held} can admit {number} runs of the sweep at once"
         yield source.problem("SWEEP004", _PLACE, message, _hint(plans, queue, site, most), key=True)
 
 
@@ -59,34 +59,32 @@ def _at_once(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster) -> i
     """Return how many runs the quota of a queue can hold together, the smallest first, in every flavor."""
     number = 0
     for flavor, limit in _limits(queue, site).items():
-        left = limit
-        shapes = [one.shape for one in _pools(site) if one.flavor.name == flavor]
-        for size in sorted(plan.slices * plan.shape.chips for plan in plans if plan.shape in shapes):
-            left -= size
-            number += left >= 0
+        shapes = [capacity.shape for capacity in _pools(site) if capacity.flavor.name == flavor]
+        sizes = sorted(plan.slices * plan.shape.chips for plan in plans if plan.shape in shapes)
+        number += sum(total <= limit for total in accumulate(sizes))
     return min(number, len(plans))
 
 
 def _pools(site: ResolvedCluster) -> list[TpuCapacity]:
-    return [one for one in capacities(site).values() if isinstance(one, TpuCapacity)]
+    return [capacity for capacity in capacities(site).values() if isinstance(capacity, TpuCapacity)]
 
 
 def _limits(queue: ClusterQueue, site: ResolvedCluster) -> dict[str, int]:
     """Return the chips of each flavor that runs of a queue can have: its quota, and what it may borrow."""
-    pools = {one.pool.name: one for one in _pools(site)}
+    pools = {capacity.pool.name: capacity for capacity in _pools(site)}
     limits: dict[str, int] = {}
     for quota in queue.quota:
         capacity = pools.get(quota.pool)
         if capacity is None:
             continue
         name, has = capacity.flavor.name, chips(quota, capacity)
-        there = sum(one.most * one.shape.chips for one in pools.values() if one.flavor.name == name)
         if not queue.cohort_name:
             limits[name] = limits.get(name, 0) + has.nominal
         elif has.borrowing is not None:
             limits[name] = limits.get(name, 0) + has.nominal + has.borrowing
         else:
-            limits[name] = there
+            of_flavor = [pool for pool in pools.values() if pool.flavor.name == name]
+            limits[name] = sum(pool.most * pool.shape.chips for pool in of_flavor)
     return limits
 
 
@@ -96,15 +94,13 @@ def _hint(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster, most: i
     holds = sum(sizes[: most + 1]) - 1
     if holds < sizes[-1] or len({plan.shape for plan in plans}) > 1:
         return "runs of different sizes have no common limit: write a sweep for each size"
-    pool = next(quota.pool for quota in queue.quota if quota.pool in {one.pool.name for one in _pools(site)})
-    cohort = f"cohortName: {queue.cohort_name or 'all'}"
-    both = (
-        ""
-        if queue.cohort_name
-        else f" (here and in ClusterQueue {queue.name}, with cohorts: [{{name: all}}])"
-    )
+    names = {capacity.pool.name for capacity in _pools(site)}
+    pool = next(quota.pool for quota in queue.quota if quota.pool in names)
+    cohort = f"cohortName: {queue.cohort_name}"
+    if not queue.cohort_name:
+        cohort = f"cohortName: all (here and in ClusterQueue {queue.name}, with cohorts: [{{name: all}}])"
     return (
-        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with {cohort}{both}, "
+        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with {cohort}, "
         f"quota: [{{pool: {pool}, nominalSlices: 0, borrowingLimit: {holds}}}], "
         "and its LocalQueue as queueName"
     )

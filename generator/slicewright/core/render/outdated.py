@@ -43,9 +43,9 @@ def outdated(
     planned, problems = plan_all(repository)
     if errors(problems):
         return (), in_order(problems)
-    wanted = (entry for entry in planned if selected is None or entry.workload.key in selected)
-    found, noted = _compared(wanted, Existing(existing), repository)
-    return found, in_order((*problems, *noted))
+    named = (entry for entry in planned if selected is None or entry.workload.key in selected)
+    runs, noted = _compared(named, Existing(existing), repository)
+    return runs, in_order((*problems, *noted))
 
 
 def forged(
@@ -67,24 +67,21 @@ def forged(
         for path in present.frozen
         if header.body_of(existing[path]) != header.body_of(before(path) or "")
     }
-    wanted = {tree.frozen_file(entry.plan): entry for entry in planned}
-    found, noted = _compared([wanted[path] for path in sorted(new & wanted.keys())], present, repository)
-    problems = list(noted)
-    for entry in found:
+    entries = {tree.frozen_file(entry.plan): entry for entry in planned}
+    rendered = {path: entries[path] for path in sorted(new & entries.keys())}
+    runs, problems = _compared(rendered.values(), present, repository)
+    for run in runs:
         message = f"the run is new since {since}, and it is not what slicewright renders from its TPUWorkload"
-        problems.append(Problem("RUN008", message, _RENDER_AGAIN, file=entry.path))
-    for path in sorted(new & wanted.keys()):
-        workload, cluster = wanted[path].workload, wanted[path].plan.cluster
+        hint = "start a new run: slicewright rerun NAME; or delete its folder and run slicewright render"
+        problems.append(Problem("RUN008", message, hint, file=run.path))
+    for path, entry in rendered.items():
         body, levels = present.body(path) or "", repository.levels
-        problems += limits.of_frozen(workload, cluster, path, body, levels, warning=False)
-    for path in sorted(new - wanted.keys()):
+        problems += limits.of_frozen(entry.workload, entry.plan.cluster, path, body, levels, warning=False)
+    for path in sorted(new - entries.keys()):
         message = f"the run is new since {since}, and no TPUWorkload asks for it now: it cannot be compared"
         hint = "merge its TPUWorkload before you change that again, or delete the run"
         problems.append(Problem("RUN008", message, hint, file=path))
-    return found, in_order(problems)
-
-
-_RENDER_AGAIN = "start a new run: slicewright rerun NAME; or delete its folder and run slicewright render"
+    return runs, in_order(problems)
 
 
 def _compared(
@@ -92,24 +89,24 @@ def _compared(
 ) -> tuple[tuple[Outdated, ...], list[Problem]]:
     """Compare frozen runs with what a render would write; new runs are passed by."""
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    found: list[Outdated] = []
-    noted: list[Problem] = []
+    runs: list[Outdated] = []
+    problems: list[Problem] = []
     for entry in planned:
         plan = entry.plan
         path = tree.frozen_file(plan)
         frozen = present.frozen.get(path)
         if frozen is None:
-            noted += lost(present, path) if plan.run else ()
+            problems += lost(present, path) if plan.run else ()
             continue
         if not frozen.intact:
-            noted += edited(present, [path])
+            problems += edited(present, [path])
             continue
-        made, stopped = tree.make(entry, bases)
-        noted += stopped
-        if made is None:
+        run, stopped = tree.make(entry, bases)
+        problems += stopped
+        if run is None:
             continue
-        before, after = present.body(path), tree.frozen_body(made)
+        before, after = present.body(path), tree.frozen_body(run)
         if before != after:
             diff = unified(path, before, after)
-            found.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))
-    return tuple(found), noted
+            runs.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))
+    return tuple(runs), problems

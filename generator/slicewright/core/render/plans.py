@@ -32,11 +32,11 @@ class Planned(Struct, frozen=True):
 def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
     """Return the plan of every workload on each of its clusters, and all their problems."""
     planned: list[Planned] = []
-    found: list[Problem] = []
+    problems: list[Problem] = []
     noted: set[tuple[str | int, ...]] = set()
     for workload in repository.workloads:
         decision = decide_shape(workload, repository.package.catalogue)
-        found += _once(workload, "", decision.problems, noted)
+        problems += _once(workload, "", decision.problems, noted)
         for index, name in enumerate(workload.clusters):
             site = repository.sites.get(name)
             if site is None and name in repository.refused_clusters:
@@ -46,24 +46,24 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 hint = did_you_mean(name, repository.sites) or "declare it in clusters/"
                 hint += f"{' Or' if hint.endswith('?') else ', or'} remove it from spec.clusters"
                 unknown = workload.source.problem("REF001", ("spec", "clusters", index), message, hint)
-                found += _once(workload, name, (unknown,), noted)
+                problems += _once(workload, name, (unknown,), noted)
                 continue
-            given, decided = repository.on(workload, name), decision
-            if given is not workload:
-                decided = decide_shape(given, repository.package.catalogue)
-                found += _once(workload, "", decided.problems, noted)
-            here = on_cluster(given, site.cluster)
-            plan, problems = decide(decided if here is given else replace(decided, workload=here), site)
-            found += _once(workload, name, problems, noted)
-            written = workload.source.written
-            if plan is not None and not any(part.source is written for part in repository.parts):
-                planned.append(Planned(plan, here))
-                beside = (*against_queueless(here, site), *against_flavors(here, plan, site))
-                found += _once(workload, name, beside, noted)
-    found += _same_objects(planned)
-    found += max_concurrent.problems(((one.workload, one.plan) for one in planned), repository.sites)
-    left = (one for one in found if not any(part.follows(one) for part in repository.parts))
-    return tuple(planned), causes((*repository.problems, *left))
+            resolved, decided = repository.on(workload, name), decision
+            if resolved is not workload:
+                decided = decide_shape(resolved, repository.package.catalogue)
+                problems += _once(workload, "", decided.problems, noted)
+            local = on_cluster(resolved, site.cluster)
+            plan, wrong = decide(decided if local is resolved else replace(decided, workload=local), site)
+            problems += _once(workload, name, wrong, noted)
+            original = workload.source.written
+            if plan is not None and not any(part.source is original for part in repository.parts):
+                planned.append(Planned(plan, local))
+                beside = (*against_queueless(local, site), *against_flavors(local, plan, site))
+                problems += _once(workload, name, beside, noted)
+    problems += _same_objects(planned)
+    problems += max_concurrent.problems(((entry.workload, entry.plan) for entry in planned), repository.sites)
+    certain = (problem for problem in problems if not any(part.follows(problem) for part in repository.parts))
+    return tuple(planned), causes((*repository.problems, *certain))
 
 
 def _once(
@@ -74,25 +74,23 @@ def _once(
     What is wrong in defaults is told once for all workloads.
     """
     for problem in problems:
-        where = (workload.declared, cluster) if problem.file == workload.source.file.path else (problem.file,)
-        key = (*where, problem.id, problem.line, problem.column)
+        scope = (workload.declared, cluster) if problem.file == workload.source.file.path else (problem.file,)
+        key = (*scope, problem.id, problem.line, problem.column)
         if not (workload.sweep or workload.source.layers) or key not in noted:
             noted.add(key)
             yield problem
 
 
-def _same_objects(planned: list[Planned]) -> list[Problem]:
-    """Find runs of one name in one namespace that two workloads would make.
+def _same_objects(planned: list[Planned]) -> Iterator[Problem]:
+    """Yield a problem for runs of one name in one namespace that two workloads would make.
 
     Their kinds do not matter: what controllers make of them meets (Jobs, Services, a PathwaysJob's JobSet).
     """
     taken: dict[tuple[str, str, str], Planned] = {}
-    problems: list[Problem] = []
     for entry in planned:
         plan = entry.plan
         first = taken.setdefault((plan.cluster, plan.namespace, plan.name), entry)
         if first.plan.workload != plan.workload:
             message = f"two workloads would make an object called '{plan.name}'"
             hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
-            problems.append(entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint))
-    return problems
+            yield entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint)

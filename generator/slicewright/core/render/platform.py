@@ -44,16 +44,16 @@ def files(
 
     `untainted` are the flavors of a cluster whose taint waits for runs that do not tolerate it.
     """
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     problems: list[Problem] = []
     read_text = cache(repository.read_text)  # clusters share their releases
     for name, site in repository.sites.items():
-        wanted = controllers.releases(site, repository.workloads)
-        problems += controllers.problems(site, wanted, read_text, repository.package.releases())
-        made |= controllers.files(site, wanted)
-        made |= platform.files(site, (untainted or {}).get(name, ()))
-        made |= provision.files(site, repository.package.provision())
-    return made, problems
+        releases = controllers.releases(site, repository.workloads)
+        problems += controllers.problems(site, releases, read_text, repository.package.releases())
+        texts |= controllers.files(site, releases)
+        texts |= platform.files(site, (untainted or {}).get(name, ()))
+        texts |= provision.files(site, repository.package.provision())
+    return texts, problems
 
 
 def left_behind(
@@ -61,9 +61,8 @@ def left_behind(
 ) -> Iterator[tuple[list[str], Problem]]:
     """Yield the files that take down a cluster which no file declares any more, and a warning of them.
 
-    A render cannot know whether the cluster is gone. It keeps `destroy.sh` with the library that
-    it was rendered with, and where Terraform made the
-    cluster all that Terraform needs, until somebody deletes the folder.
+    A render cannot know whether the cluster is gone. It keeps `destroy.sh` with its library, and where
+    Terraform made the cluster all that Terraform needs, until somebody deletes the folder.
     """
     for folder, paths in sorted(folders.items()):
         root, _, cluster = folder.partition("/")
@@ -80,28 +79,24 @@ def left_behind(
 
 def cluster_of(folder: str) -> str:
     """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
-    root, _, rest = folder.partition("/")
-    cluster = rest.partition("/")[0]
+    root, cluster = f"{folder}/".split("/")[:2]
     folders = (platform_folder(cluster), controllers_folder(cluster))
-    ours = root == PROVISION or folder in folders or place.is_below(folder)
-    return cluster if ours else ""
+    return cluster if root == PROVISION or folder in folders or place.is_below(folder) else ""
 
 
 def change(path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluster]) -> PlatformChange:
     """Say what happens to a file of a platform, and why."""
-    cluster = cluster_of(posixpath.dirname(path))
-    syncs = place.is_below(posixpath.dirname(path))
-    is_script = path.startswith(f"{PROVISION}/")
+    folder = posixpath.dirname(path)
+    cluster, syncs = cluster_of(folder), place.is_below(folder)
     if effect == "added":
         reason = "it is new"
-    elif effect == "changed" and is_script:
+    elif effect == "changed" and path.startswith(f"{PROVISION}/"):
         reason = f"it follows {sites[cluster].cluster.source.file.path}"
     elif effect == "changed":
         reason = "what syncs the cluster is live" if syncs else "the platform is live"
     elif cluster not in sites:
         reason = "the cluster is gone"
-    elif syncs:
-        reason = "nothing asks for it"
     else:
-        reason = "nothing asks for it" if sites[cluster].cluster.managed else "managed is false"
+        is_unused = syncs or sites[cluster].cluster.managed
+        reason = "nothing asks for it" if is_unused else "managed is false"
     return PlatformChange(effect, cluster, path, reason)

@@ -16,6 +16,7 @@ from slicewright.core.intent import decode, defaults, matrix
 from slicewright.core.intent.defaults import Levels
 from slicewright.core.intent.source import Mended, Source, SourceFile, mended
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
+from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform
 from slicewright.core.platform.kueue import has_kueue
@@ -89,14 +90,14 @@ class Repository(Struct, frozen=True):
     def sources(self) -> tuple[Source, ...]:
         """The documents of the workloads, of the clusters, of the defaults and of what is shared."""
         clusters = (site.cluster.source for site in self.sites.values())
-        documents = (one.source for one in self.levels.documents)
+        documents = (defaults.source for defaults in self.levels.documents)
         shared = (source for sources in self.shared.values() for source in sources)
         return (*(workload.source for workload in self.workloads), *clusters, *documents, *shared)
 
     def on(self, workload: Workload, cluster: str) -> Workload:
         """Return a workload with the defaults that apply to it on one of its clusters."""
-        here, first = (self.levels.of(name, workload.namespace) for name in (cluster, workload.clusters[0]))
-        if here == first:
+        own, first = (self.levels.of(name, workload.namespace) for name in (cluster, workload.clusters[0]))
+        if own == first:
             return workload
         return decode.workload(self.levels.applied(workload.source.written, cluster))
 
@@ -107,7 +108,8 @@ _UNKNOWN_ACCELERATOR = "TPU001"
 def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     """Return problems without unknown accelerators where a file of catalog/ is wrong: it may hold them."""
     is_incomplete = any(problem.file.startswith("catalog/") for problem in errors(problems))
-    return tuple(one for one in problems if not (is_incomplete and one.id == _UNKNOWN_ACCELERATOR))
+    unsure = _UNKNOWN_ACCELERATOR if is_incomplete else ""
+    return tuple(problem for problem in problems if problem.id != unsure)
 
 
 def read_repository(
@@ -121,62 +123,61 @@ def read_repository(
 
     Documents that are `changed` are read as they are there.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     documents: list[defaults.Defaults] = []
     entries: list[Source] = []
     sites: dict[str, ResolvedCluster] = {}
     refused_clusters: set[str] = set()
     parts: list[Mended] = []
     refused: list[Problem] = []
-    sources = sorted(_sources(files, found, changed or {}), key=lambda source: not _is_defaults(source))
+    sources = sorted(_sources(files, problems, changed or {}), key=lambda source: not _is_defaults(source))
     raw = [source.data for source in sources if _is_defaults(source)]
-    for written in sources:
-        schema = _schema_of(written, found)
+    for original in sources:
+        schema = _schema_of(original, problems)
         if schema is None:
             continue
-        layers = raw if _is_defaults(written) else [one.layer.data for one in documents]
-        checked = defaults.checkable(written, layers) if layers else written
-        against = _refusals(checked, schema, package.schemas)
-        refused += against
-        source = _mended(checked, against, schema, package.schemas, parts) if against else written
+        layers = raw if _is_defaults(original) else [document.layer.data for document in documents]
+        checked = defaults.checkable(original, layers) if layers else original
+        refusals = against_schema(checked, schema, package.schemas)
+        refusals = refusals or tuple(_whole_floats(checked, checked.data))
+        refused += refusals
+        source = _mended(checked, refusals, schema, package.schemas, parts) if refusals else original
         if source is None:
-            found += _tpu_refusal(written, package.catalogue)
-            refused_clusters |= _cluster_name(written)
+            problems += _tpu_refusal(original, package.catalogue)
+            refused_clusters |= _cluster_name(original)
             continue
         if _is_defaults(source):
             documents.append(defaults.decode(source))
             continue
         if source.data["kind"] == "TPUWorkload":
             expanded, wrong = matrix.expand(source)
-            found += wrong
+            problems += wrong
             entries += expanded
             if parts and parts[-1].source is source:
                 parts += [replace(parts[-1], source=entry) for entry in expanded if entry.sweep]
             continue
-        site, problems = resolve_cluster(decode.cluster(source), package.catalogue)
-        found += problems
-        found += (source.placed(one) for one in validate_configuration(source.data["spec"], package.schemas))
-        if site.cluster.name in sites:
-            found.append(_twice(source, sites[site.cluster.name].cluster.source))
-        sites.setdefault(site.cluster.name, site)
-    levels = Levels(documents, [site.cluster for site in sites.values()])
-    workloads = [
-        decode.workload(levels.applied(entry, entry.data["spec"]["clusters"][0])) for entry in entries
-    ]
-    found += validate_defaults.problems(
-        documents, [site.cluster for site in sites.values()], refused_clusters, workloads
-    )
-    found += identities(workloads)
-    found += _platform_problems(sites, workloads, package)
-    found += validate_argocd.problems(sites.values())
-    left = (one for one in found if not any(part.follows(one) for part in parts))
+        site, unresolved = resolve_cluster(decode.cluster(source), package.catalogue)
+        problems += unresolved
+        problems += map(source.placed, validate_configuration(source.data["spec"], package.schemas))
+        first = sites.setdefault(site.cluster.name, site)
+        if first is not site:
+            problems.append(_duplicate(source, first.cluster.source))
+    clusters = [site.cluster for site in sites.values()]
+    levels = Levels(documents, clusters)
+    applied = (levels.applied(entry, entry.data["spec"]["clusters"][0]) for entry in entries)
+    workloads = tuple(map(decode.workload, applied))
+    problems += validate_defaults.problems(documents, clusters, refused_clusters, workloads)
+    problems += identities(workloads)
+    problems += _platform_problems(sites, workloads, package)
+    problems += validate_argocd.problems(sites.values())
+    certain = (problem for problem in problems if not any(part.follows(problem) for part in parts))
     return Repository(
         package,
         settings,
-        tuple(workloads),
+        workloads,
         sites,
         read_text,
-        (*refused, *left),
+        (*refused, *certain),
         frozenset(refused_clusters),
         tuple(parts),
         levels,
@@ -201,24 +202,20 @@ def _platform_problems(
     yield from problems_of_workloads(sites, workloads)
 
 
-def _refusals(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
-    return against_schema(source, schema, schemas) or tuple(_whole_floats(source, source.data))
-
-
 def _mended(
-    written: Source, against: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
+    source: Source, refusals: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
 ) -> Source | None:
     """Return a document of which enough is right to go on with, and note where it is a part of it only."""
 
     def accepts(data: Any) -> bool:
-        return schemas.accepts(schema, data) and not any(_whole_floats(written, data))
+        return schemas.accepts(schema, data) and not any(_whole_floats(source, data))
 
-    found = mended(written, against, accepts)
-    if found is None or (written.data["kind"] == "TPUCluster" and not found.tells_of_workloads()):
+    part = mended(source, refusals, accepts)
+    if part is None or (source.data["kind"] == "TPUCluster" and not part.tells_of_workloads()):
         return None
-    if found.removed:
-        parts.append(found)
-    return found.source
+    if part.removed:
+        parts.append(part)
+    return part.source
 
 
 def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
@@ -238,18 +235,17 @@ def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Probl
 
 
 def _cluster_name(source: Source) -> set[str]:
-    metadata = source.data.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = at(source.data, "metadata", "name")
     return {name} if source.data["kind"] == "TPUCluster" and isinstance(name, str) else set()
 
 
-def _sources(files: Iterable[SourceFile], found: list[Problem], changed: Documents) -> Iterator[Source]:
+def _sources(files: Iterable[SourceFile], problems: list[Problem], changed: Documents) -> Iterator[Source]:
     for file in files:
-        documents, problems = read_documents(file.text, file.path)
-        found += problems
-        if not documents and not problems:
+        documents, unread = read_documents(file.text, file.path)
+        problems += unread
+        if not documents and not unread:
             hint = "delete the file if what it declared should end"
-            found.append(Problem("IN008", "the file holds no document", hint, file=file.path))
+            problems.append(Problem("IN008", "the file holds no document", hint, file=file.path))
         for document in documents:
             data = changed.get((file.path, document.index), document.data)
             yield Source(file, replace(document, data=data))
@@ -259,14 +255,12 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
     """Return the schema of a document's kind, or note why there is none."""
     data = source.data
     if not isinstance(data, dict):
-        message = "a document must be a mapping with apiVersion and kind"
-        problems.append(source.problem("IN007", (), message))
+        problems.append(source.problem("IN007", (), "a document must be a mapping with apiVersion and kind"))
         return None
     kind, version = data.get("kind"), data.get("apiVersion")
     if not isinstance(kind, str) or kind not in SCHEMA_OF:
         message = "'kind' is missing" if kind is None else f"unknown kind '{kind}'"
-        hint = did_you_mean(str(kind), SCHEMA_OF)
-        problems.append(source.problem("IN007", ("kind",), message, hint))
+        problems.append(source.problem("IN007", ("kind",), message, did_you_mean(str(kind), SCHEMA_OF)))
         return None
     if version != SLICEWRIGHT_VERSION:
         message = "'apiVersion' is missing" if version is None else f"apiVersion '{version}' is not known"
@@ -277,19 +271,17 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
 
 def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Say what is wrong with the TPU of a workload that its schema refuses, so that one run shows it all."""
-    spec = source.data.get("spec")
-    tpu = spec.get("tpu") if isinstance(spec, dict) else None
+    tpu = at(source.data, "spec", "tpu")
     if isinstance(tpu, str):
         answer = resolve(catalogue, decode.tpu_request(tpu))
         if isinstance(answer, Refusal):
             yield source.problem(answer.id, ("spec", "tpu"), answer.message, answer.hint)
 
 
-def _twice(source: Source, first: Source) -> Problem:
+def _duplicate(source: Source, first: Source) -> Problem:
     line, _ = first.places.of(("metadata", "name"))
-    message = f"{source.subject} is declared twice"
     hint = f"the first one is at {first.file.path}:{line}"
-    return source.problem("NAME002", ("metadata", "name"), message, hint)
+    return source.problem("NAME002", ("metadata", "name"), f"{source.subject} is declared twice", hint)
 
 
 def identities(workloads: Iterable[Workload]) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, PODS_OF
 from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.kubernetes.read import texts
-from slicewright.core.problem import Problem, did_you_mean
+from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.core.render import gitops
 from slicewright.core.run import header
 from slicewright.core.run.folder import NamespaceFolder, namespace_folder, shared_path
@@ -60,9 +60,9 @@ def read(
         documents, unread = read_manifests(file.text, file.path)
         problems += unread
         for source in (Source(file, document) for document in documents):
-            found = list(_refusals(source, folder, site))
-            problems += found
-            if not any(problem.severity == "error" for problem in found):
+            refusals = list(_refusals(source, folder, site))
+            problems += refusals
+            if not errors(refusals):
                 shared.setdefault(folder, []).append(source)
     for folder, sources in shared.items():
         problems += _twins(folder, sources)
@@ -103,9 +103,8 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     metadata = data.get("metadata") if isinstance(data, dict) else None
     if isinstance(metadata, dict) and "generateName" in metadata:
         place: Path = ("metadata", "generateName")
-        yield source.problem(
-            "SHARED002", place, "generateName would make another object with each sync", "write name"
-        )
+        message = "generateName would make another object with each sync"
+        yield source.problem("SHARED002", place, message, "write name")
         return
     if not is_object(data) or "items" in data:
         message = "the document is not one Kubernetes object with kind, metadata and name"
@@ -149,11 +148,10 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
 
 def objects(folder: NamespaceFolder, sources: Iterable[Source]) -> list[Object]:
     """Return the objects that a namespace shares, with their namespace."""
-    metadata = {"namespace": folder.namespace}
-    return [
-        {**copy.deepcopy(source.data), "metadata": {**copy.deepcopy(source.data["metadata"]), **metadata}}
-        for source in sources
-    ]
+    items = [copy.deepcopy(source.data) for source in sources]
+    for item in items:
+        item["metadata"]["namespace"] = folder.namespace
+    return items
 
 
 def _twins(folder: NamespaceFolder, sources: list[Source]) -> Iterator[Problem]:
@@ -162,10 +160,8 @@ def _twins(folder: NamespaceFolder, sources: list[Source]) -> Iterator[Problem]:
         first = seen.setdefault(identity(item), source)
         if first is not source:
             line, _ = first.place(("metadata", "name"))
-            message, hint = (
-                f"duplicate object '{source.subject}'",
-                f"the first one is at {first.file.path}:{line}",
-            )
+            hint = f"the first one is at {first.file.path}:{line}"
+            message = f"duplicate object '{source.subject}'"
             yield source.problem("KUS005", ("metadata", "name"), message, hint)
 
 
@@ -177,18 +173,15 @@ def files(folder: NamespaceFolder, sources: Iterable[Source]) -> dict[str, str]:
         if has_data:
             keep(item)
         lists[CLAIMS if has_data else _OBJECTS].append(item)
-    here = shared_path(folder)
-    made = {
-        name: header.live(
-            header.inputs(f"{INPUT}/{folder.cluster}/{folder.namespace}", folder.cluster),
-            write_documents(sorted(items, key=identity)),
-        )
+    inputs = header.inputs(f"{INPUT}/{folder.cluster}/{folder.namespace}", folder.cluster)
+    texts = {
+        name: header.live(inputs, write_documents(sorted(items, key=identity)))
         for name, items in lists.items()
         if items
     }
-    if made:
-        made[FILE_NAME] = listing("what the runs of this namespace share", made)
-    return {f"{here}/{name}": text for name, text in made.items()}
+    if texts:
+        texts[FILE_NAME] = listing("what the runs of this namespace share", texts)
+    return {f"{shared_path(folder)}/{name}": text for name, text in texts.items()}
 
 
 def leaving(folder: NamespaceFolder, existing: Existing, files: Mapping[str, str]) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -63,7 +64,7 @@ class Bases:
 
     def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
         """Return the files of a run by their keys in its ConfigMap, and why some cannot be had."""
-        found: dict[str, str] = {}
+        contents: dict[str, str] = {}
         paths: dict[str, str] = {}
         problems: list[Problem] = []
         for index, file in enumerate(plan.files):
@@ -80,12 +81,12 @@ class Bases:
             elif paths.setdefault(file.key, file.path) != file.path:
                 message = f"two files would be '{file.key}' in the ConfigMap"
                 problems.append(source.problem("FIELD001", place, message, "rename one, or name it once"))
-            found[file.key] = text or ""
-        if sum(len(text.encode()) for text in found.values()) > _CONFIG_MAP:
+            contents[file.key] = text or ""
+        if sum(len(text.encode()) for text in contents.values()) > _CONFIG_MAP:
             message = f"the files have more than {_CONFIG_MAP:,} bytes, the most that a ConfigMap can hold"
             hint = "put large files into a bucket (gcsFuse) or the image"
             problems.append(source.problem("FILE034", ("spec", "files"), message, hint, key=True))
-        return found, problems
+        return contents, problems
 
     def _make(self, plan: Plan) -> Base | Problem:
         try:
@@ -101,8 +102,7 @@ class Bases:
 
     def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
         """Return the problem of a base in which the builder would not find what it fills in."""
-        problem = _unlike(plan, objects)
-        if problem:
+        if problem := _unlike(plan, objects):
             return problem
         for index, item in enumerate(objects):
             for lost in unsupported_values.in_base(item):
@@ -111,14 +111,15 @@ class Bases:
         lacks = missing(plan.pattern, plan.components, objects, self._schemas)
         if lacks is None:
             return None
-        index, what = lacks
+        index, lack = lacks
         file = origins(plan.base, plan.components, self._read_text)[index]
         # The fault may be a component's: the first one after which something is missing.
         leading = (plan.components[:count] for count in range(len(plan.components) + 1))
-        some = next(some for some in leading if self._lacks(plan, some))
-        if some:
-            file, what = f"{some[-1]}/{FILE_NAME}", f"after this component, {file} does not fit: {what}"
-        message = f"{what}, so slicewright cannot fill in {plan.pattern} workloads"
+        applied = next(components for components in leading if self._lacks(plan, components))
+        if applied:
+            lack = f"after this component, {file} does not fit: {lack}"
+            file = f"{applied[-1]}/{FILE_NAME}"
+        message = f"{lack}, so slicewright cannot fill in {plan.pattern} workloads"
         return Problem("BASE001", message, _COMPARE, file=file)
 
     def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
@@ -126,7 +127,7 @@ class Bases:
         return missing(plan.pattern, components, objects, self._schemas) is not None
 
 
-class Made(Struct, frozen=True):
+class BuiltRun(Struct, frozen=True):
     """The objects of a run and what they came from."""
 
     planned: Planned
@@ -136,7 +137,7 @@ class Made(Struct, frozen=True):
     """What the header of the run's files says."""
 
 
-def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ...]]:
+def make(planned: Planned, bases: Bases) -> tuple[BuiltRun | None, tuple[Problem, ...]]:
     """Build the objects of a plan."""
     plan, source = planned.plan, planned.workload.source
     base = bases.get(plan)
@@ -153,19 +154,17 @@ def make(planned: Planned, bases: Bases) -> tuple[Made | None, tuple[Problem, ..
     )
     if problems:
         return None, problems
-    return Made(planned, base, objects, _inputs(plan, source)), ()
+    return BuiltRun(planned, base, objects, _inputs(plan, source)), ()
 
 
 def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Problem]:
     """Find objects that the namespace or the name of the run has made one."""
-    seen: set[Identity] = set()
-    for item in objects if len(objects) > 1 else ():
-        found = identity(item)
-        if found in seen:
-            message = f"the run '{plan.name}' would contain the object {shown(found)} twice"
+    counts = Counter(map(identity, objects)) if len(objects) > 1 else {}
+    for twin, count in counts.items():
+        if count > 1:
+            message = f"the run '{plan.name}' would contain the object {shown(twin)} twice"
             hint = "give what your components bring names of their own"
             yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
-        seen.add(found)
 
 
 def shown(identified: Identity) -> str:
@@ -177,12 +176,14 @@ def shown(identified: Identity) -> str:
 def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     """Return the problem of a base whose objects are not those of its pattern."""
     ours = [item for item in objects if item["metadata"]["name"] == MARKER]
-    found = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
-    if found == sorted(PATTERNS[plan.pattern].objects):
+    has = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
+    needs = PATTERNS[plan.pattern].objects
+    if has == sorted(needs):
         return None
-    wanted = ", ".join(f"{kind} {version}" for version, kind in PATTERNS[plan.pattern].objects)
-    has = ", ".join(f"{kind} {version}".strip() for version, kind in found) or "nothing"
-    message = f"{plan.base} must hold {wanted} called {MARKER}; it holds {has}"
+    needed, held = (
+        ", ".join(f"{kind} {version}".strip() for version, kind in pairs) for pairs in (needs, has)
+    )
+    message = f"{plan.base} must hold {needed} called {MARKER}; it holds {held or 'nothing'}"
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 
@@ -195,8 +196,8 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
     source = planned.workload.source
     for index, component in enumerate(planned.workload.components):
         if problem.file.startswith(f"{component}/"):
-            file = "" if problem.file in problem.message else f" ({problem.file})"
-            message = f"{problem.message}{file}"
+            message = problem.message
+            message += "" if problem.file in message else f" ({problem.file})"
             return source.problem(problem.id, ("spec", "components", index), message, problem.hint)
     return problem
 
@@ -204,11 +205,11 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
 def _inputs(plan: Plan, source: Source) -> str:
     """Name what a run's files were resolved from."""
     shape = plan.shape
-    tpu = f", catalog {shape.generation} {shape.topology} on {shape.machine_type}" if shape.chips else ""
-    defaults = "".join(
-        f", {path}" for path in dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
-    )
-    return f"{header.inputs(source.file.path, plan.cluster)}{defaults}, {plan.base}{tpu}"
+    paths = dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
+    inputs = [header.inputs(source.file.path, plan.cluster), *paths, plan.base]
+    if shape.chips:
+        inputs.append(f"catalog {shape.generation} {shape.topology} on {shape.machine_type}")
+    return ", ".join(inputs)
 
 
 def frozen_file(plan: Plan) -> str:
@@ -216,14 +217,14 @@ def frozen_file(plan: Plan) -> str:
     return f"{plan.folder}/{plan.name}.yaml"
 
 
-def frozen_text(made: Made, tool: str) -> str:
+def frozen_text(run: BuiltRun, tool: str) -> str:
     """Return a hashed run's file, written by a version of the tool."""
-    return header.frozen(made.inputs, made.planned.plan.intent, tool, frozen_body(made))
+    return header.frozen(run.inputs, run.planned.plan.intent, tool, frozen_body(run))
 
 
-def frozen_body(made: Made) -> str:
+def frozen_body(run: BuiltRun) -> str:
     """Return what a hashed run's file holds below its header."""
-    return write_documents(made.objects)
+    return write_documents(run.objects)
 
 
 _FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
@@ -238,29 +239,29 @@ def own(plan: Plan) -> list[Identity]:
 def brought(plan: Plan, bases: Bases) -> list[Identity]:
     """Return the objects that components bring to a plan under names of their own."""
     base = bases.get(plan)
-    found = []
+    identities = []
     for item in [] if isinstance(base, Problem) else base.objects:
         group, kind, namespace, name = identity(item)
         if name != MARKER:
             within = (namespace or plan.namespace) if is_namespaced(group, kind) else ""
-            found.append((group, kind, within, name))
-    return found
+            identities.append((group, kind, within, name))
+    return identities
 
 
-def live_files(made: Made) -> tuple[dict[str, str], tuple[Problem, ...]]:
+def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """Return the files of a Fixed workload's overlay by path, and their problems."""
-    plan, source = made.planned.plan, made.planned.workload.source
-    documents = overlay(plan, made.base.objects, made.objects)
-    lost = unsupported_values.in_patches(documents) if made.base.fragile else ()
-    problems = [source.problem("BUILD002", ("spec",), what, _FRAGILE, key=True) for what in lost]
+    plan, source = run.planned.plan, run.planned.workload.source
+    documents = overlay(plan, run.base.objects, run.objects)
+    lost = unsupported_values.in_patches(documents) if run.base.fragile else ()
+    problems = [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
-    own_words = plan.patches or made.planned.workload.components
-    if own_words and not makes(documents, made.base.objects, made.objects):
+    own_words = plan.patches or run.planned.workload.components
+    if own_words and not makes(documents, run.base.objects, run.objects):
         message = "the overlay would not produce the planned objects: its patches match other objects too"
         hint = "give what your components bring names of their own"
         problems.append(source.problem("BUILD003", ("spec",), message, hint, key=True))
     files = {
-        f"{plan.folder}/{name}": header.live(made.inputs, write_document(document))
+        f"{plan.folder}/{name}": header.live(run.inputs, write_document(document))
         for name, document in documents.items()
     }
     return files, tuple(problems)

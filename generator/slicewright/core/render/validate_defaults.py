@@ -28,42 +28,47 @@ def problems(
     used = {workload.namespace for workload in workloads}
     used |= {team.namespace for cluster in clusters for team in cluster.teams}
     used |= {queue.namespace for cluster in clusters for queue in cluster.local_queues}
-    for one in documents:
-        for key, path in ((one.scope, _SCOPE), ((one.name,), ("metadata", "name"))):
-            other = first.setdefault(key, one)
-            if other is not one:
+    for defaults in documents:
+        for key, path in ((defaults.scope, _SCOPE), ((defaults.name,), ("metadata", "name"))):
+            other = first.setdefault(key, defaults)
+            if other is not defaults:
                 line, _ = other.source.place(path)
                 message = f"{other.source.subject} applies to the same workloads"
-                if key == (one.name,):
-                    message = f"{one.source.subject} is declared twice"
+                if key == (defaults.name,):
+                    message = f"{defaults.source.subject} is declared twice"
                 hint = f"the first one is at {other.source.file.path}:{line}; merge them"
-                yield one.source.problem("DEF001", path, message, hint)
-        yield from _whom(one, clusters, refused, used)
-        for key in one.layer.data["metadata"].get("annotations", {}):
+                yield defaults.source.problem("DEF001", path, message, hint)
+        yield from _scope(defaults, clusters, refused, used)
+        for key in defaults.layer.data["metadata"].get("annotations", {}):
             if key.startswith(ACKNOWLEDGED):
                 hint = "write it into the workload, or into the settings of validate"
                 path = ("spec", "annotations", key)
-                yield one.source.problem("POD001", path, f"'{key}' cannot be set here", hint, key=True)
+                yield defaults.source.problem("POD001", path, f"'{key}' cannot be set here", hint, key=True)
 
 
-def _whom(
-    one: Defaults, clusters: Collection[Cluster], refused: Collection[str], namespaces: Collection[str]
+def _scope(
+    defaults: Defaults, clusters: Collection[Cluster], refused: Collection[str], namespaces: Collection[str]
 ) -> Iterator[Problem]:
     names = [cluster.name for cluster in clusters]
-    if one.cluster in refused:
+    if defaults.cluster in refused:
         return
-    if one.cluster and one.cluster not in names:
-        message = f"TPUCluster '{one.cluster}' is not defined"
-        hint = did_you_mean(one.cluster, names) or "declare it in clusters/, or delete these defaults"
-        yield one.source.problem("DEF002", (*_SCOPE, "cluster"), message, hint)
+    if defaults.cluster and defaults.cluster not in names:
+        message = f"TPUCluster '{defaults.cluster}' is not defined"
+        hint = did_you_mean(defaults.cluster, names) or "declare it in clusters/, or delete these defaults"
+        yield defaults.source.problem("DEF002", (*_SCOPE, "cluster"), message, hint)
         return
-    teams = [team.name for cluster in clusters if one.cluster in ("", cluster.name) for team in cluster.teams]
-    if one.team and one.team not in teams and not refused:
-        where = f"TPUCluster '{one.cluster}'" if one.cluster else "a TPUCluster"
-        message = f"no team '{one.team}' in spec.teams of {where}"
-        hint = did_you_mean(one.team, teams) or "write a team of the cluster, or namespace: NAME"
-        yield one.source.problem("DEF002", (*_SCOPE, "team"), message, hint)
-    if one.namespace and one.namespace not in namespaces:
-        message = f"no workload, team or queue is in namespace '{one.namespace}'"
-        hint = did_you_mean(one.namespace, sorted(namespaces)) or "correct the name, or delete these defaults"
-        yield one.source.problem("DEF003", (*_SCOPE, "namespace"), message, hint, warning=True)
+    teams = [
+        team.name for cluster in clusters if defaults.cluster in ("", cluster.name) for team in cluster.teams
+    ]
+    if defaults.team and defaults.team not in teams and not refused:
+        scope = f"TPUCluster '{defaults.cluster}'" if defaults.cluster else "a TPUCluster"
+        message = f"no team '{defaults.team}' in spec.teams of {scope}"
+        hint = did_you_mean(defaults.team, teams) or "write a team of the cluster, or namespace: NAME"
+        yield defaults.source.problem("DEF002", (*_SCOPE, "team"), message, hint)
+    if defaults.namespace and defaults.namespace not in namespaces:
+        message = f"no workload, team or queue is in namespace '{defaults.namespace}'"
+        hint = (
+            did_you_mean(defaults.namespace, sorted(namespaces))
+            or "correct the name, or delete these defaults"
+        )
+        yield defaults.source.problem("DEF003", (*_SCOPE, "namespace"), message, hint, warning=True)

@@ -33,14 +33,14 @@ def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQ
     """Yield the ways of a run of which its queue has no quota, where it has the shape in others."""
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
-    for index, wanted in enumerate(workload.ways if has else ()):
-        if any(fits(wanted, way) for way in has):
+    for index, way in enumerate(workload.ways if has else ()):
+        if any(fits(way, provisioning) for provisioning in has):
             continue
         place: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
         others = ", ".join(dict.fromkeys(map(called, has)))
         message = f"ClusterQueue '{queue.name}' has {plan.shape.topology} on {plan.shape.machine_type} "
-        message += f"only as {others}, not as {called(wanted)}"
-        hint = f"write one of those, or give the queue quota of a pool of {called(wanted)} in "
+        message += f"only as {others}, not as {called(way)}"
+        hint = f"write one of those, or give the queue quota of a pool of {called(way)} in "
         hint += site.cluster.source.file.path
         warning = index == 0 or not site.cluster.managed
         yield workload.source.problem("REF150", place, message, hint, warning=warning)
@@ -54,8 +54,8 @@ def _requests(
     Kueue adds the labels of every flavor that a pod gets: its pods would select nodes of both pools.
     """
     colocated = workload.pathways is not None and workload.pathways.deployment_mode != "default"
-    asked = list(_resources(workload))
-    if not asked and not colocated:
+    by_path = _resources(workload)
+    if not by_path and not colocated:
         return
     known = capacities(site)
     had: set[str] = set()
@@ -69,14 +69,13 @@ def _requests(
         elif isinstance(capacity, CpuCapacity) and capacity.flavor.node_labels:
             had.update(("cpu", "memory") if quota.nominal_quota is None else quota.nominal_quota)
     if had and colocated:
-        message = (
-            f"ClusterQueue '{queue.name}' has {' and '.join(sorted(had))} on CPU pools only: Kueue would "
-        )
-        message += "send the head to their nodes, which shares the workers' hosts, and it would never run"
+        message = f"ClusterQueue '{queue.name}' has {' and '.join(sorted(had))} on CPU pools only: "
+        message += "Kueue would send the head to their nodes, which shares the workers' hosts, "
+        message += "and it would never run"
         hint = "write deploymentMode: default, or cpuAndMemory: true in the queue's quota of the TPU pool in "
         hint += site.cluster.source.file.path
         yield workload.source.problem("REF151", ("spec", "pathways", "deploymentMode"), message, hint)
-    for path, resources in asked:
+    for path, resources in by_path.items():
         for name in sorted(had & {*resources.get("requests", {}), *resources.get("limits", {})}):
             field = "requests" if name in resources.get("requests", {}) else "limits"
             message = f"ClusterQueue '{queue.name}' has {name} on CPU pools only: "
@@ -86,17 +85,16 @@ def _requests(
             yield workload.source.problem("REF151", (*path, field, name), message, hint, key=True)
 
 
-def _resources(workload: Workload) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the resources that the words of a workload give to pods on TPU hosts, with their places."""
-    spec = workload.pod_template.get("spec", {})
-    found: list[tuple[Path, dict[str, Any]]] = []
+def _resources(workload: Workload) -> dict[Path, dict[str, Any]]:
+    """Return the resources that the words of a workload give to pods on TPU hosts, with their places."""
+    spec, path = workload.pod_template.get("spec", {}), ("spec", "podTemplate", "spec")
+    holders: dict[Path, dict[str, Any]] = {}
     if workload.pathways is None:
-        found.append((("spec", "container"), workload.container))
-    path: Path = ("spec", "podTemplate", "spec")
-    found.append((path, spec))
+        holders["spec", "container"] = workload.container
+    holders[path] = spec
     for field in ("containers", "initContainers"):
-        found += [((*path, field, index), item) for index, item in enumerate(spec.get(field, []))]
-    yield from (((*place, "resources"), item["resources"]) for place, item in found if "resources" in item)
+        holders |= {(*path, field, index): item for index, item in enumerate(spec.get(field, []))}
+    return {(*way, "resources"): item["resources"] for way, item in holders.items() if "resources" in item}
 
 
 _DEFAULT = "default"
@@ -115,8 +113,8 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
     have = "a LocalQueue" if len(queues) == 1 else f"{len(queues)} LocalQueues"
     message = f"the workload has no queueName, but namespace '{workload.namespace}' has {have} on cluster "
     message += f"'{cluster.name}': {_consequence(site)}"
-    wanted = " or ".join(f"queueName: {name}" for name in queues)
-    hint = f"add {wanted} to spec; if it is meant, say so with a reason in .slicewright-ignore.yaml"
+    choices = " or ".join(f"queueName: {name}" for name in queues)
+    hint = f"add {choices} to spec; if it is meant, say so with a reason in .slicewright-ignore.yaml"
     yield workload.source.problem("REF008", ("spec",), message, hint, key=True, warning=True)
 
 

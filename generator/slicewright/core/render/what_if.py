@@ -51,14 +51,14 @@ def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]
     cluster = site.cluster
     quotas = [quota for queue in cluster.cluster_queues for quota in queue.quota]
     quotas += [quota for cohort in cluster.cohorts for quota in cohort.quota]
-    told = []
+    shortfalls = []
     for pool in cluster.tpu_pools:
         slices = [quota.nominal_slices for quota in quotas if quota.pool == pool.name]
         known = sum(number for number in slices if number is not None)
         is_changed = any(change.way == ("pools", pool.name, "slices") for change in changes)
         if is_changed and slices and None not in slices and known < pool.slices:
-            told.append(f"queues have quota for {known} of the {pool.slices} slices of {pool.name}")
-    return told
+            shortfalls.append(f"queues have quota for {known} of the {pool.slices} slices of {pool.name}")
+    return shortfalls
 
 
 def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
@@ -78,8 +78,8 @@ def _target(repository: Repository, cluster: str, change: Change) -> tuple[Sourc
     if collection == "workloads":
         workload = _workload(repository, rest, change)
         source = workload.sweep.written if workload.sweep else workload.source.written
-        here = cluster if cluster in workload.clusters else workload.clusters[0]
-        effective = source if workload.sweep else repository.on(workload, here).source
+        own = cluster if cluster in workload.clusters else workload.clusters[0]
+        effective = source if workload.sweep else repository.on(workload, own).source
         return source, effective.data, _below(rest, change)
     name, way = (rest[0] if rest else "", rest) if collection == "clusters" else (cluster, None)
     if name not in repository.sites:
@@ -87,7 +87,8 @@ def _target(repository: Repository, cluster: str, change: Change) -> tuple[Sourc
         raise ChangeError(message, did_you_mean(name, repository.sites))
     source = repository.sites[name].cluster.source
     is_field = way is not None or repository.package.schemas.at(SCHEMA_OF["TPUCluster"], ("spec", collection))
-    if not is_field and any(collection in one.declared.split("/") for one in repository.workloads):
+    names = {part for workload in repository.workloads for part in workload.declared.split("/")}
+    if not is_field and collection in names:
         message = f"'{collection}' is a workload, not a field of a TPUCluster (in '{change.text}')"
         raise ChangeError(message, f"write workloads.{change.text}")
     return source, source.data, change.way if way is None else _below(way, change)
@@ -103,7 +104,7 @@ def _below(rest: list[str], change: Change) -> tuple[str, ...]:
 def _workload(repository: Repository, rest: list[str], change: Change) -> Workload:
     """Return the workload that is named, of a sweep its first entry."""
     name = rest[0] if rest else ""
-    known = {one.declared: one for one in repository.workloads}
+    known = {workload.declared: workload for workload in repository.workloads}
     meant = [key for key in known if name in (key, key.partition("/")[2])]
     if len(meant) == 1:
         return known[meant[0]]
@@ -111,9 +112,10 @@ def _workload(repository: Repository, rest: list[str], change: Change) -> Worklo
         message = f"'{name}' is the name of several workloads (in '{change.text}')"
         raise ChangeError(message, f"one of: {', '.join(sorted(meant))}")
     message = f"there is no workload '{name}' (in '{change.text}')"
-    sweeps = [one.declared for one in repository.workloads if one.sweep and name in (one.key, *one.names)]
-    if sweeps:
-        raise ChangeError(message, f"it is an entry of a sweep: change {sweeps[0]}, which is written")
+    for workload in repository.workloads:
+        if workload.sweep and name in (workload.key, *workload.names):
+            hint = f"it is an entry of a sweep: change {workload.declared}, which is written"
+            raise ChangeError(message, hint)
     names = known if "/" in name else [key.partition("/")[2] for key in known]
     raise ChangeError(message, did_you_mean(name, names))
 
@@ -126,8 +128,8 @@ class _Default:
 
     def of(self, way: tuple[str, ...]) -> Any:
         """Return the value below spec that holds where none is written; None where none does."""
-        found = self._schemas.at(self._name, ("spec", *way)).get("default")
-        return _NOT_WRITTEN.get(way[-1]) if found is None and way[0] == "pools" else found
+        default = self._schemas.at(self._name, ("spec", *way)).get("default")
+        return _NOT_WRITTEN.get(way[-1]) if default is None and way[0] == "pools" else default
 
 
 def _set(spec: Any, effective: Any, way: tuple[str, ...], change: Change, default: _Default) -> None:
@@ -167,8 +169,7 @@ def _held(holder: Any, step: str, way: tuple[str, ...], change: Change, *, make:
     names = {_name_of(element): element for element in holder}
     if step in names:
         return names[step]
-    message = f"'{'.'.join(way)}' has no '{step}' (in '{change.text}')"
-    raise ChangeError(message, did_you_mean(step, names))
+    raise ChangeError(f"'{'.'.join(way)}' has no '{step}' (in '{change.text}')", did_you_mean(step, names))
 
 
 def _name_of(element: Any) -> str:
