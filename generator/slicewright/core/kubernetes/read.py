@@ -40,12 +40,15 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def at(value: Any, *keys: str) -> Any:
-    """Return the value below some keys, None where the way breaks off."""
+def at(value: Any, *keys: str | int) -> Any:
+    """Return the value below some keys and indexes, None where the way breaks off."""
     for key in keys:
-        if not isinstance(value, dict):
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+            value = value[key]
+        else:
             return None
-        value = value.get(key)
     return value
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_set_up, shape
+from slicewright.core.check.rules.tpu_shape import multi_host
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount
@@ -26,8 +26,8 @@ _SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 def _alone(resource: Resource, objects: ObjectSet) -> Findings:
     """Yield the pods that select nodes of a multi-host slice and cannot know of each other."""
     for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
+        row = multi_host(pods, objects)
+        if row is None:
             continue
         who = "a bare Pod does" if resource.kind == "Pod" else f"pods of a {resource.kind} do"
         message = (

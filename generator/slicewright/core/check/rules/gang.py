@@ -30,7 +30,7 @@ def _groups(objects: ObjectSet, namespace: str) -> list[Resource]:
 
 def _members(resource: Resource) -> Iterator[tuple[Pods, str]]:
     for pods in resource.pods:
-        name = text(at(pods.spec, *map(str, _PATH)))
+        name = text(at(pods.spec, *_PATH))
         if name:
             yield pods, name
 

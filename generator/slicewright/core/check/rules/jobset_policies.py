@@ -34,7 +34,7 @@ _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
 def _rules(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield from entries(at(resource.data, *map(str, _RULES)))
+    yield from entries(at(resource.data, *_RULES))
 
 
 def _rule_name(index: int, policy: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_provisioning import NO_LABELS
@@ -20,7 +20,7 @@ from slicewright.core.kubernetes.labels import (
     PRIORITY_BOOST,
     PROVISIONING_REQUEST_DURATION,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
@@ -74,17 +74,7 @@ def _selected(resource: Resource) -> Iterator[Path]:
 
 
 def _below(resource: Resource, path: Path) -> Iterator[Path]:
-    yield from ((*path, key) for key in mapping(value_at(resource.data, path)))
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """Return the value at a path, None where there is none."""
-    for part in path:
-        if isinstance(part, str):
-            data = mapping(data).get(part)
-        else:
-            data = next(iter(sequence(data)[part : part + 1]), None)
-    return data
+    yield from ((*path, key) for key in mapping(at(resource.data, *path)))
 
 
 @rule("TPU142", TEMPLATE_KINDS | {"ResourceFlavor", "Topology"})
@@ -92,7 +82,7 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     own = objects.once("label keys that pools declare", _own_labels)
     for path in _selected(resource):
         is_value = path[-1] in ("key", "nodeLabel")
-        key = text(value_at(resource.data, path)) if is_value else str(path[-1])
+        key = text(at(resource.data, *path)) if is_value else str(path[-1])
         right = meant_key(key)
         if (
             not right.startswith(GKE)

@@ -48,7 +48,7 @@ _TAINTS: Path = ("spec", "nodeTaints")
     ),
 )
 def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
-    yield from of_tolerations(at(resource.data, *map(str, _TOLERATIONS)), _TOLERATIONS)
+    yield from of_tolerations(at(resource.data, *_TOLERATIONS), _TOLERATIONS)
 
 
 def of_tolerations(written: Any, base: Path) -> Findings:
@@ -88,7 +88,7 @@ _TAINT_VALUE = "write at most 63 letters, digits, '-', '_' and '.'"
 )
 def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[tuple[str, str]] = set()
-    for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
+    for index, taint in entries(at(resource.data, *_TAINTS)):
         path = (*_TAINTS, index)
         key, effect = text(taint.get("key")), text(taint.get("effect"))
         if effect not in _EFFECTS:
@@ -143,8 +143,8 @@ def _source(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ118", {"ResourceFlavor"}, "warning")
 def _tolerated(resource: Resource, _objects: ObjectSet) -> Findings:
-    tolerations = [entry for _, entry in entries(at(resource.data, *map(str, _TOLERATIONS)))]
-    for index, taint in entries(at(resource.data, *map(str, _TAINTS))):
+    tolerations = [entry for _, entry in entries(at(resource.data, *_TOLERATIONS))]
+    for index, taint in entries(at(resource.data, *_TAINTS)):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
             message = f"the flavor has a taint {TPU}, but no toleration of it"
             yield Finding((*_TAINTS, index), message)
@@ -201,7 +201,7 @@ _CLASSES = (
 def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
     is_check = resource.kind == "AdmissionCheck"
     path: Path = ("spec", "controllerName" if is_check else "provisioningClassName")
-    written = text(at(resource.data, *map(str, path)))
+    written = text(at(resource.data, *path))
     known = (PROVISIONING_CONTROLLER, SLICE_CONTROLLER) if is_check else _CLASSES
     found, is_sure = only_near(written, known)
     part = next((name for name in known if written and name.startswith(f"{written}.")), "")

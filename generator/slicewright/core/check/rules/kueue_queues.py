@@ -28,7 +28,7 @@ _MOST_COMBINATIONS = 512
 
 def groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield the resource groups of a queue or cohort with their paths."""
-    for index, group in entries(at(resource.data, *map(str, _GROUPS))):
+    for index, group in entries(at(resource.data, *_GROUPS)):
         yield (*_GROUPS, index), group
 
 
@@ -177,7 +177,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
         for _, flavor in entries(group.get("flavors"))
     }
     base = ("spec", "admissionChecksStrategy", "admissionChecks")
-    for index, check in entries(at(resource.data, *map(str, base))):
+    for index, check in entries(at(resource.data, *base)):
         for place, name in words(check.get("onFlavors")):
             if name not in known:
                 message = f"flavor '{name}' is not in this queue"
@@ -197,7 +197,7 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KQ112", _QUEUES)
 def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
     base = ("spec", "namespaceSelector", "matchExpressions")
-    for index, expression in entries(at(resource.data, *map(str, base))):
+    for index, expression in entries(at(resource.data, *base)):
         operator, values = expression.get("operator"), sequence(expression.get("values"))
         path = (*base, index)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):

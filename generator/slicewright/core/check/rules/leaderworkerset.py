@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_provisioning import own_labels
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, is_set_up, shape
+from slicewright.core.check.rules.tpu_shape import is_pathways, slices
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.labels import (
     EXCLUSIVE_TOPOLOGY,
@@ -23,10 +23,6 @@ from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
 _KIND = frozenset({"LeaderWorkerSet"})
@@ -47,23 +43,13 @@ def _size(resource: Resource) -> int:
 
 def _written(resource: Resource, path: Path) -> Path:
     """Return the way to a field, or to what should hold it."""
-    return path if path[-1] in mapping(at(resource.data, *map(str, path[:-1]))) else path[:-1]
-
-
-def _slices(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Shape, list[Pods]]]:
-    """Yield the multi-host rows of a group, each with the pods that ask for its chips."""
-    found: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
-    for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is not None and row.multi_host and asks_for_tpu(pods) and not is_set_up(pods):
-            found.setdefault((row.machine_type, row.topology), (row, []))[1].append(pods)
-    yield from found.values()
+    return path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
 
 
 @rule("LWS101", _KIND)
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     sub_group = _sub_group(resource)
-    for row, pods in _slices(resource, objects):
+    for row, pods in slices(resource, objects):
         each = sum(entry.count for entry in pods) if sub_group is None else sub_group
         if each == row.hosts or (each and is_pathways(resource) and each % row.hosts == 0):
             continue
@@ -81,7 +67,7 @@ def _shared(resource: Resource, objects: ObjectSet) -> Findings:
     groups = count(at(resource.data, "spec", "replicas"))
     groups *= (_size(resource) // (_sub_group(resource) or _size(resource) or 1)) or 1
     placed = any(key in resource.annotations for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
-    for row, pods in _slices(resource, objects):
+    for row, pods in slices(resource, objects):
         keys = [key for entry in pods for key in entry.annotations]
         by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, LWS_EXCLUSIVE) for key in keys)
         if (
@@ -112,7 +98,7 @@ def _foreign(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("LWS104", _KIND)
 def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
-    for row, pods in _slices(resource, objects):
+    for row, pods in slices(resource, objects):
         for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
             if resource.annotations.get(key) == HOSTNAME and sum(entry.count for entry in pods) > 1:
                 message = f"all pods of a group must be on one host, and {row.topology} has {row.hosts}"
@@ -123,13 +109,13 @@ def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
 def _sub_groups(resource: Resource, _objects: ObjectSet) -> Findings:
     size, sub_group = _size(resource), _sub_group(resource)
     policy: Path = (*_TEMPLATE, "subGroupPolicy")
-    if at(resource.data, *map(str, policy)) is None and _SUBGROUP_EXCLUSIVE in resource.annotations:
+    if at(resource.data, *policy) is None and _SUBGROUP_EXCLUSIVE in resource.annotations:
         message = f"{_SUBGROUP_EXCLUSIVE} needs subGroupPolicy"
         yield Finding(("metadata", "annotations", _SUBGROUP_EXCLUSIVE), message)
     if sub_group is None:
         return
     path = (*policy, "subGroupSize")
-    without_leader = at(resource.data, *map(str, policy), "subGroupPolicyType") == "LeaderExcluded"
+    without_leader = at(resource.data, *policy, "subGroupPolicyType") == "LeaderExcluded"
     sizes = [size - 1] if without_leader else [size, size - 1]
     if sub_group < 1:
         yield Finding(path, f"subGroupSize is {sub_group}, and must be 1 or more")
@@ -187,8 +173,8 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("LWS108", _KIND, "warning")
 def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
     path = (*_TEMPLATE, "restartPolicy")
-    policy = text(at(resource.data, *map(str, path)))
-    for row, _ in _slices(resource, objects):
+    policy = text(at(resource.data, *path))
+    for row, _ in slices(resource, objects):
         if policy in ("None", "Default"):
             message = f"restartPolicy is {policy}: a failed host of {row.hosts} restarts alone"
             fix = edits.write(resource.data, {path: "RecreateGroupOnPodRestart"}, safe=False)
@@ -200,7 +186,7 @@ def _startup(resource: Resource, objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "startupPolicy") != "LeaderReady":
         return
     leader = at(resource.data, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
-    for _, pods in _slices(resource, objects):
+    for _, pods in slices(resource, objects):
         first = next((entry for entry in pods if entry.path[-1] == "leaderTemplate" or not leader), None)
         if first and any("readinessProbe" in container for _, container in first.containers):
             message = "workers start when the leader is ready, and the leader waits for them in the slice"

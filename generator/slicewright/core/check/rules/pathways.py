@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_pathways, shape, shapes
+from slicewright.core.check.rules.tpu_shape import is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR
 from slicewright.core.kubernetes.name_room import room_in_pathwaysjob
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
@@ -55,7 +55,7 @@ def _managers(resource: Resource) -> Iterator[tuple[Pods, Path, dict[str, Any]]]
 
 
 def _workers(resource: Resource) -> list[Pods]:
-    return [pods for pods in resource.pods if asks_for_tpu(pods)]
+    return [pods for pods in resource.pods if pods.asks_for_tpu]
 
 
 @rule("PW101", _JOBSET)

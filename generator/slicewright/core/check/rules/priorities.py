@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, exclusive, is_tpu, shape
+from slicewright.core.check.rules.tpu_shape import exclusive, is_tpu, shape
 from slicewright.core.check.scheduler import Nodes, can_meet, nodes_of
 from slicewright.core.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.core.kubernetes.read import number, text
@@ -64,7 +64,7 @@ def _claims_node_pools(resource: Resource, pods: Pods, objects: ObjectSet) -> bo
     if row is not None:
         return row.multi_host
     # By its name nobody can tell what is in a node pool; pods that ask for chips know.
-    return NODE_POOL in pods.selector and asks_for_tpu(pods) and pods.pods_per_job > 1
+    return NODE_POOL in pods.selector and pods.asks_for_tpu and pods.pods_per_job > 1
 
 
 def _priority(name: str, objects: ObjectSet) -> Priority:

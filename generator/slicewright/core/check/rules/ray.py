@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_set_up, shape
+from slicewright.core.check.rules.tpu_shape import is_set_up, shape
 from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
@@ -51,7 +51,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for path, group, pods in groups(resource):
         row = shape(pods, objects) if pods else None
         hosts = number(group.get("numOfHosts"), 1)
-        if pods is None or row is None or not asks_for_tpu(pods) or is_set_up(pods) or hosts == row.hosts:
+        if pods is None or row is None or not pods.asks_for_tpu or is_set_up(pods) or hosts == row.hosts:
             continue
         message = f"numOfHosts is {hosts}, and {row.topology} on {row.machine_type} has"
         where = (*path, "numOfHosts") if "numOfHosts" in group else path
@@ -211,7 +211,7 @@ def _head(resource: Resource, objects: ObjectSet) -> Findings:
     way, _ = cluster(resource)
     for pods in resource.pods:
         row = shape(pods, objects)
-        if pods.path[:-1] == (*way, "headGroupSpec") and row and row.multi_host and asks_for_tpu(pods):
+        if pods.path[:-1] == (*way, "headGroupSpec") and row and row.multi_host and pods.asks_for_tpu:
             message = f"the head is one pod, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
             yield Finding(pods.spec_path, message)
 

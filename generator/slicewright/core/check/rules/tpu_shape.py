@@ -27,7 +27,7 @@ from slicewright.core.mend import edits
 from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
@@ -44,11 +44,6 @@ _BY_HAND = ("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES", "TPU_PROCESS_BOUNDS", "TPU_
 """Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
 
 
-def asks_for_tpu(pods: Pods) -> bool:
-    """Tell whether pods request chips."""
-    return pods.asks_for_tpu
-
-
 def is_set_up(pods: Pods) -> bool:
     """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
     for _, container in pods.containers:
@@ -61,7 +56,7 @@ def is_set_up(pods: Pods) -> bool:
 
 def is_tpu(pods: Pods) -> bool:
     """Tell whether pods request chips, or select the nodes that have them."""
-    return ACCELERATOR in pods.selector or TOPOLOGY in pods.selector or asks_for_tpu(pods)
+    return ACCELERATOR in pods.selector or TOPOLOGY in pods.selector or pods.asks_for_tpu
 
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
@@ -100,6 +95,21 @@ def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
     if len(rows) > 1:
         rows = [row for row in rows if row.chips_per_host == pods.chips] or rows
     return rows[0] if rows else None
+
+
+def multi_host(pods: Pods, objects: ObjectSet) -> Shape | None:
+    """Return the row of pods that are hosts of one slice, unless they tell libtpu their places by hand."""
+    row = shape(pods, objects) if pods.asks_for_tpu and not is_set_up(pods) else None
+    return row if row is not None and row.multi_host else None
+
+
+def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list[Pods]]]:
+    """Return the multi-host rows of an object, each with the pods that are its hosts."""
+    by_shape: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
+    for pods in resource.pods:
+        if row := multi_host(pods, objects):
+            by_shape.setdefault((row.machine_type, row.topology), (row, []))[1].append(pods)
+    return by_shape.values()
 
 
 def refusal(catalogue: Catalogue, accelerator: str, topology: str) -> Refusal | None:
@@ -171,8 +181,8 @@ def _topology(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU103", JOB_KINDS)
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
+        row = multi_host(pods, objects)
+        if row is None:
             continue
         completions = number(pods.job.get("completions"))
         wrong = [
@@ -208,7 +218,7 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
 def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         rows = shapes(pods, objects)
-        if not rows or not asks_for_tpu(pods) or pods.chips in {row.chips_per_host for row in rows}:
+        if not rows or not pods.asks_for_tpu or pods.chips in {row.chips_per_host for row in rows}:
             continue
         each = [f"{row.chips_per_host} on {row.machine_type}" for row in rows]
         topology = rows[0].topology
@@ -250,7 +260,7 @@ def _ambiguous(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU107", POD_KINDS, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        if not asks_for_tpu(pods) or is_placed_otherwise(pods):
+        if not pods.asks_for_tpu or is_placed_otherwise(pods):
             continue
         wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
         misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
@@ -288,6 +298,6 @@ def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     if is_pathways(resource) or resource.kind == "DaemonSet":
         return
     for pods in resource.pods:
-        if is_tpu(pods) and not asks_for_tpu(pods) and pods.containers:
+        if is_tpu(pods) and not pods.asks_for_tpu and pods.containers:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, and no container requests {TPU}")

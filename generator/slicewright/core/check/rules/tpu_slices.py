@@ -9,11 +9,11 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import (
-    asks_for_tpu,
     exclusive,
     is_pathways,
     is_set_up,
     is_tpu,
+    multi_host,
     shape,
 )
 from slicewright.core.check.scheduler import tolerates
@@ -162,8 +162,8 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU115", {"Job", "CronJob"})
 def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is None or not row.multi_host or not asks_for_tpu(pods) or is_set_up(pods):
+        row = multi_host(pods, objects)
+        if row is None:
             continue
         job = pods.job
         if text(job.get("completionMode")) != "Indexed":

@@ -9,7 +9,7 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
-from slicewright.core.check.rules.tpu_shape import asks_for_tpu, is_placed_otherwise, is_set_up, shape, shapes
+from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, is_set_up, shape, shapes, slices
 from slicewright.core.check.training import (
     ANCESTOR,
     RUNTIMES,
@@ -104,7 +104,7 @@ def _rows(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, int, l
     runtimes: list[Resource | None] = [*runtimes_of(resource, objects)]
     for runtime in runtimes or [None]:
         for pods in nodes_of(resource, runtime):
-            yield pods, pods.replicas, shapes(pods, objects) if asks_for_tpu(pods) else []
+            yield pods, pods.replicas, shapes(pods, objects) if pods.asks_for_tpu else []
 
 
 @rule("TRAIN103", _JOB)
@@ -230,7 +230,7 @@ def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(
                 pods.path[:-1], f"{resource.kind} has no replicas of type '{kind}'", did_you_mean(kind, types)
             )
-        policy = at(resource.data, *map(str, pods.path[:-1]), "restartPolicy")
+        policy = at(resource.data, *pods.path[:-1], "restartPolicy")
         if isinstance(policy, str) and policy not in _RESTARTS:
             message = f"'{policy}' is not a restartPolicy of replicas"
             yield Finding((*pods.path[:-1], "restartPolicy"), message, did_you_mean(policy, _RESTARTS))
@@ -246,7 +246,7 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for runtime in runtimes_of(resource, objects):
         for pods in nodes_of(resource, runtime):
             missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
-            if asks_for_tpu(pods) and missing and not is_placed_otherwise(pods):
+            if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
                 yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
 
 
@@ -255,18 +255,13 @@ _RESTARTS = ("Always", "ExitCode", "Never", "OnFailure")
 
 @rule("TRAIN109", {*_OPERATOR, "MPIJob"})
 def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
-    found: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
-    for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is not None and row.multi_host and asks_for_tpu(pods) and not is_set_up(pods):
-            found.setdefault((row.machine_type, row.topology), (row, []))[1].append(pods)
-    for row, together in found.values():
-        replicas = sum(pods.count for pods in together)
+    for row, hosts in slices(resource, objects):
+        replicas = sum(pods.count for pods in hosts)
         if replicas % row.hosts or not replicas:
-            said = f"{row.topology} on {row.machine_type} has {row.hosts} hosts"
-            path = together[-1].replicas_path
-            where = path if path[-1] in mapping(at(resource.data, *map(str, path[:-1]))) else path[:-1]
-            yield Finding(where, f"{counted(replicas, 'replica')} on TPUs, and {said}")
+            message = f"{counted(replicas, 'replica')} on TPUs, and {row.topology} on {row.machine_type} has"
+            path = hosts[-1].replicas_path
+            where = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
+            yield Finding(where, f"{message} {row.hosts} hosts")
 
 
 _MPI_TYPES, _MPI_RESTARTS = ("Launcher", "Worker"), ("Never", "OnFailure")
