@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.cel.value import count_of, get, has
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from slicewright.core.check.cel.value import Rules
 
@@ -15,7 +15,12 @@ Fields = dict[str, Any]
 
 _SEV = ("n2d", "c2d", "c3d", "c4d")
 _TDX_FAMILIES = ("c3", "c4", "a3", "a4")
-_H100 = "nvidia-h100-80gb"
+_TDX_GPUS = (
+    *(("c3", "c3-standard-", "nvidia-h100-80gb"), ("c4", "c4-standard-", "nvidia-h100-80gb")),
+    *(("a3", "a3-highgpu-1g", "nvidia-h100-80gb"), ("a4", "a4-highgpu-8g", "nvidia-b200")),
+)
+"""Families with their machine types and the only GPU that they may have."""
+_GC_HIGH, _GC_LOW = "imageGcHighThresholdPercent", "imageGcLowThresholdPercent"
 _LOGGING = ("nodePoolConfig", "loggingConfig", "loggingVariantConfig", "variant")
 
 
@@ -23,17 +28,12 @@ def _autopilot(spec: Fields) -> bool:
     return bool(has(spec, "autopilot") and spec["autopilot"].get("enabled"))
 
 
-def _priorities(spec: Fields) -> list[Fields]:
-    found: list[Fields] = spec.get("priorities") or []
-    return found
+def _priorities(spec: Fields) -> Iterable[Fields]:
+    return spec.get("priorities") or ()
 
 
-def _creates_pools(spec: Fields) -> bool:
-    return not has(spec, "nodePoolAutoCreation") or bool(spec["nodePoolAutoCreation"].get("enabled"))
-
-
-def _equal_or_absent(value: Fields, fields: tuple[str, ...], wanted: str) -> bool:
-    return not has(value, *fields) or get(value, *fields) == wanted
+def _equal_or_absent(value: Fields, fields: tuple[str, ...], expected: str) -> bool:
+    return not has(value, *fields) or get(value, *fields) == expected
 
 
 def _confidential(kind: str, check: Callable[[Fields], bool]) -> Callable[[Fields], bool]:
@@ -73,34 +73,17 @@ def _tdx_gpu(family: str, machine: str, gpu: str) -> Callable[[Fields], bool]:
     """Return a check of the GPU of one family; a machine that ends with '-' stands for all that begin so."""
 
     def check(priority: Fields) -> bool:
-        found = priority.get("machineType") or ""
-        named = found.startswith(machine) if machine.endswith("-") else found == machine
-        if priority.get("machineFamily") != family and not named:
+        machine_type = priority.get("machineType") or ""
+        is_named = machine_type.startswith(machine) if machine.endswith("-") else machine_type == machine
+        if priority.get("machineFamily") != family and not is_named:
             return True
         return _equal_or_absent(priority, ("gpu", "type"), gpu)
 
     return check
 
 
-def _scored(spec: Fields) -> bool:
-    scores = {has(priority, "priorityScore") for priority in _priorities(spec)}
-    return len(scores) <= 1
-
-
 def _flex_start(priority: Fields) -> bool:
     return bool(has(priority, "flexStart") and priority["flexStart"].get("enabled"))
-
-
-def _collects_garbage(config: Fields) -> bool:
-    if not has(config, "imageGcHighThresholdPercent") or not has(config, "imageGcLowThresholdPercent"):
-        return True
-    return bool(config["imageGcHighThresholdPercent"] > config["imageGcLowThresholdPercent"])
-
-
-def _collects_above_default(config: Fields) -> bool:
-    if not has(config, "imageGcHighThresholdPercent") or has(config, "imageGcLowThresholdPercent"):
-        return True
-    return bool(config["imageGcHighThresholdPercent"] > 80)  # noqa: PLR2004 - the default of the other one
 
 
 def _names_reservations(reservations: Fields) -> bool:
@@ -114,9 +97,10 @@ _TDX = (
 
 
 def _tdx_text(family: str, machine: str, gpu: str) -> str:
+    is_machine = f".startsWith('{machine}')" if machine.endswith("-") else f" == '{machine}'"
     return (
         f"{_TDX}(has(priority.machineFamily) && priority.machineFamily == '{family}' || "
-        f"has(priority.machineType) && priority.machineType{machine}) ? (!has(priority.gpu) || "
+        f"has(priority.machineType) && priority.machineType{is_machine}) ? (!has(priority.gpu) || "
         f"has(priority.gpu) && (!has(priority.gpu.type) || priority.gpu.type == '{gpu}')) : true) : true"
     )
 
@@ -128,7 +112,9 @@ _CLASSES: Rules = {
     ),
     "(has(self.autopilot) && self.autopilot.enabled) ? "
     "!(has(self.nodePoolAutoCreation) && !self.nodePoolAutoCreation.enabled) : true": lambda spec: (
-        not _autopilot(spec) or _creates_pools(spec)
+        not _autopilot(spec)
+        or not has(spec, "nodePoolAutoCreation")
+        or get(spec, "nodePoolAutoCreation", "enabled")
     ),
     "(has(self.autopilot) && self.autopilot.enabled) ? (!has(self.nodePoolConfig) || "
     "!has(self.nodePoolConfig.imageType) || self.nodePoolConfig.imageType == "
@@ -153,7 +139,7 @@ _CLASSES: Rules = {
     ),
     f"{_CONFIDENTIAL}) ? self.priorities.all(priority, "
     "has(priority.machineFamily) || has(priority.machineType)) : true": _confidential(
-        "", lambda priority: has(priority, "machineFamily") or has(priority, "machineType")
+        "", lambda priority: count_of(priority, "machineFamily", "machineType") > 0
     ),
     f'{_CONFIDENTIAL} && self.nodePoolConfig.confidentialNodeType == "SEV") ? self.priorities.all(priority, '
     "((has(priority.machineFamily) && priority.machineFamily in ['n2d', 'c2d', 'c3d', 'c4d']) || "
@@ -168,26 +154,17 @@ _CLASSES: Rules = {
     "(has(priority.machineType) && (priority.machineType.startsWith('c3-standard-') || "
     "priority.machineType.startsWith('c4-standard-') || priority.machineType == 'a3-highgpu-1g' || "
     "priority.machineType == 'a4-highgpu-8g'))) : true": _confidential("TDX", _tdx_machine),
-    _tdx_text("c3", ".startsWith('c3-standard-')", _H100): _confidential(
-        "TDX", _tdx_gpu("c3", "c3-standard-", _H100)
+    **{_tdx_text(*gpu): _confidential("TDX", _tdx_gpu(*gpu)) for gpu in _TDX_GPUS},
+    "self.priorities.all(p, has(p.priorityScore)) || self.priorities.all(p, !has(p.priorityScore))": (
+        lambda spec: len({has(priority, "priorityScore") for priority in _priorities(spec)}) <= 1
     ),
-    _tdx_text("c4", ".startsWith('c4-standard-')", _H100): _confidential(
-        "TDX", _tdx_gpu("c4", "c4-standard-", _H100)
-    ),
-    _tdx_text("a3", " == 'a3-highgpu-1g'", _H100): _confidential(
-        "TDX", _tdx_gpu("a3", "a3-highgpu-1g", _H100)
-    ),
-    _tdx_text("a4", " == 'a4-highgpu-8g'", "nvidia-b200"): _confidential(
-        "TDX", _tdx_gpu("a4", "a4-highgpu-8g", "nvidia-b200")
-    ),
-    "self.priorities.all(p, has(p.priorityScore)) || self.priorities.all(p, !has(p.priorityScore))": _scored,
 }
 _PRIORITIES: Rules = {
     "has(self.nodepools) ? (size(dyn(self)) == 1) : true": lambda priority: (
         not has(priority, "nodepools") or sum(has(priority, field) for field in priority) == 1
     ),
     "!(has(self.machineFamily) && has(self.machineType))": lambda priority: (
-        not (has(priority, "machineFamily") and has(priority, "machineType"))
+        count_of(priority, "machineFamily", "machineType") <= 1
     ),
     "!(has(self.machineType) && (has(self.minCores) || has(self.minMemoryGb)))": lambda priority: (
         not has(priority, "machineType") or not count_of(priority, "minCores", "minMemoryGb")
@@ -214,18 +191,22 @@ _PRIORITIES: Rules = {
     "self == 'auto' || self.startsWith('auto-')": lambda profile: (
         profile == "auto" or profile.startswith("auto-")
     ),
-    'has(self.specific) && self.specific.size() > 0 ? self.affinity == "Specific" : true': lambda found: (
-        not _names_reservations(found) or get(found, "affinity") == "Specific"
+    'has(self.specific) && self.specific.size() > 0 ? self.affinity == "Specific" : true': lambda reserved: (
+        not _names_reservations(reserved) or get(reserved, "affinity") == "Specific"
     ),
-    'self.affinity == "Specific" ? has(self.specific) && self.specific.size() > 0 : true': lambda found: (
-        get(found, "affinity") != "Specific" or _names_reservations(found)
+    'self.affinity == "Specific" ? has(self.specific) && self.specific.size() > 0 : true': lambda reserved: (
+        get(reserved, "affinity") != "Specific" or _names_reservations(reserved)
     ),
 }
 _NODES: Rules = {
     "has(self.imageGcHighThresholdPercent)&&has(self.imageGcLowThresholdPercent) ? "
-    "self.imageGcHighThresholdPercent>self.imageGcLowThresholdPercent : true": _collects_garbage,
+    "self.imageGcHighThresholdPercent>self.imageGcLowThresholdPercent : true": lambda config: (
+        count_of(config, _GC_HIGH, _GC_LOW) <= 1 or config[_GC_HIGH] > config[_GC_LOW]
+    ),
     "has(self.imageGcHighThresholdPercent)&&!has(self.imageGcLowThresholdPercent) ? "
-    "self.imageGcHighThresholdPercent>80 : true": _collects_above_default,
+    "self.imageGcHighThresholdPercent>80 : true": lambda config: (
+        not has(config, _GC_HIGH) or has(config, _GC_LOW) or config[_GC_HIGH] > 80  # noqa: PLR2004
+    ),
     "(has(self.bootDiskProfile) ? 1 : 0) + (has(self.ephemeralLocalSsdProfile) ? 1 : 0) + "
     "(has(self.dedicatedLocalSsdProfile) ? 1 : 0) <= 1": lambda swap: (
         count_of(swap, "bootDiskProfile", "ephemeralLocalSsdProfile", "dedicatedLocalSsdProfile") <= 1

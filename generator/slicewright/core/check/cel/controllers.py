@@ -49,15 +49,6 @@ def _reclaims_where_it_borrows(preemption: dict[str, Any]) -> bool:
     return reclaim != "Never" or within == "Never"
 
 
-def _flavors_cover(group: dict[str, Any]) -> bool:
-    covered = len(get(group, "coveredResources"))
-    return all(len(get(flavor, "resources")) == covered for flavor in get(group, "flavors"))
-
-
-def _unique(values: list[Any]) -> bool:
-    return all(value not in values[:index] for index, value in enumerate(values))
-
-
 def _admitted_as_asked(workload: dict[str, Any]) -> bool:
     status = workload.get("status") or {}
     reserved = any(
@@ -75,23 +66,23 @@ def _counts_fit(podset: dict[str, Any]) -> bool:
 
 
 _TOLERATIONS: Rules = {
-    "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)": lambda every: all(
-        has(one, "key") or get(one, "operator") == "Exists" for one in every
+    "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)": lambda entries: all(
+        has(entry, "key") or get(entry, "operator") == "Exists" for entry in entries
     ),
-    "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)": lambda every: all(
-        not has(one, "tolerationSeconds") or get(one, "effect") == "NoExecute" for one in every
+    "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)": lambda entries: all(
+        not has(entry, "tolerationSeconds") or get(entry, "effect") == "NoExecute" for entry in entries
     ),
-    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])": lambda every: all(
-        not has(one, "operator") or one["operator"] in ("Equal", "Exists") for one in every
+    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])": lambda entries: all(
+        not has(entry, "operator") or entry["operator"] in ("Equal", "Exists") for entry in entries
     ),
-    "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)": lambda every: all(
-        one.get("operator") != "Exists" or not has(one, "value") for one in every
+    "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)": lambda entries: all(
+        entry.get("operator") != "Exists" or not has(entry, "value") for entry in entries
     ),
     "self.all(x, !has(x.effect) || x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": (
-        lambda every: all(not has(one, "effect") or one["effect"] in _EFFECTS for one in every)
+        lambda entries: all(not has(entry, "effect") or entry["effect"] in _EFFECTS for entry in entries)
     ),
-    "self.all(x, x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": lambda every: all(
-        get(one, "effect") in _EFFECTS for one in every
+    "self.all(x, x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": lambda entries: all(
+        get(entry, "effect") in _EFFECTS for entry in entries
     ),
 }
 _STATUS: Rules = {
@@ -112,11 +103,16 @@ _KUEUE: Rules = {
     "self.whenCanPreempt == 'TryNextFlavor')": _preference_fits,
     "!(self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) &&  "
     "self.borrowWithinCohort.policy != 'Never')": _reclaims_where_it_borrows,
-    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": _flavors_cover,
+    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": lambda group: (
+        {len(get(flavor, "resources")) for flavor in get(group, "flavors")}
+        <= {len(get(group, "coveredResources"))}
+    ),
     "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1": (
         lambda source: count_of(source, "kubeConfig", "clusterProfileRef") == 1
     ),
-    "size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0": _unique,
+    "size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0": lambda values: all(
+        value not in values[:index] for index, value in enumerate(values)
+    ),
     "!has(self.topologyName) || self.nodeLabels.size() >= 1": (
         lambda spec: (
             not has(spec, "topologyName") or count_of(get(spec, "nodeLabels"), *spec["nodeLabels"]) >= 1
@@ -175,13 +171,13 @@ _FLUX: Rules = {
     "(self.provider == 'azure' || self.provider == 'aws'))": (
         lambda spec: not has(spec, "serviceAccountName") or get(spec, "provider") in ("azure", "aws")
     ),
-    "has(self.spec) && has(self.spec.url)": lambda found: has(found, "spec", "url"),
-    "has(self.spec) && has(self.spec.interval)": lambda found: has(found, "spec", "interval"),
+    "has(self.spec) && has(self.spec.url)": lambda source: has(source, "spec", "url"),
+    "has(self.spec) && has(self.spec.interval)": lambda source: has(source, "spec", "interval"),
 }
 
 
 def _name(job: dict[str, Any]) -> str:
-    """Return the name; one that the API server makes of generateName is not known here."""
+    """Return the name; entry that the API server makes of generateName is not known here."""
     name = get(job, "metadata").get("name")
     return name if isinstance(name, str) else "made"
 

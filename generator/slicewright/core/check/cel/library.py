@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def _quantity(value: str) -> str:
-    found = amount(value) if isinstance(value, str) else None
-    if found is None:
+    number = amount(value) if isinstance(value, str) else None
+    if number is None:
         raise ValueError(value)
-    return str(found)
+    return str(number)
 
 
 _LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
@@ -36,8 +36,8 @@ _UPPER = {small: large for large, small in _LOWER.items()}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity": _quantity,
     "isQuantity": lambda value: amount(value) is not None,
-    "isGreaterThan": lambda one, other: Fraction(one) > Fraction(other),
-    "isLessThan": lambda one, other: Fraction(one) < Fraction(other),
+    "isGreaterThan": lambda left, right: Fraction(left) > Fraction(right),
+    "isLessThan": lambda left, right: Fraction(left) < Fraction(right),
     "split": lambda value, at: value.split(at) if at else list(value),
     "join": lambda values, between="": between.join(values),
     "lowerAscii": lambda value: value.translate(_LOWER),
@@ -52,16 +52,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 """Functions of Kubernetes beyond those of CEL itself; a quantity is the text of its exact number."""
 _STANDARD = frozenset(
     {
-        "contains",
-        "startsWith",
-        "endsWith",
-        "matches",
-        "type",
-        "int",
-        "uint",
-        "double",
-        "string",
-        "dyn",
+        *("contains", "startsWith", "endsWith", "matches"),
+        *("type", "int", "uint", "double", "string", "dyn"),
     }
 )
 
@@ -104,12 +96,12 @@ def keeps(rule: str, value: Any) -> bool | None:
         return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
     context = _library().Context({"self": value}, functions=_FUNCTIONS)
     try:
-        found = program.execute(context)
+        verdict = program.execute(context)
     except (KeyError, IndexError, ZeroDivisionError):
         return False
     except (TypeError, RuntimeError, ValueError, OverflowError):
         return None
-    return found if isinstance(found, bool) else None
+    return verdict if isinstance(verdict, bool) else None
 
 
 @cache

@@ -20,10 +20,10 @@ A function raises KeyError, TypeError or IndexError where CEL would end with an 
 
 def has(value: dict[str, Any], *fields: str) -> bool:
     """Tell whether something is at the end of a way; CEL writes `has` of each step for it."""
-    found: Any = value
+    below: Any = value
     for field in fields:
-        found = found.get(field)
-        if found is None:
+        below = below.get(field)
+        if below is None:
             return False
     return True
 
@@ -35,12 +35,12 @@ def count_of(value: dict[str, Any], *fields: str) -> int:
 
 def get(value: dict[str, Any], *fields: str) -> Any:
     """Return the value at the end of a way. Raises KeyError where nothing does."""
-    found: Any = value
+    below: Any = value
     for field in fields:
-        found = found[field]
-        if found is None:
+        below = below[field]
+        if below is None:
             raise KeyError(field)
-    return found
+    return below
 
 
 def values_at(value: Any, keys: patch.Keys, path: Path = ()) -> Iterator[tuple[Path, Any]]:

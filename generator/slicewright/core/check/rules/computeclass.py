@@ -49,20 +49,28 @@ class _Rung(Struct, frozen=True):
     def topology(self) -> str:
         return text(self.tpu.get("topology"))
 
+    @property
+    def machine_type(self) -> str:
+        return text(self.data.get("machineType"))
+
+    @property
+    def family(self) -> str:
+        return text(self.data.get("machineFamily"))
+
+    @property
+    def is_flex(self) -> bool:
+        return at(self.data, "flexStart", "enabled") is True
+
 
 def _rungs(resource: Resource, catalogue: Catalogue) -> Iterator[_Rung]:
     for index, data in entries(at(resource.data, "spec", "priorities")):
-        tpu, named, family = (
-            mapping(data.get("tpu")),
-            text(data.get("machineType")),
-            data.get("machineFamily"),
-        )
-        machines = catalogue.accelerators.get(text(tpu.get("type")), ()) if tpu else ()
+        tpu, family = mapping(data.get("tpu")), data.get("machineFamily")
+        machines = catalogue.accelerators.get(text(tpu.get("type")), ())
         if not tpu:
             machines = tuple(
                 machine
                 for name, machine in catalogue.machine_types.items()
-                if name == named or _family(name) == family
+                if name == data.get("machineType") or _family(name) == family
             )
         yield _Rung(("spec", "priorities", index), data, tpu, machines)
 
@@ -102,27 +110,24 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         count = number(rung.tpu.get("count"))
         rows = of_labels(objects.catalogue, rung.type, rung.topology)
         machines = [row.machine for row in rows] if rows else list(rung.machines)
-        named = rung.data.get("machineType")
-        machines = [machine for machine in machines if machine.machine_type == named] or machines
-        if count in {machine.chips_per_host for machine in machines}:
+        machines = [machine for machine in machines if machine.machine_type == rung.machine_type] or machines
+        counts = sorted({machine.chips_per_host for machine in machines})
+        if count in counts:
             continue
-        chips = joined(
-            [str(number) for number in sorted({machine.chips_per_host for machine in machines})], "or"
-        )
-        said = "the rung has no count" if count is None else f"count is {count}"
+        chips = joined([str(chips) for chips in counts], "or")
+        problem = "the rung has no count" if count is None else f"count is {count}"
         path = (*rung.path, "tpu") if count is None else (*rung.path, "tpu", "count")
-        of = f"{rung.topology} of {rung.type}" if rows else rung.type
-        counts = {machine.chips_per_host for machine in machines}
-        place = {(*rung.path, "tpu", "count"): min(counts)}
-        fix = edits.write(resource.data, place) if len(counts) == 1 else None
-        yield Finding(path, f"{said}, but a host of {of} has {chips} chips", fix=fix)
+        slices = f"{rung.topology} of {rung.type}" if rows else rung.type
+        values = {(*rung.path, "tpu", "count"): counts[0]}
+        fix = edits.write(resource.data, values) if len(counts) == 1 else None
+        yield Finding(path, f"{problem}, but a host of {slices} has {chips} chips", fix=fix)
 
 
 @rule("CC104", _CLASS)
 def _machine(resource: Resource, objects: ObjectSet) -> Findings:
     known = objects.catalogue.machine_types
     for rung in _rungs(resource, objects.catalogue):
-        named, family = text(rung.data.get("machineType")), text(rung.data.get("machineFamily"))
+        named, family = rung.machine_type, rung.family
         path = (*rung.path, "machineType" if named else "machineFamily")
         fitting = {row.machine_type for row in of_labels(objects.catalogue, rung.type, rung.topology)}
         fitting = fitting or {machine.machine_type for machine in rung.machines}
@@ -134,16 +139,16 @@ def _machine(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"machine type '{named}' has no TPU"
             yield Finding(path, message, f"write {joined(sorted(fitting), 'or')}")
         elif rung.tpu and fitting and named in known and named not in fitting:
-            of = f"{rung.topology} of {rung.type}" if rung.topology else rung.type
-            message = f"machine type '{named}' has no {of}"
+            slices = f"{rung.topology} of {rung.type}" if rung.topology else rung.type
+            message = f"machine type '{named}' has no {slices}"
             hint = f"write {joined(sorted(fitting), 'or')}, or leave machineType out"
-            right = min(fitting) if len(fitting) == 1 else None
-            fix = edits.write(resource.data, {path: right}, safe=False) if right else None
+            values = {path: min(fitting)}
+            fix = edits.write(resource.data, values, safe=False) if len(fitting) == 1 else None
             yield Finding(path, message, hint, fix)
-        elif rung.tpu and fitting and family and family not in {_family(name) for name in fitting}:
-            right = joined(sorted({_family(name) for name in fitting}), "or")
+        elif rung.tpu and fitting and family and family not in (families := set(map(_family, fitting))):
             message = f"machine family '{family}' has no {rung.type}"
-            yield Finding(path, message, f"write {right}, or leave machineFamily out")
+            hint = f"write {joined(sorted(families), 'or')}, or leave machineFamily out"
+            yield Finding(path, message, hint)
 
 
 @rule("CC105", _CLASS)
@@ -161,16 +166,13 @@ def _zones(resource: Resource, objects: ObjectSet) -> Findings:
         own = at(rung.data, "location", "zones")
         zones = [zone for zone in sequence(own or defaults) if isinstance(zone, str)]
         rows = of_labels(objects.catalogue, rung.type, rung.topology)
-        is_flex = at(rung.data, "flexStart", "enabled") is True
-        places = [row.machine.flex_start_zones if is_flex else row.zones for row in rows]
-        offered = sorted({zone for place in places for zone in place})
-        if zones and rows and all(places) and not set(zones) & set(offered):
-            path = (*rung.path, "location", "zones")
-            base: Path = path if own else ("spec", "priorityDefaults", "location", "zones")
-            what = f"flex-start of {rung.type}" if is_flex else rung.type
-            yield Finding(
-                base, f"no list has {what} in {joined(zones, 'or')}", f"{what} is in {joined(offered)}"
-            )
+        zones_of_rows = [row.machine.flex_start_zones if rung.is_flex else row.zones for row in rows]
+        offered = sorted(set().union(*zones_of_rows))
+        if zones and rows and all(zones_of_rows) and not set(zones) & set(offered):
+            holder: Path = rung.path if own else ("spec", "priorityDefaults")
+            nodes = f"flex-start of {rung.type}" if rung.is_flex else rung.type
+            message = f"no list has {nodes} in {joined(zones, 'or')}"
+            yield Finding((*holder, "location", "zones"), message, f"{nodes} is in {joined(offered)}")
 
 
 @rule("CC107", _CLASS, "warning")
@@ -180,34 +182,38 @@ def _repeated(resource: Resource, objects: ObjectSet) -> Findings:
         first, path = seen.setdefault(repr(sorted(rung.data.items())), (index, rung.path))
         if first != index and rung.data:
             line = f" (line {resource.source.place((*resource.at, *path))[0]})" if resource.source else ""
-            yield Finding(
-                rung.path, f"the priority repeats the one at index {first}{line}, and is never reached"
-            )
+            message = f"the priority repeats the one at index {first}{line}, and is never reached"
+            yield Finding(rung.path, message)
 
 
 @rule("CC108", _CLASS)
 def _disk(resource: Resource, objects: ObjectSet) -> Findings:
     for rung in _rungs(resource, objects.catalogue):
-        written = text(at(rung.data, "storage", "bootDiskType"))
+        disk = text(at(rung.data, "storage", "bootDiskType"))
         disks = {machine.boot_disk for machine in rung.machines}
-        if written and disks and "" not in disks and written not in disks:
-            what = rung.type or text(rung.data.get("machineType")) or text(rung.data.get("machineFamily"))
+        if disk and disks and "" not in disks and disk not in disks:
             path = (*rung.path, "storage", "bootDiskType")
-            message = f"nodes of {what} have no boot disk of type '{written}'"
+            nodes = rung.type or rung.machine_type or rung.family
+            message = f"nodes of {nodes} have no boot disk of type '{disk}'"
             fix = edits.write(resource.data, {path: min(disks)}) if len(disks) == 1 else None
             yield Finding(path, message, f"write {joined(sorted(disks))}", fix)
 
 
+def _selected(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, str, tuple[Resource, ...]]]:
+    """Yield the pods that select a class, its name, and the classes of that name."""
+    for pods in resource.pods:
+        if name := pods.selector.get(labels.COMPUTE_CLASS):
+            yield pods, name, objects.candidates("ComputeClass", name, near=resource.file)
+
+
 @rule("CC109", POD_KINDS)
 def _class_of_pods(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        name = pods.selector.get(labels.COMPUTE_CLASS)
-        classes = objects.candidates("ComputeClass", name, near=resource.file) if name else ()
-        reasons = [_mismatch(pods, one, objects.catalogue) for one in classes]
+    for pods, name, classes in _selected(resource, objects):
+        reasons = [_mismatch(pods, candidate, objects.catalogue) for candidate in classes]
         if reasons and all(reasons):
-            key, said = reasons[0] or ("", "")
+            key, reason = reasons[0] or ("", "")
             path = pods.selector_path(key) if key else pods.spec_path
-            yield Finding(path, f"no priority of ComputeClass '{name}' {said}")
+            yield Finding(path, f"no priority of ComputeClass '{name}' {reason}")
 
 
 def _mismatch(pods: Pods, resource: Resource, catalogue: Catalogue) -> tuple[str, str] | None:
@@ -218,12 +224,11 @@ def _mismatch(pods: Pods, resource: Resource, catalogue: Catalogue) -> tuple[str
     if any(rung.data.get("nodepools") or (rung.tpu and not rung.machines) for rung in rungs):
         return None  # Their nodes are not known.
     for key in _LABELS:
-        wanted = pods.selector.get(key)
-        if wanted is None:
+        if (selected := pods.selector.get(key)) is None:
             continue
-        rungs = [rung for rung in rungs if wanted in _labels(rung, key, wanted)]
+        rungs = [rung for rung in rungs if selected in _labels(rung, key, selected)]
         if not rungs:
-            return key, f"has nodes with {key}: {wanted}"
+            return key, f"has nodes with {key}: {selected}"
     counts = [machine.chips_per_host for rung in rungs for machine in rung.machines]
     if pods.chips > max(counts, default=0):
         return "", f"has nodes of {pods.chips} chips"
@@ -242,38 +247,34 @@ _LABELS = (
 """Labels that the nodes of a rung have by its fields."""
 
 
-def _labels(rung: _Rung, key: str, wanted: str) -> set[str]:
+def _labels(rung: _Rung, key: str, value: str) -> set[str]:
     """Return the values of a node label that nodes of a rung can have."""
-    named, machines = text(rung.data.get("machineType")), rung.machines
+    named, machines = rung.machine_type, rung.machines
     match key:
         case labels.ACCELERATOR:
             return {machine.accelerator for machine in machines}
         case labels.TOPOLOGY:
-            return {rung.topology or wanted} if machines else set()
+            return {rung.topology or value} if machines else set()
         case labels.ACCELERATOR_COUNT:
             count = number(rung.tpu.get("count"))
-            return {str(count)} if count else {wanted}
+            return {str(count)} if count else {value}
         case labels.INSTANCE_TYPE:
             if named or machines:
                 return {named} if named else {machine.machine_type for machine in machines}
-            return {wanted} if rung.data.get("machineFamily") in (None, _family(wanted)) else set()
+            return {value} if rung.data.get("machineFamily") in (None, _family(value)) else set()
         case labels.MACHINE_FAMILY:
-            family = text(rung.data.get("machineFamily")) or _family(named)
-            return {family} if family else {_family(machine.machine_type) for machine in machines} or {wanted}
+            family = rung.family or _family(named)
+            return {family} if family else {_family(machine.machine_type) for machine in machines} or {value}
         case labels.SPOT:
             return {"true"} if rung.data.get("spot") is True else set()
-    return {"true"} if at(rung.data, "flexStart", "enabled") is True else set()
+    return {"true"} if rung.is_flex else set()
 
 
 @rule("CC110", POD_KINDS, "warning")
 def _no_chips(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        name = pods.selector.get(labels.COMPUTE_CLASS)
-        classes = objects.candidates("ComputeClass", name, near=resource.file) if name else ()
-        rungs = [list(_rungs(one, objects.catalogue)) for one in classes]
+    for pods, name, classes in _selected(resource, objects):
+        rungs = [list(_rungs(candidate, objects.catalogue)) for candidate in classes]
         only_tpu = all(of_class and all(rung.tpu for rung in of_class) for of_class in rungs)
         if rungs and only_tpu and not pods.chips and pods.containers:
-            path = (*pods.containers[0][0], "resources")
-            yield Finding(
-                path, f"ComputeClass '{name}' has TPU nodes only, and no container requests {labels.TPU}"
-            )
+            message = f"ComputeClass '{name}' has TPU nodes only, and no container requests {labels.TPU}"
+            yield Finding((*pods.containers[0][0], "resources"), message)

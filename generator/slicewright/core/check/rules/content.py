@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import quotas
+from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
-from slicewright.core.kubernetes.read import at, mapping, words
+from slicewright.core.kubernetes.read import at, mapping, text, words
 from slicewright.core.mend import edits
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicewright.core.problem import Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
 _RUNTIME = "/cloud-tpu-v2-images/pathways/"
 """The folder of the images of Pathways: one version is written for all of them."""
 _ONE_VERSION = "write pathways.pathwaysVersion, with the full version: it is the tag of all Pathways images"
-_QUANTITY_KEYS = ("requests", "limits")
 
 
 def _pinned(image: str) -> bool:
@@ -33,31 +31,26 @@ def _pinned(image: str) -> bool:
     return bool(colon) and _VERSIONED.fullmatch(tag) is not None
 
 
-def _moves(image: str) -> str:
-    tag = image.rpartition("/")[2].partition(":")[2] or "latest"
-    return f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
-
-
 @rule("GIT120", POD_KINDS, "warning")
 def _images(resource: Resource, _objects: ObjectSet) -> Findings:
-    told = False
+    has_runtime = False
     for path, container in resource.containers:
-        image = container.get("image")
-        if not isinstance(image, str) or not image or _pinned(image):
-            continue
+        image = text(container.get("image"))
         is_runtime = _RUNTIME in image
-        if not (is_runtime and told):
-            yield Finding((*path, "image"), _moves(image), _ONE_VERSION if is_runtime else "")
-        told = told or is_runtime
+        if not image or _pinned(image) or (is_runtime and has_runtime):
+            continue
+        tag = image.rpartition("/")[2].partition(":")[2] or "latest"
+        message = f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
+        yield Finding((*path, "image"), message, _ONE_VERSION if is_runtime else "")
+        has_runtime = has_runtime or is_runtime
 
 
 def _quantity(value: Any, path: Path) -> Findings:
     if amount(value) is None or isinstance(value, float):
         return
-    canon = canonical(value)
-    if canon != str(value):
-        fix = Fix(f'Write "{canon}"', (Edit("replace", path, canon),))
-        yield Finding(path, f"quantity {value} is kept as {canon}", f'write "{canon}"', fix)
+    if (kept := canonical(value)) != str(value):
+        fix = Fix(f'Write "{kept}"', (Edit("replace", path, kept),))
+        yield Finding(path, f"quantity {value} is kept as {kept}", f'write "{kept}"', fix)
 
 
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
@@ -67,7 +60,7 @@ def _quantities(resource: Resource, _objects: ObjectSet) -> Findings:
             for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
                 yield from _quantity(quota.get(key), (*where, key))
     for path, container in resource.containers:
-        for key in _QUANTITY_KEYS:
+        for key in ("requests", "limits"):
             for quantity, value in mapping(at(container, "resources", key)).items():
                 yield from _quantity(value, (*path, "resources", key, quantity))
 
@@ -86,21 +79,10 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT123", (), "warning")
 def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
-    for path in _null_paths(resource.data, ()) if "None" in repr(resource.data) else ():
-        fix = edits.remove(path) if isinstance(path[-1], str) else None
-        yield Finding(path, "null is kept by some tools and dropped by others", fix=fix)
-
-
-def _null_paths(value: Any, path: Path) -> Iterator[Path]:
-    stack: list[tuple[Any, Path]] = [(value, path)]
-    while stack:
-        found, where = stack.pop()
-        pairs = list(found.items()) if isinstance(found, dict) else list(enumerate(found))
-        for key, below in pairs:
-            if below is None and key != "creationTimestamp":
-                yield (*where, key)
-            elif isinstance(below, (dict, list)):
-                stack.append((below, (*where, key)))
+    for path, value in values_in(resource.data) if "None" in repr(resource.data) else ():
+        if value is None and path[-1] != "creationTimestamp":
+            fix = edits.remove(path) if isinstance(path[-1], str) else None
+            yield Finding(path, "null is kept by some tools and dropped by others", fix=fix)
 
 
 _Identity = tuple[str, str, str, str, str]

@@ -30,14 +30,12 @@ def _alone(resource: Resource, objects: ObjectSet) -> Findings:
         if row is None:
             continue
         who = "a bare Pod does" if resource.kind == "Pod" else f"pods of a {resource.kind} do"
-        message = (
-            f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, which {who} not form"
-        )
-        yield Finding(pods.spec_path, message)
+        message = f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, which"
+        yield Finding(pods.spec_path, f"{message} {who} not form")
 
 
-_WORKLOADS = rule("TPU136", {"Deployment", "ReplicaSet", "StatefulSet"})(_alone)
-_POD = rule("TPU137", {"Pod"}, "warning")(_alone)
+_workloads_alone = rule("TPU136", {"Deployment", "ReplicaSet", "StatefulSet"})(_alone)
+_pod_alone = rule("TPU137", {"Pod"}, "warning")(_alone)
 
 
 @rule("REF111", _SELECTING)
@@ -79,28 +77,28 @@ _ByLabel = dict[tuple[str, str], list[tuple[Resource, "Pods"]]]
 
 def _by_label(objects: ObjectSet) -> _ByLabel:
     """Return all pods by each label that they have."""
-    found: _ByLabel = defaultdict(list)
-    for one in objects.all:
-        for pods in one.pods:
+    by_label: _ByLabel = defaultdict(list)
+    for resource in objects.all:
+        for pods in resource.pods:
             for label in pods.labels.items():
-                found[label].append((one, pods))
-    return found
+                by_label[label].append((resource, pods))
+    return by_label
 
 
 def _selected(service: Resource, objects: ObjectSet) -> list[tuple[Resource, Pods]]:
     """Return the pods that a Service selects, in any namespace; none where it has no selector."""
     selector = texts(at(service.data, "spec", "selector"))
-    having = objects.once("pods by label", _by_label)
     first = next(iter(selector.items()), ("", ""))
-    return [(one, pods) for one, pods in having.get(first, ()) if selector.items() <= pods.labels.items()]
+    candidates = objects.once("pods by label", _by_label).get(first, ())
+    return [(maker, pods) for maker, pods in candidates if selector.items() <= pods.labels.items()]
 
 
 @rule("REF113", {"Service"}, "warning")
 def _service(resource: Resource, objects: ObjectSet) -> Findings:
     known = [
-        set(_all_ports(pods))
-        for one, pods in _selected(resource, objects)
-        if (one.namespace or "default") == (resource.namespace or "default")
+        {port for _, container in (*pods.containers, *pods.init_containers) for port in _ports(container)}
+        for maker, pods in _selected(resource, objects)
+        if (maker.namespace or "default") == (resource.namespace or "default")
     ]
     if not known or not all(known):
         return  # Ports of containers are documentation: what lists none may serve any.
@@ -109,8 +107,8 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         target = port.get("targetPort", port.get("port"))
         if isinstance(target, str | int) and str(target) not in map(str, listed):
             path = ("spec", "ports", index, "targetPort" if "targetPort" in port else "port")
-            said = ", ".join(sorted(map(str, listed)))
-            yield Finding(path, f"no pod of the Service lists port '{target}'", f"the pods list {said}")
+            hint = f"the pods list {', '.join(sorted(map(str, listed)))}"
+            yield Finding(path, f"no pod of the Service lists port '{target}'", hint)
 
 
 _NEAR = 0.9
@@ -122,28 +120,21 @@ def _nothing(resource: Resource, objects: ObjectSet) -> Findings:
     pairs = {f"{key}: {value}" for key, value in texts(at(resource.data, "spec", "selector")).items()}
     if not pairs or _selected(resource, objects.widest):
         return
-    for one in objects.once("pods by file", _by_file)[resource.file]:
-        for pods in one.pods:
-            held = {f"{key}: {value}" for key, value in pods.labels.items()}
-            wrong = pairs - held
-            if len(wrong) != 1:
-                continue
-            (said,) = wrong
-            near = get_close_matches(said, held, n=1, cutoff=_NEAR)
-            if near:
-                path = ("spec", "selector", said.partition(": ")[0])
-                message = f"no pod has the label {said}"
-                yield Finding(path, message, f"did you mean '{near[0]}'?")
-                return
+    for pods in objects.once("pods by file", _by_file)[resource.file]:
+        labels = {f"{key}: {value}" for key, value in pods.labels.items()}
+        missing = pairs - labels
+        near = get_close_matches(min(missing), labels, n=1, cutoff=_NEAR) if len(missing) == 1 else []
+        if near:
+            path = ("spec", "selector", min(missing).partition(": ")[0])
+            yield Finding(path, f"no pod has the label {min(missing)}", f"did you mean '{near[0]}'?")
+            return
 
 
-def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
-    """Return the objects with pods, by their files."""
-    found: dict[str, list[Resource]] = defaultdict(list)
-    for one in objects.all:
-        if one.pods:
-            found[one.file].append(one)
-    return found
+def _by_file(objects: ObjectSet) -> dict[str, list[Pods]]:
+    by_file: dict[str, list[Pods]] = defaultdict(list)
+    for resource in objects.all:
+        by_file[resource.file] += resource.pods
+    return by_file
 
 
 _MOST = 65_535
@@ -168,8 +159,8 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         yield from _out_of_range(container.get("ports"), _PORTS["containers"], (*path, "ports"))
         for probe in filter(container.get, _PROBES):
             for way in ("httpGet", "tcpSocket", "grpc"):
-                for one in _out_of_range([at(container, probe, way)], ("port",), ()):
-                    yield Finding((*path, probe, way, "port"), one.message)
+                for finding in _out_of_range([at(container, probe, way)], ("port",), ()):
+                    yield Finding((*path, probe, way, "port"), finding.message)
         for key in ("requests", "limits"):
             for name, value in mapping(at(container, "resources", key)).items():
                 if str(value)[:1] == "-" and (amount(value) or 0) < 0:
@@ -177,14 +168,8 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
     rollout = mapping(at(resource.data, "spec", "strategy", "rollingUpdate"))
     if all(rollout.get(key) in (0, "0%") for key in ("maxSurge", "maxUnavailable")):
         path = ("spec", "strategy", "rollingUpdate", "maxUnavailable")
-        yield Finding(
-            path, "maxUnavailable and maxSurge are both 0", "write maxSurge: 1, or maxUnavailable: 1"
-        )
+        hint = "write maxSurge: 1, or maxUnavailable: 1"
+        yield Finding(path, "maxUnavailable and maxSurge are both 0", hint)
     replicas = number(at(resource.data, "spec", "replicas"))
     if replicas is not None and replicas < 0:
         yield Finding(("spec", "replicas"), f"replicas is {replicas}, and must be 0 or more")
-
-
-def _all_ports(pods: Pods) -> Iterator[str | int]:
-    for _, container in (*pods.containers, *pods.init_containers):
-        yield from _ports(container)

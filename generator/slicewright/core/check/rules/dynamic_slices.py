@@ -22,8 +22,8 @@ _MAX_NAME = 49
 
 def _rules(objects: ObjectSet) -> dict[str, Rule]:
     """Return the rule of cubes of each accelerator of which GKE forms slices."""
-    found = objects.catalogue.generations.get("tpu7x")
-    return {"tpu7x": found.rule} if found and found.rule else {}
+    generation = objects.catalogue.generations.get("tpu7x")
+    return {"tpu7x": generation.rule} if generation and generation.rule else {}
 
 
 @rule("SLICE101", _KIND)
@@ -50,11 +50,11 @@ def _partitions(resource: Resource, objects: ObjectSet) -> Findings:
     if cubes is None or not ids or not of_labels(objects.catalogue, kind, topology, "4"):
         return
     side = cubes.side_multiple_of
-    wanted = max(1, math.prod(sides(topology)) // side**3)
-    if len(ids) != wanted:
-        of = written((side,) * 3) if wanted > 1 else topology
-        what = counted(wanted, "partition")
-        message = f"{counted(len(ids), 'partition')}, and {topology} takes {what} of {of}"
+    cubes_of_slice = max(1, math.prod(sides(topology)) // side**3)
+    if len(ids) != cubes_of_slice:
+        cube = written((side,) * 3) if cubes_of_slice > 1 else topology
+        taken = counted(cubes_of_slice, "partition")
+        message = f"{counted(len(ids), 'partition')}, and {topology} takes {taken} of {cube}"
         yield Finding(("spec", "partitionIds"), message)
     seen: dict[str, int] = {}
     for index, ident in words(ids):
@@ -77,10 +77,10 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("SLICE105", _KIND)
 def _used(resource: Resource, objects: ObjectSet) -> Findings:
     others = {
-        ident: one.name
-        for one in objects.of_kind("Slice")
-        if one.file == resource.file and one.name != resource.name
-        for _, ident in words(at(one.data, "spec", "partitionIds"))
+        ident: other.name
+        for other in objects.of_kind("Slice")
+        if other.file == resource.file and other.name != resource.name
+        for _, ident in words(at(other.data, "spec", "partitionIds"))
     }
     for index, ident in words(at(resource.data, "spec", "partitionIds")):
         if ident in others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.problem import Path
 
-_MEBI = Fraction(2**20)
-
 
 def needs(names: list[str]) -> str:
     """Return how a message begins that says what some pod sets ask for."""
@@ -49,19 +48,18 @@ def needs(names: list[str]) -> str:
 
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
     """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
-    for pods, asked in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
+    for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
         pool, sizes = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, {}))
-        if pool is None or not asked.count:
+        if pool is None or not pod_set.count:
             continue
         for name, most in sizes.items():
-            wanted = asked.requests.get(name, Fraction(0)) / asked.count
-            if wanted > most:
-                each = " each" if asked.count > 1 else ""
-                has = _shown(name, most).removesuffix(f" {name}")
-                message = f"{needs([asked.name])} {_shown(name, wanted)}{each}; "
-                message += f"pool {pool.name} has {has} per node"
+            request = pod_set.requests.get(name, Fraction(0)) / pod_set.count
+            if request > most:
+                each = " each" if pod_set.count > 1 else ""
+                message = f"{needs([pod_set.name])} {_amount(name, request)}{each}; "
+                message += f"pool {pool.name} has {_number(name, most)} per node"
                 hint = f"write a larger machineType than {pool.machine_type} for the pool, or ask for less"
-                yield Finding(pods.spec_path, message, hint), asked.name, name
+                yield Finding(pods.spec_path, message, hint), pod_set.name, name
 
 
 def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, dict[str, Fraction]]]:
@@ -78,12 +76,8 @@ def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, dict[str, Fraction]]]
 
 
 def _sizes(machine: CpuMachine) -> dict[str, Fraction]:
-    millicpus, mebibytes = machine.allocatable_millicpus, machine.allocatable_mib
-    return {"cpu": Fraction(millicpus) / 1000, "memory": Fraction(mebibytes) * _MEBI}
-
-
-def _shown(resource: str, value: Fraction) -> str:
-    return f"{plain(value)} cpu" if resource == "cpu" else f"{plain(round(value / 2**30, 1))}Gi memory"
+    cpus, mebibytes = Fraction(machine.allocatable_millicpus) / 1000, machine.allocatable_mib
+    return {"cpu": cpus, "memory": Fraction(mebibytes) * 2**20}
 
 
 @rule("FIT130", QUEUED_KINDS)
@@ -93,7 +87,6 @@ def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
-_GIBI = Fraction(2**30)
 _ASK = (
     "flavor {0} has a topologyName and takes only pods that ask for a place in its Topology: annotate the "
     "pod template with kueue.x-k8s.io/podset-required-topology and a level ({1})"
@@ -126,7 +119,7 @@ class Asked(Struct, frozen=True):
     queue: quota.Node
     sets: list[quota.PodSet]
     choices: list[assignment.Choice]
-    wanted: list[assignment.Choice]
+    deciding: list[assignment.Choice]
     """The choices that decide on admission, for as few pods as will do."""
     fits: bool
 
@@ -149,21 +142,19 @@ def asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
 
 def _asks(resource: Resource, objects: ObjectSet) -> list[Asked]:
     seen: dict[tuple[int, int], Asked | None] = objects.once("what is asked for", lambda _: {})
-    sets: list[quota.PodSet] = []
-    found = []
+    asks = []
     for known, queue in quota_read.queues_of(resource, objects):
-        sets = sets or quota_workload.pod_sets(resource, objects)
+        sets = quota_workload.pod_sets(resource, objects)
         key = id(queue), id(sets)
         if key not in seen:
             is_known = objects.is_cluster or not is_unfinished(sets)
             seen[key] = _asked(resource, known, queue, sets, objects) if is_known else None
         if (ask := seen[key]) is None:
             return []
-        found.append(ask)
-    fitting = [
-        ask for ask in found[1:] and found if assignment.admit(ask.known, ask.queue, ask.sets, ask.choices)
-    ]
-    return fitting or found[:1]
+        asks.append(ask)
+    if len(asks) == 1:
+        return asks
+    return [ask for ask in asks if assignment.admit(ask.known, ask.queue, ask.sets, ask.choices)] or asks[:1]
 
 
 def _asked(
@@ -173,19 +164,19 @@ def _asked(
     sets: list[quota.PodSet],
     objects: ObjectSet,
 ) -> Asked:
-    choices = found = assignment.choices(known, queue, sets)
+    choices = fewest = assignment.choices(known, queue, sets)
     if any(pods.least is not None for pods in sets):
         least = [pods if pods.least is None else pods.of(pods.least) for pods in sets]
-        found = assignment.choices(known, queue, least)
+        fewest = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
-    small = {name for _, name, _ in beyond(resource, objects)}
-    wanted = [
+    too_large = {name for _, name, _ in beyond(resource, objects)}
+    deciding = [
         choice
-        for choice in found
-        if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in small)
+        for choice in fewest
+        if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in too_large)
     ]
-    fits = assignment.assign(known, queue, wanted) is not None
-    return Asked(known, queue, sets, choices, wanted, fits)
+    fits = assignment.assign(known, queue, deciding) is not None
+    return Asked(known, queue, sets, choices, deciding, fits)
 
 
 @rule(
@@ -195,22 +186,21 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
     if ask is None or ask.fits:
         return
-    known, queue, wanted = ask.known, ask.queue, ask.wanted
-    alone = [choice for choice in wanted if assignment.assign(known, queue, [choice]) is None]
-    for choice in alone:
+    known, queue = ask.known, ask.queue
+    for choice in ask.deciding:
+        if assignment.assign(known, queue, [choice]) is not None:
+            continue
         for name, value in choice.requests.items():
-            have = {flavor: quota.most(known, queue, (flavor, name)) for flavor in choice.flavors}
-            if all(value > found.total for found in have.values()):
+            most = {flavor: quota.most(known, queue, (flavor, name)) for flavor in choice.flavors}
+            if all(value > of_flavor.total for of_flavor in most.values()):
                 path, names = _asking(resource, choice.pods[0].name), [pods.name for pods in choice.pods]
                 if name == TPU:
-                    yield Finding(path, _shortage(queue.name, name, value, have))
+                    yield Finding(path, _shortage(queue.name, name, value, most))
                 else:
-                    message = (
-                        f"{needs(names)} {_amount(name, value)} in all; {_gives(queue.name, name, have)}"
-                    )
-                    yield Finding(path, message, _MORE_NODES)
+                    asking = f"{needs(names)} {_amount(name, value)} in all"
+                    yield Finding(path, f"{asking}; {_gives(queue.name, name, most)}", _MORE_NODES)
                 return
-    yield Finding(_LABEL, _together(known, queue, wanted))
+    yield Finding(_LABEL, _together(known, queue, ask.deciding))
 
 
 def _asking(resource: Resource, name: str) -> Path:
@@ -227,13 +217,13 @@ def _unit(resource: str) -> str:
     return "chips" if resource == TPU else resource
 
 
-def _shortage(queue: str, resource: str, value: Fraction, have: dict[str, quota.Most]) -> str:
-    return f"the run asks for {_amount(resource, value)}; {_gives(queue, resource, have)}"
+def _shortage(queue: str, resource: str, value: Fraction, most: dict[str, quota.Most]) -> str:
+    return f"the run asks for {_amount(resource, value)}; {_gives(queue, resource, most)}"
 
 
-def _gives(queue: str, resource: str, have: dict[str, quota.Most]) -> str:
-    most = " or ".join(f"{_most(resource, found)} of '{flavor}'" for flavor, found in have.items())
-    return f"ClusterQueue '{queue}' can give {most}"
+def _gives(queue: str, resource: str, most: dict[str, quota.Most]) -> str:
+    amounts = (f"{_most(resource, of_flavor)} of '{flavor}'" for flavor, of_flavor in most.items())
+    return f"ClusterQueue '{queue}' can give {' or '.join(amounts)}"
 
 
 def _amount(resource: str, value: Fraction) -> str:
@@ -242,33 +232,32 @@ def _amount(resource: str, value: Fraction) -> str:
 
 
 def _number(resource: str, value: Fraction) -> str:
-    return f"{plain(round(value / _GIBI, 1))}Gi" if resource == "memory" else plain(value)
+    return f"{plain(round(value / 2**30, 1))}Gi" if resource == "memory" else plain(value)
 
 
-def _most(resource: str, found: quota.Most) -> str:
+def _most(resource: str, most: quota.Most) -> str:
     """Return `24`, with borrowing `24 (nominal 16, borrowing 8)`."""
     total, nominal, borrowing = (
-        _number(resource, value) for value in (found.total, found.nominal, found.total - found.nominal)
+        _number(resource, value) for value in (most.total, most.nominal, most.total - most.nominal)
     )
-    return f"{total} (nominal {nominal}, borrowing {borrowing})" if found.total != found.nominal else total
+    return f"{total} (nominal {nominal}, borrowing {borrowing})" if most.total != most.nominal else total
 
 
-def _together(known: quota.Quotas, queue: quota.Node, wanted: list[assignment.Choice]) -> str:
+def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.Choice]) -> str:
     """Say what all pod sets ask for, where each alone would fit."""
-    parts: dict[str, Fraction] = {}
-    flavors: dict[str, dict[str, quota.Most]] = {}
-    for choice in wanted:
+    requests: dict[str, Fraction] = defaultdict(Fraction)
+    most: dict[str, dict[str, quota.Most]] = defaultdict(dict)
+    for choice in choices:
         for resource, value in choice.requests.items():
-            parts[resource] = parts.get(resource, Fraction(0)) + value
-            have = flavors.setdefault(resource, {})
-            have.update({name: quota.most(known, queue, (name, resource)) for name in choice.flavors})
-    for resource, value in parts.items():
-        if value > sum(found.total for found in flavors[resource].values()):
-            return _shortage(queue.name, resource, value, flavors[resource])
-    if len(wanted) == 1:
-        asked = joined([f"{_amount(resource, value)}" for resource, value in parts.items()])
-        return f"the run asks for {asked}; no flavor of ClusterQueue '{queue.name}' has enough of each"
-    return f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(wanted)} pod sets at once"
+            requests[resource] += value
+            most[resource] |= {name: quota.most(known, queue, (name, resource)) for name in choice.flavors}
+    for resource, value in requests.items():
+        if value > sum(of_flavor.total for of_flavor in most[resource].values()):
+            return _shortage(queue.name, resource, value, most[resource])
+    if len(choices) == 1:
+        amounts = joined([_amount(resource, value) for resource, value in requests.items()])
+        return f"the run asks for {amounts}; no flavor of ClusterQueue '{queue.name}' has enough of each"
+    return f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(choices)} pod sets at once"
 
 
 @rule("FIT102", QUEUED_KINDS, hint="use the queue of this TPU, or correct the node selector")
@@ -279,23 +268,20 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
     known, queue, sets = ask.known, ask.queue, ask.sets
     for choice in ask.choices:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
-            wanted = next(iter(choice.requests))
             names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods {names} ask for {_unit(wanted)}, but no flavor of ClusterQueue '{queue.name}' "
-                f"fits them: {', '.join(choice.group)}"
+                f"pods {names} ask for {_unit(next(iter(choice.requests)))}, but no flavor of ClusterQueue "
+                f"'{queue.name}' fits them: {', '.join(choice.group)}"
             )
             yield Finding(_LABEL, message, _hint(known, choice, resource))
-    if (after := assignment.stuck(known, queue, sets)) is not None:
-        message = (
-            f"Kueue counts nothing of what pods '{after.name}' ask for, and never admits those after them"
-        )
-        yield Finding(_LABEL, message, _LAST)
+    if (first := assignment.stuck(known, queue, sets)) is not None:
+        message = f"Kueue counts nothing of what pods '{first.name}' ask for, and never admits"
+        yield Finding(_LABEL, f"{message} those after them", _LAST)
     has_topologies = any(flavor.has_topology for flavor in known.flavors.values())
-    for given in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
-        if assignment.misplaced(known, queue, given):
-            names = joined(list(dict.fromkeys(given.flavors.values())) or ["no flavor"])
-            message = f"pods '{given.pods.name}' need a place in one topology, and are given {names}"
+    for assigned in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
+        if assignment.misplaced(known, queue, assigned):
+            names = joined(list(dict.fromkeys(assigned.flavors.values())) or ["no flavor"])
+            message = f"pods '{assigned.pods.name}' need a place in one topology, and are given {names}"
             yield Finding(_LABEL, message, _ONE_TOPOLOGY)
 
 
@@ -320,8 +306,7 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
     "FIT103",
     QUEUED_KINDS,
     hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
-    "in "
-    "Kueue's configuration",
+    "in Kueue's configuration",
 )
 def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
@@ -329,24 +314,19 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
         return
     first: dict[str, str] = {}
     for pods in ask.sets:
-        for wanted in assignment.uncovered(ask.known, ask.queue, pods):
-            if objects.is_cluster or "/" not in wanted or wanted in _COUNTED:
-                first.setdefault(wanted, pods.name)
-    for wanted, name in first.items():
-        message = f"pods '{name}' ask for {wanted}, but ClusterQueue '{ask.queue.name}' does not cover it"
+        for request in assignment.uncovered(ask.known, ask.queue, pods):
+            if objects.is_cluster or "/" not in request or request in _COUNTED:
+                first.setdefault(request, pods.name)
+    for request, name in first.items():
+        message = f"pods '{name}' ask for {request}, but ClusterQueue '{ask.queue.name}' does not cover it"
         yield Finding(_LABEL, message)
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     """Return (chips of a slice, chips of all pools) of a flavor; 0 pools' chips where no cluster is known."""
-    found = quota_read.quotas(objects).flavors.get(flavor)
-    labels = found.labels if found else {}
-    rows = of_labels(
-        objects.catalogue,
-        labels.get(ACCELERATOR, ""),
-        labels.get(TOPOLOGY, ""),
-        labels.get(ACCELERATOR_COUNT, ""),
-    )
+    labels = quota_read.quotas(objects).flavors.get(flavor, quota.Flavor({})).labels
+    keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
+    rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))
     total = 0
     for capacity, _ in quota_read.pools_of(objects.site):
         if isinstance(capacity, TpuCapacity) and capacity.flavor.name == flavor:
@@ -379,10 +359,8 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
-            message = (
-                f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice, {chips[0]} chips"
-            )
-            yield Finding(path, message)
+            message = f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice"
+            yield Finding(path, f"{message}, {chips[0]} chips")
 
 
 @rule("FIT106", QUEUED_KINDS)
