@@ -38,8 +38,8 @@ def _judged(resource: Resource, objects: ObjectSet) -> _Judged:
     """Return the judgement on a workload; of several queues of its name, on the first without an error."""
     seen: dict[int, _Judged] = objects.once("flavors", lambda _: {})
     if id(resource) not in seen:
-        judged = [_of_queue(ask, objects) for ask in asks(resource, objects)]
-        seen[id(resource)] = next((one for one in judged if not one[0]), judged[0] if judged else ([], []))
+        judged = [_of_queue(ask, objects) for ask in asks(resource, objects)] or [([], [])]
+        seen[id(resource)] = next((flavors for flavors in judged if not flavors[0]), judged[0])
     return seen[id(resource)]
 
 
@@ -48,49 +48,46 @@ def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
     first: list[Finding] = []
     others: list[Finding] = []
     # Of a flavor that is not known nobody knows the labels.
-    if known.declared or not all(name in known.flavors for name in _names(ask.queue)):
+    if known.declared or not all(name in known.flavors for _, group in ask.queue.groups for name in group):
         return first, others
-    for given in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
-        names = list(dict.fromkeys(given.flavors.values()))
-        if said := _contradiction(objects, ask, given.pods, names):
-            message = f"pods '{given.pods.name}' are given {_listed(names)}: {said[0]}"
-            first.append(Finding(_LABEL, message, said[1]))
+    for assigned in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
+        names = list(dict.fromkeys(assigned.flavors.values()))
+        if reason := _contradiction(objects, ask, assigned.pods, names):
+            message = f"pods '{assigned.pods.name}' are given {_flavors(names)}: {reason[0]}"
+            first.append(Finding(_LABEL, message, reason[1]))
         else:
-            others += _others(objects, ask, given, names)
+            others += _others(objects, ask, assigned, names)
     return first, others
 
 
-def _names(queue: Node) -> Iterator[str]:
-    return (name for _, names in queue.groups for name in names)
-
-
-def _listed(names: Sequence[str]) -> str:
+def _flavors(names: Sequence[str]) -> str:
     return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
 
 
-def _others(objects: ObjectSet, ask: Asked, given: assignment.Given, first: list[str]) -> Findings:
-    who = f"pods '{given.pods.name}' are given"
-    if said := _elsewhere(objects, ask.known, given.pods, first):
-        yield Finding(_LABEL, f"{who} {_listed(first)}: {said}", _ONE_GROUP)
-    for flavor, names in _instead(ask, given):
-        if worse := _contradiction(objects, ask, given.pods, names):
-            full = f"{_listed(first)} {'is' if len(first) == 1 else 'are'} full"
-            yield Finding(_LABEL, f"{who} flavor {flavor} when {full}: {worse[0]}", worse[1])
+def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Given, first: list[str]) -> Findings:
+    pods = assigned.pods
+    if reason := _elsewhere(objects, ask.known, pods, first):
+        yield Finding(_LABEL, f"pods '{pods.name}' are given {_flavors(first)}: {reason}", _ONE_GROUP)
+    for flavor, names in _instead(ask, assigned):
+        if contradiction := _contradiction(objects, ask, pods, names):
+            full = f"{_flavors(first)} {'is' if len(first) == 1 else 'are'} full"
+            message = f"pods '{pods.name}' are given flavor {flavor} when {full}: {contradiction[0]}"
+            yield Finding(_LABEL, message, contradiction[1])
 
 
-def _instead(ask: Asked, given: assignment.Given) -> Iterator[tuple[str, list[str]]]:
+def _instead(ask: Asked, assigned: assignment.Given) -> Iterator[tuple[str, list[str]]]:
     """Yield (flavor, all flavors with it) of those that pods can be given in place of their first choice."""
     for choice in ask.choices:
-        if given.pods.name not in [pods.name for pods in choice.pods]:
+        if assigned.pods.name not in [pods.name for pods in choice.pods]:
             continue
-        now = {given.flavors.get(resource) for resource in choice.requests}
-        others = [name for resource, name in given.flavors.items() if resource not in choice.requests]
+        flavors = {assigned.flavors.get(resource) for resource in choice.requests}
+        others = [name for resource, name in assigned.flavors.items() if resource not in choice.requests]
         for name in choice.flavors:
             enough = all(
                 value <= most(ask.known, ask.queue, (name, resource)).total
                 for resource, value in choice.requests.items()
             )
-            if enough and name not in now:
+            if enough and name not in flavors:
                 yield name, list(dict.fromkeys([name, *others]))
 
 
@@ -104,8 +101,8 @@ def _contradiction(
     for name in names:
         for key, value in known.flavors[name].labels.items():
             if labels.setdefault(key, value) != value:
-                there = f"{labels[key]} in {source[key]} and {value} in {name}"
-                return f"Kueue adds the labels of all, and {key} is {there}", _ONE_GROUP
+                values = f"{labels[key]} in {source[key]} and {value} in {name}"
+                return f"Kueue adds the labels of all, and {key} is {values}", _ONE_GROUP
             source.setdefault(key, name)
     if not pods.nodes.suits(labels):
         return "no term of their node affinity accepts the labels of all of them", _ONE_GROUP
@@ -118,14 +115,14 @@ def _contradiction(
     )
 
 
-def _two_ways(wanted: dict[str, str], source: dict[str, str]) -> tuple[str, str] | None:
+def _two_ways(labels: dict[str, str], source: dict[str, str]) -> tuple[str, str] | None:
     """Say that a node would have to be bought in two ways."""
-    ways = [key for key in PURCHASE if key in wanted]
-    if len(ways) < len(("one", "other")):
+    ways = [key for key in PURCHASE if key in labels]
+    if len(ways) <= 1:
         return None
-    whose = {key: f"flavor {source[key]}" if key in source else "the pods" for key in ways}
-    said = joined([f"{key}={wanted[key]} (of {whose[key]})" for key in ways])
-    return f"no node of GKE has {said}", _APART
+    holders = {key: f"flavor {name}" for key, name in source.items()}
+    values = joined([f"{key}={labels[key]} (of {holders.get(key, 'the pods')})" for key in ways])
+    return f"no node of GKE has {values}", _APART
 
 
 def _sibling(
@@ -139,11 +136,9 @@ def _sibling(
                 beside = {key: value for key, value in more.items() if key not in own}
                 selected = [key for key in beside if key in fixed]
                 if selected and own.items() <= more.items() and {**fixed, **beside} == fixed:
-                    key = selected[0]
-                    said = (
-                        f"they select {key}={fixed[key]} and run on nodes of {other}, while Kueue counts them"
-                    )
-                    return f"{said} in {name}", _APART
+                    label = f"{selected[0]}={fixed[selected[0]]}"
+                    reason = f"they select {label} and run on nodes of {other}, while Kueue counts them in"
+                    return f"{reason} {name}", _APART
     return None
 
 
@@ -159,8 +154,8 @@ def _no_pool(
     if not shared:
         return "Kueue adds the labels of all, and they have no node in common", _ONE_GROUP
     keys = objects.once("label keys of pools", _keys)
-    wanted = NodeSelector({**pods.nodes.labels, **labels}, pods.nodes.terms)
-    if any(wanted.suits(node, keys) for pool in shared for node in _nodes(pool)):
+    selector = NodeSelector({**pods.nodes.labels, **labels}, pods.nodes.terms)
+    if any(selector.suits(node, keys) for pool in shared for node in _nodes(pool)):
         return None
     beside = [
         f"{key}={value}"
@@ -185,10 +180,10 @@ def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
 
 def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     """Return the labels of the nodes of each pool, by the flavor of the pool."""
-    found: dict[str, list[dict[str, tuple[str, ...]]]] = objects.once("labels of pools", lambda _: {})
-    for capacity, labels in () if found else quota_read.pools_of(objects.site):
-        found.setdefault(capacity.flavor.name, []).append(labels)
-    return found
+    pools: dict[str, list[dict[str, tuple[str, ...]]]] = objects.once("labels of pools", lambda _: {})
+    for capacity, labels in () if pools else quota_read.pools_of(objects.site):
+        pools.setdefault(capacity.flavor.name, []).append(labels)
+    return pools
 
 
 def _no_chips(
@@ -214,15 +209,12 @@ def _machines(objects: ObjectSet) -> tuple[set[str], set[str]]:
 
 def _elsewhere(objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[str]) -> str:
     """Say that a flavor for other resources binds pods that ask for chips to a node pool."""
-    own = [known.flavors[name].labels for name in names]
-    bound = [
-        (name, labels[NODE_POOL]) for name, labels in zip(names, own, strict=True) if NODE_POOL in labels
-    ]
+    bound = [name for name in names if NODE_POOL in known.flavors[name].labels]
     if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(objects):
         return ""
-    name, pool = bound[0]
-    return f"Kueue adds {NODE_POOL}={pool} of {name}, so they run only if that node pool has their TPUs"
+    pool = f"{NODE_POOL}={known.flavors[bound[0]].labels[NODE_POOL]} of {bound[0]}"
+    return f"Kueue adds {pool}, so they run only if that node pool has their TPUs"
 
 
-_fit120 = rule("FIT120", QUEUED_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
-_fit121 = rule("FIT121", QUEUED_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])
+_first = rule("FIT120", QUEUED_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
+_later = rule("FIT121", QUEUED_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])

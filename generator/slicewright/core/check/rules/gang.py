@@ -22,23 +22,21 @@ _PATH: Path = ("schedulingGroup", "podGroupName")
 def _groups(objects: ObjectSet, namespace: str) -> list[Resource]:
     """Return the PodGroups of Kubernetes in a namespace; other schedulers have kinds of this name."""
     return [
-        one
-        for one in objects.of_kind("PodGroup")
-        if one.group == SCHEDULING_GROUP and (one.namespace or "default") == (namespace or "default")
+        group
+        for group in objects.of_kind("PodGroup")
+        if group.group == SCHEDULING_GROUP and (group.namespace or "default") == (namespace or "default")
     ]
 
 
 def _members(resource: Resource) -> Iterator[tuple[Pods, str]]:
-    for pods in resource.pods:
-        name = text(at(pods.spec, *_PATH))
-        if name:
-            yield pods, name
+    names = ((pods, text(at(pods.spec, *_PATH))) for pods in resource.pods)
+    return ((pods, name) for pods, name in names if name)
 
 
 @rule("REF115", POD_KINDS)
 def _missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, name in _members(resource):
-        known = [one.name for one in _groups(objects, resource.namespace)]
+        known = [group.name for group in _groups(objects, resource.namespace)]
         is_lost = objects.lost("PodGroup", name, resource.namespace)
         if is_lost or (known and not objects.has("PodGroup", name, resource.namespace)):
             message = f"PodGroup '{name}' is not defined in namespace '{resource.namespace or 'default'}'"
@@ -53,19 +51,19 @@ _COPIED = frozenset({"Deployment", "LeaderWorkerSet", "ReplicaSet"})
 
 @rule("REF116", {"PodGroup"})
 def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
-    wanted = number(at(resource.data, "spec", "schedulingPolicy", "gang", "minCount"))
-    if resource.group != SCHEDULING_GROUP or wanted is None:
+    path = ("spec", "schedulingPolicy", "gang", "minCount")
+    least = number(at(resource.data, *path))
+    if resource.group != SCHEDULING_GROUP or least is None:
         return
     members = [
-        pods.count * count(at(one.data, "spec", "replicas")) if one.kind in _COPIED else pods.count
-        for one in objects.widest.all
-        if (one.namespace or "default") == (resource.namespace or "default")
-        for pods, name in _members(one)
+        pods.count * count(at(maker.data, "spec", "replicas")) if maker.kind in _COPIED else pods.count
+        for maker in objects.widest.all
+        if (maker.namespace or "default") == (resource.namespace or "default")
+        for pods, name in _members(maker)
         if name == resource.name
     ]
-    if members and sum(members) < wanted:
-        path = ("spec", "schedulingPolicy", "gang", "minCount")
-        message = f"the gang needs {wanted} pods, and {counted(sum(members), 'pod')} name it"
+    if members and sum(members) < least:
+        message = f"the gang needs {least} pods, and {counted(sum(members), 'pod')} name it"
         yield Finding(path, message, is_certain=objects.is_cluster)
 
 

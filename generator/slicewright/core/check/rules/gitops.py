@@ -25,19 +25,19 @@ from slicewright.core.mend import edits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Fix, Path
+    from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
+_WAVE = re.compile("-?[0-9]{1,9}")
 _VOLATILE = frozenset({"app.kubernetes.io/version", MANAGED_BY, "helm.sh/chart", "git-commit", "commit"})
 
 
 @rule("GIT101", _JOBS, "warning")
 def _suspend(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = at(resource.data, "spec", "suspend")
-    if isinstance(written, bool) and QUEUE in resource.labels:
-        message = f"suspend: {str(written).lower()} is set beside a queue"
+    suspend = at(resource.data, "spec", "suspend")
+    if isinstance(suspend, bool) and QUEUE in resource.labels:
+        message = f"suspend: {str(suspend).lower()} is set beside a queue"
         yield Finding(("spec", "suspend"), message, fix=edits.remove(("spec", "suspend")))
 
 
@@ -56,48 +56,29 @@ def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
 
 
-_PROTOCOL = "ports[].protocol"
-_DEFAULTS = {
-    "replicas": 1,
-    "groupName": "default",
-    "completionMode": "Indexed",
-    "restartPolicy": "OnFailure",
-    _PROTOCOL: "TCP",
-}
-"""The fields that JobSet's webhook and the API server fill in, and with what."""
-
-
 @rule("GIT104", {"JobSet"}, "warning")
 def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Compare with what JobSet's webhook and the API server fill in."""
     for pods in resource.pods:
-        index = pods.path[2]
-        entry = mapping(resource.data["spec"]["replicatedJobs"][index])
-        missing = [key for key in ("replicas", "groupName") if entry.get(key) is None]
-        missing += ["completionMode"] if pods.job.get("completionMode") is None else []
-        missing += ["restartPolicy"] if pods.spec.get("restartPolicy") is None else []
-        ports = [
-            port
-            for _, container in (*pods.containers, *pods.init_containers)
-            for _, port in entries(container.get("ports"))
-        ]
-        missing += [_PROTOCOL] if any("protocol" not in port for port in ports) else []
+        job = pods.path[:3]
+        defaults: dict[Path, Any] = {
+            (*job, "replicas"): 1,
+            (*job, "groupName"): "default",
+            (*pods.job_path, "completionMode"): "Indexed",
+            (*pods.spec_path, "restartPolicy"): "OnFailure",
+        }
+        missing = {path: value for path, value in defaults.items() if at(resource.data, *path) is None}
+        missing |= {
+            (*path, "ports", index, "protocol"): "TCP"
+            for path, container in (*pods.containers, *pods.init_containers)
+            for index, port in entries(container.get("ports"))
+            if "protocol" not in port
+        }
         if missing:
-            message = f"defaults are not written out: {', '.join(missing)}"
-            defaults = [f"{key.rpartition('.')[2]}: {_DEFAULTS[key]}" for key in missing]
-            hint = f"write {', '.join(defaults)}"
-            yield Finding(pods.path[:3], message, hint, _written_out(resource, pods, missing))
-
-
-def _written_out(resource: Resource, pods: Pods, missing: list[str]) -> Fix | None:
-    places = {"completionMode": pods.job_path, "restartPolicy": pods.spec_path}
-    values: dict[Path, Any] = {
-        (*places.get(key, pods.path[:3]), key): _DEFAULTS[key] for key in missing if key != _PROTOCOL
-    }
-    for path, container in (*pods.containers, *pods.init_containers):
-        for index, port in entries(container.get("ports")):
-            if "protocol" not in port:
-                values[*path, "ports", index, "protocol"] = _DEFAULTS[_PROTOCOL]
-    return edits.write(resource.data, values)
+            names = dict.fromkeys(f"{'ports[].' * ('ports' in path)}{path[-1]}" for path in missing)
+            written = dict.fromkeys(f"{path[-1]}: {value}" for path, value in missing.items())
+            message = f"defaults are not written out: {', '.join(names)}"
+            yield Finding(job, message, f"write {', '.join(written)}", edits.write(resource.data, missing))
 
 
 @rule("GIT105", _JOBS, "warning")
@@ -123,10 +104,10 @@ def _added(
     pods: quota.PodSet, flavors: Iterable[str], known: quota.Quotas
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (flavor, toleration) of what Kueue would add to those of some pods."""
-    there = {_toleration(entry) for entry in pods.tolerations}
+    own = {_toleration(entry) for entry in pods.tolerations}
     for name in flavors:
         for entry in known.flavors.get(name, quota.Flavor({})).tolerations:
-            if _toleration(entry) not in there:
+            if _toleration(entry) not in own:
                 yield name, entry
 
 
@@ -145,34 +126,25 @@ def _shown_taint(entry: dict[str, Any]) -> str:
 
 @rule("GIT107", RUN_KINDS, "warning")
 def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
-    name = resource.name
     # A hook is deleted before it is made again, unless a policy says otherwise.
-    if (
-        name
-        and HOOK not in resource.annotations
-        and RUN not in resource.labels
-        and not _HASHED.fullmatch(name)
-    ):
-        message = f"the name '{name}' stays the same when the run changes"
-        yield Finding(("metadata", "name"), message)
+    is_made_anew = HOOK in resource.annotations or RUN in resource.labels or _HASHED.fullmatch(resource.name)
+    if resource.name and not is_made_anew:
+        yield Finding(("metadata", "name"), f"the name '{resource.name}' stays the same when the run changes")
 
 
 @rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")
 def _namespaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.namespace and not is_namespaced(resource.group, resource.kind):
         path = ("metadata", "namespace")
-        yield Finding(
-            path, f"{resource.kind} is cluster-scoped, but metadata.namespace is set", fix=edits.remove(path)
-        )
+        message = f"{resource.kind} is cluster-scoped, but metadata.namespace is set"
+        yield Finding(path, message, fix=edits.remove(path))
 
 
 @rule("GIT115", RUN_KINDS, "warning")
 def _tracking(resource: Resource, _objects: ObjectSet) -> Findings:
     if INSTANCE in resource.labels:
-        path: Path = ("metadata", "labels", INSTANCE)
-        yield Finding(
-            path, f"Argo CD tracks its objects by the label {INSTANCE}", "use app.kubernetes.io/name"
-        )
+        message = f"Argo CD tracks its objects by the label {INSTANCE}"
+        yield Finding(("metadata", "labels", INSTANCE), message, "use app.kubernetes.io/name")
     for pods in resource.pods:
         for key in pods.labels:
             if key in _VOLATILE | {INSTANCE}:
@@ -192,25 +164,23 @@ def options(annotations: Mapping[str, str]) -> dict[str, str]:
 
 def wave(resource: Resource) -> int:
     """Return the sync wave of an object, 0 where none is written."""
-    written = resource.annotations.get(SYNC_WAVE, "0")
-    digits = written.removeprefix("-")
-    few = 9
-    return int(written) if digits.isascii() and digits.isdigit() and len(digits) <= few else 0
+    number = resource.annotations.get(SYNC_WAVE, "0")
+    return int(number) if _WAVE.fullmatch(number) else 0
 
 
 @rule("GIT114", (), "warning")
 def _replace(resource: Resource, _objects: ObjectSet) -> Findings:
-    found = options(resource.annotations)
+    own = options(resource.annotations)
     path = ("metadata", "annotations", SYNC_OPTIONS)
-    replace, force = found.get("Replace") == "true", found.get("Force") == "true"
+    replace, force = own.get("Replace") == "true", own.get("Force") == "true"
     if replace and not force and resource.kind in RUN_KINDS:
         message = f"Replace=true cannot replace a {resource.kind}: its fields are immutable"
         yield Finding(path, message, "remove Replace=true, and give a changed run a new name")
-    elif force and not replace and found.get("ServerSideApply") == "true":
+    elif force and not replace and own.get("ServerSideApply") == "true":
         yield Finding(path, "Force=true with ServerSideApply=true fails every sync", "remove Force=true")
     elif force and resource.kind in RUN_KINDS:
-        written = "Force=true and Replace=true" if replace else "Force=true"
-        hint = f"remove {written}, and give a changed run a new name"
+        needless = "Force=true and Replace=true" if replace else "Force=true"
+        hint = f"remove {needless}, and give a changed run a new name"
         yield Finding(path, "Force=true starts the run again at every sync that touches it", hint)
 
 
@@ -220,31 +190,21 @@ def _waves(resource: Resource, objects: ObjectSet) -> Findings:
     is_step = resource.kind == "Job" and not any(pods.asks_for_tpu for pods in resource.pods)
     if HOOK in resource.annotations or (is_step and QUEUE not in resource.labels):
         return
-    own = wave(resource)
     later = objects.once("last wave", _last_wave)
+    path = ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in resource.annotations else ("metadata",)
     if later is not None and later.annotations.get(HOOK, "") == "PostSync":
-        yield Finding(_place(resource), f"PostSync hook '{later.name}' waits until the run is over")
-    elif later is not None and wave(later) > own:
-        yield Finding(
-            _place(resource), f"'{later.subject}' of wave {wave(later)} waits until the run is over"
-        )
+        yield Finding(path, f"PostSync hook '{later.name}' waits until the run is over")
+    elif later is not None and wave(later) > wave(resource):
+        yield Finding(path, f"'{later.subject}' of wave {wave(later)} waits until the run is over")
     if options(resource.annotations).get("PruneLast") == "true":
         path = ("metadata", "annotations", SYNC_OPTIONS)
         message = "PruneLast keeps the old run's quota while the new one waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
 
 
-def _place(resource: Resource) -> Path:
-    return ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in resource.annotations else ("metadata",)
-
-
 def _last_wave(objects: ObjectSet) -> Resource | None:
     """Return a PostSync hook, else the object of the highest wave; None where there are no waves."""
-    marked = [
-        resource
-        for resource in objects.all
-        if SYNC_WAVE in resource.annotations or HOOK in resource.annotations
-    ]
+    marked = [resource for resource in objects.all if not {SYNC_WAVE, HOOK}.isdisjoint(resource.annotations)]
     hooks = [resource for resource in marked if resource.annotations.get(HOOK) == "PostSync"]
     return hooks[0] if hooks else max(marked, key=wave, default=None)
 
@@ -266,10 +226,9 @@ def _ignores(resource: Resource, _objects: ObjectSet) -> Findings:
         where = (*path, "ignoreDifferences", index)
         for place, pointer in words(entry.get("jsonPointers")):
             if any(part.isdigit() for part in pointer.split("/")):
-                message = (
-                    f"'{pointer}' leads into a list, and Argo CD then takes the whole list from the cluster"
-                )
-                yield Finding((*where, "jsonPointers", place), message, 'ignore a whole mapping: "/spec"')
+                message = f"'{pointer}' leads into a list, and Argo CD then takes the whole list"
+                hint = 'ignore a whole mapping: "/spec"'
+                yield Finding((*where, "jsonPointers", place), f"{message} from the cluster", hint)
         if "RespectIgnoreDifferences=true" not in sync and not server_side:
             message = "ignored differences are hidden and applied all the same, which the webhook refuses"
             hint = "add syncOptions: [RespectIgnoreDifferences=true, ApplyOutOfSyncOnly=true]"

@@ -38,12 +38,12 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
             policy is None and resource.kind in ("JobSet", "PathwaysJob", *RUNTIMES)
         ):
             continue
-        written = "the default, Always" if policy is None else f"'{policy}'"
+        value = "the default, Always" if policy is None else f"'{policy}'"
         path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path
         fix = of_choice(policy, ("Never", "OnFailure"), path)
         if policy in (None, "Always"):
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"}, safe=False)
-        yield Finding(path, f"restartPolicy is {written}, and pods of a Job end", fix=fix)
+        yield Finding(path, f"restartPolicy is {value}, and pods of a Job end", fix=fix)
 
 
 @rule("JS122", POD_KINDS)
@@ -77,17 +77,15 @@ def _sidecars(resource: Resource, _objects: ObjectSet) -> Findings:
         if len(others) < len(pods.containers):
             for path, container in others:
                 name = container.get("name", "")
-                message = f"container '{name}' has no chips, and the Job waits for its end"
-                yield Finding(path, message)
+                yield Finding(path, f"container '{name}' has no chips, and the Job waits for its end")
 
 
 def _runs_program(container: dict[str, Any]) -> bool:
     """Tell whether a container uses chips, its own or those of Pathways; servers are another rule's."""
-    resources = mapping(container.get("resources"))
-    names = {text(entry.get("name")) for _, entry in entries(container.get("env"))}
-    flags = [word for _, word in words(container.get("args")) if word.startswith("--server_port")]
-    held = any(TPU in mapping(resources.get(key)) for key in ("requests", "limits"))
-    return held or "JAX_BACKEND_TARGET" in names or bool(flags)
+    has_chips = any(TPU in mapping(at(container, "resources", key)) for key in ("requests", "limits"))
+    is_client = any(entry.get("name") == "JAX_BACKEND_TARGET" for _, entry in entries(container.get("env")))
+    is_server = any(word.startswith("--server_port") for _, word in words(container.get("args")))
+    return has_chips or is_client or is_server
 
 
 @rule("JS124", JOB_KINDS)
@@ -97,23 +95,16 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
         if pods.job.get("parallelism") is not None and indexed and pods.job.get("completions") is None:
             message = "an Indexed Job with parallelism has no completions"
             fix = edits.write(resource.data, {(*pods.job_path, "completions"): pods.parallelism})
-            yield Finding(pods.job_path, message, "write completions: " + str(pods.parallelism), fix)
+            yield Finding(pods.job_path, message, f"write completions: {pods.parallelism}", fix)
 
 
 @rule("JS125", POD_KINDS)
 def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
-    claims = {
-        text(at(template, "metadata", "name"))
-        for _, policy in entries(at(resource.data, "spec", "volumeClaimPolicies"))
-        for _, template in entries(policy.get("templates"))
-    }
     spec = mapping(resource.data.get("spec"))
-    claims |= {
-        text(at(template, "metadata", "name"))
-        for holder in (spec, mapping(spec.get("leaderWorkerTemplate")))
-        for _, template in entries(holder.get("volumeClaimTemplates"))
-    }
-    claims |= PODS_OF[resource.kind].volumes
+    templates = [policy.get("templates") for _, policy in entries(spec.get("volumeClaimPolicies"))]
+    templates += [spec.get("volumeClaimTemplates"), at(spec, "leaderWorkerTemplate", "volumeClaimTemplates")]
+    names = {text(at(claim, "metadata", "name")) for written in templates for _, claim in entries(written)}
+    claims = names | PODS_OF[resource.kind].volumes
     for pods in resource.pods:
         known = {text(volume.get("name")) for _, volume in entries(pods.spec.get("volumes"))} | claims
         for path, container in (*pods.containers, *pods.init_containers):
@@ -126,11 +117,11 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS131", POD_KINDS)
 def _host_ports(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        for together in (pods.containers, *([entry] for entry in pods.init_containers)):
-            yield from _twice(together, on_host=pods.spec.get("hostNetwork") is True)
+        for concurrent in (pods.containers, *([entry] for entry in pods.init_containers)):
+            yield from _repeated_ports(concurrent, on_host=pods.spec.get("hostNetwork") is True)
 
 
-def _twice(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) -> Findings:
+def _repeated_ports(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_host: bool) -> Findings:
     """Yield the ports of a host that containers which run side by side list again."""
     taken: set[tuple[str, str, int]] = set()
     for path, container in containers:
@@ -152,12 +143,12 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
         if pods.job.get("completionMode") == "Indexed" and completions:
             name = f"{name}-{completions - 1}"
             # A host name may begin with a digit, unlike the DNS-1035 label.
-            against = against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name)
-            if against:
-                yield Finding(resource.name_path, f"host name '{name}' {against}")
+            if refusal := against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name):
+                yield Finding(resource.name_path, f"host name '{name}' {refusal}")
         elif len(name) > MAX_LABEL:
-            message = f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
-            yield Finding(resource.name_path, message)
+            yield Finding(
+                resource.name_path, f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
+            )
 
 
 @rule("JS127", JOB_KINDS)

@@ -13,12 +13,12 @@ from slicewright.core.check.rules.dns import (
     is_subdomain,
 )
 from slicewright.core.kubernetes.name_room import MAX_LABEL
-from slicewright.core.kubernetes.read import at, count, mapping, number, text
+from slicewright.core.kubernetes.read import at, mapping, number, text
+from slicewright.core.plan.validate_workload import MAX_INT32
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
 
-WEBHOOK = "kubernetes-sigs/jobset v0.12.0: pkg/webhooks/jobset_webhook.go"
 JOBSET = frozenset({"JobSet"})
 
 
@@ -35,30 +35,23 @@ def _domain(resource: Resource) -> str:
 @rule("JS101", JOBSET)
 def _names(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.server_name
-    if not name:
+    refusal = against_dns1035(name)
+    if refusal and 0 < len(name) <= MAX_LABEL:
+        yield Finding(resource.name_path, f"JobSet name '{name}' {refusal}", _renamed("JobSet", name))
         return
-    own = against_dns1035(name)
-    if own and len(name) <= MAX_LABEL:
-        yield Finding(resource.name_path, f"JobSet name '{name}' {own}", _renamed("JobSet", name))
-        return
-    for pods in resource.pods:
+    for pods in resource.pods if name else ():
         path = (*pods.path[:3], "name")
         job = f"{name}-{pods.name}-{pods.replicas - 1}"
-        against = against_dns1035(job)
         completions = number(pods.job.get("completions"))
-        if against:
+        if refusal := against_dns1035(job):
             # The second name is after a letter and a hyphen, so it may begin with a digit.
-            hint = (
-                ""
-                if is_subdomain(pods.name) and "." not in pods.name
-                else _renamed("replicatedJob", pods.name)
-            )
-            yield Finding(path, f"Job name '{job}' {against}", hint)
+            is_valid = is_subdomain(pods.name) and "." not in pods.name
+            hint = "" if is_valid else _renamed("replicatedJob", pods.name)
+            yield Finding(path, f"Job name '{job}' {refusal}", hint)
         elif is_indexed(pods) and completions is not None:
             pod = f"{job}-{completions - 1}-abcde"
-            against = against_dns1035(pod)
-            if against:
-                yield Finding(path, f"pod name '{pod}' {against}")
+            if refusal := against_dns1035(pod):
+                yield Finding(path, f"pod name '{pod}' {refusal}")
 
 
 def _renamed(what: str, name: str) -> str:
@@ -71,53 +64,48 @@ def _renamed(what: str, name: str) -> str:
 def _group_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         path = (*pods.path[:3], "groupName")
-        name = at(resource.data["spec"]["replicatedJobs"][path[2]], "groupName")
-        against = against_dns1035(name) if isinstance(name, str) else ""
-        if against:
-            yield Finding(path, f"group name '{name}' {against}")
+        name = at(resource.data, *path)
+        if isinstance(name, str) and (refusal := against_dns1035(name)):
+            yield Finding(path, f"group name '{name}' {refusal}")
 
 
 @rule("JS103", JOBSET)
 def _subdomain(resource: Resource, _objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "network", "subdomain"))
-    if not name:
-        return
-    against = against_dns1035(name)
-    if against or not is_subdomain(name):
-        yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {against}")
+    if name and (refusal := against_dns1035(name)):
+        yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {refusal}")
 
 
 @rule("JS104", JOBSET)
 def _managed_by(resource: Resource, _objects: ObjectSet) -> Findings:
-    name = at(resource.data, "spec", "managedBy")
+    path = ("spec", "managedBy")
+    name = at(resource.data, *path)
     if not isinstance(name, str):
         return
-    path = ("spec", "managedBy")
     if not is_domain_prefixed_path(name):
-        yield Finding(
-            path, f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
-        )
+        message = f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
+        yield Finding(path, message)
     elif len(name) > MAX_LABEL:
         yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
 
 
 @rule("JS105", JOBSET)
 def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
-    wanted = at(resource.data, "spec", "coordinator")
-    if not isinstance(wanted, dict):
-        return
     path = ("spec", "coordinator")
-    name = text(wanted.get("replicatedJob"))
-    job_index, pod_index = number(wanted.get("jobIndex"), 0) or 0, number(wanted.get("podIndex"), 0) or 0
-    found = next((pods for pods in resource.pods if pods.name == name), None)
-    if found is None:
+    coordinator = at(resource.data, *path)
+    if not isinstance(coordinator, dict):
+        return
+    name = text(coordinator.get("replicatedJob"))
+    job_index, pod_index = (number(coordinator.get(key), 0) or 0 for key in ("jobIndex", "podIndex"))
+    pods = next((pods for pods in resource.pods if pods.name == name), None)
+    if pods is None:
         yield Finding((*path, "replicatedJob"), f"replicatedJob '{name}' is not defined")
         return
-    completions = number(found.job.get("completions"))
-    if not 0 <= job_index < found.replicas:
-        message = f"job index {job_index} is too large for the {found.replicas} replicas of '{name}'"
+    completions = number(pods.job.get("completions"))
+    if not 0 <= job_index < pods.replicas:
+        message = f"job index {job_index} is too large for the {pods.replicas} replicas of '{name}'"
         yield Finding((*path, "jobIndex"), message)
-    elif not is_indexed(found) or completions is None:
+    elif not is_indexed(pods) or completions is None:
         message = f"replicatedJob '{name}' of the coordinator is not Indexed with completions"
         yield Finding((*path, "replicatedJob"), message)
     elif not 0 <= pod_index < completions:
@@ -127,11 +115,11 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS106", JOBSET)
 def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
-    wanted = at(resource.data, "spec", "coordinator")
-    if not isinstance(wanted, dict) or not resource.server_name:
+    coordinator = at(resource.data, "spec", "coordinator")
+    if not isinstance(coordinator, dict) or not resource.server_name:
         return
-    name = text(wanted.get("replicatedJob"))
-    job_index, pod_index = number(wanted.get("jobIndex"), 0), number(wanted.get("podIndex"), 0)
+    name = text(coordinator.get("replicatedJob"))
+    job_index, pod_index = (number(coordinator.get(key), 0) for key in ("jobIndex", "podIndex"))
     value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
     if not is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
@@ -142,9 +130,8 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
 def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
     first = objects.once("subdomains", _subdomains).get(_place(resource, objects))
     if first is not None and first is not resource and first.name != resource.name:
-        path = (
-            ("spec", "network", "subdomain") if mapping(at(resource.data, "spec", "network")) else ("spec",)
-        )
+        has_network = mapping(at(resource.data, "spec", "network"))
+        path = ("spec", "network", "subdomain") if has_network else ("spec",)
         yield Finding(path, f"JobSet '{first.name}' has the subdomain '{_domain(resource)}' already")
 
 
@@ -160,10 +147,7 @@ def _subdomains(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
 
 @rule("JS108", JOBSET)
 def _too_many(resource: Resource, _objects: ObjectSet) -> Findings:
-    highest = 2**31 - 1
     for pods in resource.pods:
-        if pods.parallelism * count(pods.replicas) > highest:
-            message = (
-                f"{pods.replicas} replicas of {pods.parallelism} pods exceed the limit of {highest} pods"
-            )
-            yield Finding((*pods.path[:3], "replicas"), message)
+        if pods.parallelism * pods.replicas > MAX_INT32:
+            message = f"{pods.replicas} replicas of {pods.parallelism} pods exceed the limit of"
+            yield Finding((*pods.path[:3], "replicas"), f"{message} {MAX_INT32} pods")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -23,11 +24,8 @@ _RULES: Path = ("spec", "failurePolicy", "rules")
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _LONGEST_RULE_NAME = 128
 _REASONS = (
-    "BackoffLimitExceeded",
-    "DeadlineExceeded",
-    "FailedIndexes",
-    "MaxFailedIndexesExceeded",
-    "PodFailurePolicy",
+    *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes"),
+    *("MaxFailedIndexesExceeded", "PodFailurePolicy"),
 )
 _UNCOUNTED = "RestartJobSetAndIgnoreMaxRestarts"
 _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
@@ -45,16 +43,13 @@ def _rule_name(index: int, policy: dict[str, Any]) -> str:
 @rule("JS111", JOBSET)
 def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
     known = {pods.name for pods in resource.pods}
-    lists: list[tuple[Path, Any]] = [
-        (("spec", "successPolicy", "targetReplicatedJobs"), at(resource.data, "spec", "successPolicy"))
-    ]
-    lists += [((*_RULES, index, "targetReplicatedJobs"), policy) for index, policy in _rules(resource)]
-    for path, holder in lists:
-        for index, name in words(at(holder, "targetReplicatedJobs")):
+    holders: list[Path] = [("spec", "successPolicy"), *((*_RULES, index) for index, _ in _rules(resource))]
+    for holder in holders:
+        for index, name in words(at(resource.data, *holder, "targetReplicatedJobs")):
             if name not in known:
-                message = f"replicatedJob '{name}' is not defined"
-                fix = of_choice(name, known, (*path, index))
-                yield Finding((*path, index), message, did_you_mean(name, known), fix)
+                path = (*holder, "targetReplicatedJobs", index)
+                message, fix = f"replicatedJob '{name}' is not defined", of_choice(name, known, path)
+                yield Finding(path, message, did_you_mean(name, known), fix)
 
 
 @rule("JS112", JOBSET)
@@ -108,9 +103,8 @@ def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS116", JOBSET)
 def _depends_on(resource: Resource, _objects: ObjectSet) -> Findings:
-    jobs = list(entries(at(resource.data, "spec", "replicatedJobs")))
     seen: set[str] = set()
-    for index, job in jobs:
+    for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         path = ("spec", "replicatedJobs", index, "dependsOn")
         # The webhook takes the job itself for an earlier one: it adds the name before it looks.
         seen.add(text(job.get("name")))
@@ -141,14 +135,10 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS118", JOBSET, says=("namespace cannot be set for VolumeClaimPolicies templates",))
 def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[str] = set()
-    mounted = {
-        text(mount.get("name"))
-        for _, container in resource.containers
-        for _, mount in entries(container.get("volumeMounts"))
-    }
-    own = {
-        text(volume.get("name")) for pods in resource.pods for _, volume in entries(pods.spec.get("volumes"))
-    }
+    mounts = [entries(container.get("volumeMounts")) for _, container in resource.containers]
+    mounted = {text(mount.get("name")) for _, mount in chain(*mounts)}
+    volumes = chain(*(entries(pods.spec.get("volumes")) for pods in resource.pods))
+    own = {text(volume.get("name")) for _, volume in volumes}
     for policy_index, policy in entries(at(resource.data, "spec", "volumeClaimPolicies")):
         for index, template in entries(policy.get("templates")):
             path = ("spec", "volumeClaimPolicies", policy_index, "templates", index, "metadata")
@@ -156,17 +146,15 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
             if text(at(template, "metadata", "namespace")):
                 fix = edits.remove((*path, "namespace"))
                 yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out", fix)
-            for wrong, message in (
+            claim = f"{name}-{resource.name}"
+            for is_wrong, message in (
                 (name in taken, f"duplicate claim template '{name}'"),
                 (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),
-                (
-                    len(f"{name}-{resource.name}") > MAX_LABEL,
-                    f"claim '{name}-{resource.name}' has more than {MAX_LABEL} characters",
-                ),
+                (len(claim) > MAX_LABEL, f"claim '{claim}' has more than {MAX_LABEL} characters"),
                 (name not in mounted, f"no container mounts claim '{name}'"),
                 (name in own, f"the pods also have a volume '{name}'"),
             ):
-                if wrong:
+                if is_wrong:
                     yield Finding((*path, "name"), message)
             taken.add(name)
 
@@ -175,10 +163,9 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
 def _success(resource: Resource, _objects: ObjectSet) -> Findings:
     policy = mapping(at(resource.data, "spec", "failurePolicy"))
     restarts = number(policy.get("maxRestarts"), 0)
-    needs = [policy for _, policy in _rules(resource) if policy.get("action") == "RestartJobSet"]
-    if policy and needs and not restarts:
-        path = ("spec", "failurePolicy")
-        hint = (
-            f"{'raise' if 'maxRestarts' in policy else 'write'} maxRestarts, or write the action {_UNCOUNTED}"
-        )
-        yield Finding(path, "action RestartJobSet never restarts: maxRestarts is 0", hint)
+    restarts_all = any(entry.get("action") == "RestartJobSet" for _, entry in _rules(resource))
+    if policy and restarts_all and not restarts:
+        verb = "raise" if "maxRestarts" in policy else "write"
+        hint = f"{verb} maxRestarts, or write the action {_UNCOUNTED}"
+        message = "action RestartJobSet never restarts: maxRestarts is 0"
+        yield Finding(("spec", "failurePolicy"), message, hint)
