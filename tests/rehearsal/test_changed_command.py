@@ -68,7 +68,7 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         )
         return Result(report, is_played=not is_broken, logs=None)
 
-    monkeypatch.setattr(rehearse, "_play", play)
+    monkeypatch.setattr(rehearse, "play", play)
     return played
 
 
@@ -225,7 +225,7 @@ def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.Monke
     changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '1h'}]}}\n")
     git(changed.root, "commit", "--all", "--message", "load")
     changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '2h'}]}}\n")
-    monkeypatch.setattr(rehearse, "_play", play)
+    monkeypatch.setattr(rehearse, "play", play)
     done = changed.run("rehearse", "c1", "--changed", "HEAD", "--speed", "10", code=1)
 
     assert "clusters/c1.yaml:" in done.out

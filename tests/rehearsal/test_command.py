@@ -171,11 +171,11 @@ def test_plays_run_side_by_side_where_there_are_cores(
     monkeypatch.setattr(parallel, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores), raising=False)
-    usual = [jobs_of(None, has_own_beds=True, has_pods=pods, is_varied=True) for pods in (True, False)]
-    kept = jobs_of(None, has_own_beds=False, has_pods=False, is_varied=True)
+    usual = [jobs_of(None, has_own_beds=True, has_pods=pods, is_compared=True) for pods in (True, False)]
+    kept = jobs_of(None, has_own_beds=False, has_pods=False, is_compared=True)
     asked: int | None = None
     with suppress(click.UsageError):
-        asked = jobs_of(3, has_own_beds=True, has_pods=True, is_varied=True)
+        asked = jobs_of(3, has_own_beds=True, has_pods=True, is_compared=True)
 
     assert expected == (*usual, kept, asked)
 

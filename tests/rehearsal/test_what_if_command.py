@@ -63,7 +63,7 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             return Result(Report("c1", 1, 0, False, problems=(PROBLEM,), is_cut_short=True), False, None)  # noqa: FBT003
         return Result(report, is_played=True, logs=None)
 
-    monkeypatch.setattr(rehearse, "_play", play)
+    monkeypatch.setattr(rehearse, "play", play)
     return speeds
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 BROKEN = 3
 """Exit code: a tool is missing or broke."""
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+"""The type of an option that names a file that is there."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it; 1 would be a verdict."""
 COMPLETION = "_SLICEWRIGHT_COMPLETE"
@@ -68,6 +71,15 @@ def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -
     """Return `-o FORM`."""
     choice = click.Choice(list(forms))
     return click.Option(["-o", "--output"], type=choice, default="text", help=f"Form of the {of}.")
+
+
+def options(*declared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options which several commands have."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        return reduce(lambda changed, option: option(changed), reversed(declared), function)
+
+    return add
 
 
 def epilog(topic: str, *examples: str) -> str:

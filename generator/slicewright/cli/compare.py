@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slicewright.cli import show
+from slicewright.cli.comparison import finish
+from slicewright.cli.report import page_file
 from slicewright.rehearsal.model.comparison import BASE, Group, Noise, measured, verdict
 from slicewright.workspace.package import package
 from slicewright.workspace.text_file import read_file
@@ -16,7 +18,13 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 
-def compared(paths: tuple[Path, Path]) -> list[Group]:
+def compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -> NoReturn:
+    """Print how two outputs compare, and end the command. Raises Refused."""
+    page_file.check(html)
+    finish(_pairs(paths), html, output)
+
+
+def _pairs(paths: tuple[Path, Path]) -> list[Group]:
     """Return pairs of the variants of two outputs that have one name.
 
     An output is that of `rehearse -o json`, with variants or without; the base has the name of its cluster.
@@ -27,10 +35,10 @@ def compared(paths: tuple[Path, Path]) -> list[Group]:
     common = [key for key in first if key in second]
     if not common:
         message = f"'{paths[0]}' and '{paths[1]}' have no cluster and no variant in common"
-        listed = [", ".join(name for _, name in one) or "none" for one in (first, second)]
+        listed = [", ".join(name for _, name in keys) or "none" for keys in (first, second)]
         raise show.unknown(message, f"the first has {listed[0]}; the second {listed[1]}")
     noises = [noise for _, noise in outputs]
-    noise = Noise(max(one.resolution for one in noises), min(one.repetitions for one in noises))
+    noise = Noise(max(each.resolution for each in noises), min(each.repetitions for each in noises))
     pairs: list[Group] = []
     for key in common:
         of = "" if len(common) == 1 else f" {key[1]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slicewright.cli import candidates, show
-from slicewright.cli.command import command
+from slicewright.cli.command import command, options
 from slicewright.cli.repository import (
     already_there,
     cluster_named,
@@ -27,27 +27,20 @@ from slicewright.workspace import write as tree
 from slicewright.workspace.judge import judged_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from slicewright.core.importing.command_line import Tool
 
 
-def _options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of every tool's import."""
-    for option in (
-        click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
-        click.option(
-            "--cluster",
-            required=True,
-            metavar="CLUSTER",
-            shell_complete=candidates.clusters,
-            help="The TPUCluster that the run is for.",
-        ),
-        click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
-    ):
-        function = option(function)
-    return function
+_options = options(
+    click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
+    click.option(
+        "--cluster",
+        required=True,
+        metavar="CLUSTER",
+        shell_complete=candidates.clusters,
+        help="The TPUCluster that the run is for.",
+    ),
+    click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
+)
 
 
 @command(

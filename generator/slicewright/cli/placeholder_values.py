@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from slicewright.cli.command import FILE
+from slicewright.cli.command import options as declared
 from slicewright.core.check.filling import read_values
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import LARGEST, decoded, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
-_OPTIONS = (
+options = declared(
     click.option(
         "--set",
         "assignments",
@@ -24,18 +26,11 @@ _OPTIONS = (
     ),
     click.option(
         "--env-file",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=FILE,
         metavar="FILE",
         help="Fill in placeholders from lines NAME=VALUE.",
     ),
 )
-
-
-def options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--set` and `--env-file`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool = False) -> dict[str, str]:

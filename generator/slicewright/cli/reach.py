@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
@@ -15,7 +15,8 @@ from slicewright.apiserver import kubeconfig as kubeconfigs
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.apiserver.read_only import ReadOnly, read_inventory, read_runs
 from slicewright.cli import candidates, show
-from slicewright.cli.command import BROKEN
+from slicewright.cli.command import BROKEN, FILE
+from slicewright.cli.command import options as declared
 from slicewright.cli.repository import cluster_named, workloads_named
 from slicewright.core.difference.objects import read_one
 from slicewright.core.importing.document import context_of
@@ -24,30 +25,19 @@ from slicewright.core.status.status import Status, status
 from slicewright.home import home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.difference.tree_version import Objects
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.repository_reader import Checkout
 
-_OPTIONS = (
+options = declared(
     click.option("--context", help="The context. Default: the one that gcloud writes for the TPUCluster."),
     click.option(
-        "--kubeconfig",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config.",
+        "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
     ),
 )
-
-
-def options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--context` and `--kubeconfig`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 cluster_option = click.option(
     "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, where a workload has several."
 )

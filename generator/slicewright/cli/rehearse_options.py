@@ -18,12 +18,12 @@ _CORES, _MOST = {True: 4, False: 1}, 8
 """So many cores a test bed keeps busy, with pods and without. Each takes 1.5 GB: unasked, no more begin."""
 
 
-def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_varied: bool) -> int:
+def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared: bool) -> int:
     """Return how many plays run side by side; where nothing is asked, what the cores are enough for.
 
     Elsewhere than on Linux a fork is not safe. Raises UsageError.
     """
-    if jobs is not None and not is_varied:
+    if jobs is not None and not is_compared:
         raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep or --changed")
     if jobs is not None and not has_own_beds:
         raise click.UsageError("--jobs starts a test bed for each play: leave out --keep and --kubeconfig")
@@ -51,33 +51,37 @@ def check_place(
         raise click.UsageError(message)
 
 
-def check_alone() -> None:
+def check_alone(output: str) -> None:
     """Refuse what --compare does not use: it plays nothing."""
     for option in click.get_current_context().command.params:
         is_about_plays = option.expose_value and option.name not in ("compare", "html", "output")
         if is_about_plays and _is_given(str(option.name)):
-            what = option.human_readable_name if isinstance(option, click.Argument) else option.opts[0]
-            raise click.UsageError(f"--compare plays nothing: leave out {what}")
+            name = option.human_readable_name if isinstance(option, click.Argument) else option.opts[0]
+            raise click.UsageError(f"--compare plays nothing: leave out {name}")
+    _check_output(output)
 
 
-def check_comparison(sweep: str | None, repeat: int, changed: str | None, *, is_varied: bool) -> None:
+def check_comparison(
+    variants: tuple[str, ...], sweep: str | None, repeat: int, changed: str | None, output: str
+) -> None:
     """Refuse options of variants and of changes that are empty, alone, or contradict each other."""
-    for option, value, needs in (
-        ("--sweep", sweep, "a path and numbers"),
-        ("--changed", changed, "a revision"),
-    ):
+    is_varied = bool(variants or sweep)
+    needs = {"--sweep": (sweep, "a path and numbers"), "--changed": (changed, "a revision")}
+    for option, (value, needed) in needs.items():
         if value == "":
-            raise click.UsageError(f"{option} needs {needs}, and this one is empty: is a variable unset?")
+            raise click.UsageError(f"{option} needs {needed}, and this one is empty: is a variable unset?")
     if changed is not None and is_varied:
         raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
     if changed is None and not is_varied and repeat > 1:
         raise click.UsageError("--repeat is about comparisons: add --what-if, --sweep or --changed")
     if changed is None and _is_given("worse_than"):
         raise click.UsageError("--worse-than is about a change: add --changed")
+    if changed is not None or is_varied:
+        _check_output(output)
 
 
-def check_output(output: str) -> None:
-    """Refuse a form that variants do not have. Raises UsageError."""
+def _check_output(output: str) -> None:
+    """Refuse a form that variants do not have."""
     if output == "junit":
         raise click.UsageError("-o junit has no form for variants: use -o json")
 

@@ -9,18 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.cli import show
-from slicewright.cli.report import page_file
-from slicewright.cli.streams import say
 from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
-from slicewright.core.problem import Problem, errors, from_record
-from slicewright.rehearsal.model.comparison import BASE, Noise, added_problems, measured, verdict
+from slicewright.core.problem import Problem, errors
+from slicewright.rehearsal.model.comparison import BASE, Noise, measured, verdict
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Group
     from slicewright.rehearsal.scenario import Scenario
     from slicewright.rehearsal.session import Result
     from slicewright.workspace.repository_reader import Checkout
@@ -123,7 +120,7 @@ def _of(variant: Variant, problem: Problem) -> Problem:
     return replace(problem, message=f"{problem.message} (with {variant.name})")
 
 
-def play(
+def play_family(
     family: Family,
     repeat: int,
     resolution: float,
@@ -189,51 +186,3 @@ def _problems(records: Sequence[Object]) -> list[Object]:
     """Return the problems of all repetitions, each once."""
     every = {(one["id"], one["message"]): one for record in records for one in record["problems"]}
     return list(every.values())
-
-
-def write(groups: Sequence[Group], output: str, *, is_sweep: bool = False) -> None:
-    """Print groups of variants as tables or as JSON."""
-    if output == "json":
-        noises = [group.noise for group in groups] or [Noise(0.0)]
-        show.as_json(
-            {
-                "resolution": round(max(noise.resolution for noise in noises), 3),
-                "repetitions": noises[0].repetitions,
-                "variants": [record for group in groups for record in group.variants],
-            }
-        )
-        return
-    for group in groups:
-        for line in _lines(group, is_sweep=is_sweep):
-            say(line)
-
-
-def write_page(groups: Sequence[Group], html: Path) -> tuple[Problem, ...]:
-    """Write the page of variants, or return why that failed."""
-    against = page_file.write(html, page_file.render_variants(groups))
-    if against:
-        return (against,)
-    say(f"variants: {html}", err=True)
-    return ()
-
-
-def _lines(group: Group, *, is_sweep: bool) -> Iterator[str]:
-    from slicewright.rehearsal.report.variants_text import curve, head_line, tables  # noqa: PLC0415
-
-    base, *others = group.variants
-    yield head_line(group)
-    for table in tables(group):
-        yield f"\n{table.title}"
-        yield from (f"  {line}" for line in show.table_lines(table.head, table.rows))
-    if is_sweep:
-        yield ""
-        yield from curve(others, group.noise)
-    if others:
-        yield "\nverdict"
-    yield from (f"  {record['verdict']}" for record in others)
-    yield from (_told(base, problem) for problem in base["problems"])
-    yield from (_told(record, problem) for record in others for problem in added_problems(base, record))
-
-
-def _told(record: Object, problem: Object) -> str:
-    return f"\n{record['name']}: {from_record(problem).text()}"

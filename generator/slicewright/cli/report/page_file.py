@@ -8,10 +8,12 @@ import shutil
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from slicewright.cli import show
+from slicewright.cli.streams import say
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
@@ -42,6 +44,13 @@ def _frame() -> tuple[str, str]:
     return frame, style
 
 
+def check(page: Path | None) -> None:
+    """End the command where the page could not be written after a play of minutes."""
+    problem = page and unwritable(page)
+    if problem:
+        show.stop((problem,))
+
+
 def unwritable(page: Path) -> Problem | None:
     """Return why a page could not be written after the rehearsal; the file is as it was before."""
     is_new = not page.exists()
@@ -53,6 +62,17 @@ def unwritable(page: Path) -> Problem | None:
     if is_new:
         page.unlink()
     return None
+
+
+def publish(page: Path | None, title: str, render: Callable[[], str]) -> tuple[Problem, ...]:
+    """Write a page where one is asked for and say so, or return why that failed."""
+    if page is None:
+        return ()
+    problem = write(page, render())
+    if problem:
+        return (problem,)
+    say(f"{title}: {page}", err=True)
+    return ()
 
 
 def write(page: Path, text: str) -> Problem | None:
