@@ -59,9 +59,13 @@ class Given:
         self.values: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
 
+    def stop(self, message: str, hint: str) -> None:
+        """Say why the command cannot be imported."""
+        self.problems.append(Problem("IMP030", message, hint))
+
     def refuse(self, option: str, why: str, hint: str) -> None:
         """Say why an option cannot be imported."""
-        self.problems.append(Problem("IMP030", f"--{option} cannot be imported: {why}", hint))
+        self.stop(f"--{option} cannot be imported: {why}", hint)
 
     def remark(self, option: str, what: str) -> None:
         """Say what the TPUWorkload has otherwise than the command."""
@@ -123,13 +127,13 @@ def imported_command(
     words: Sequence[str], tool: Tool, cluster: str, known: Repository
 ) -> ImportedCommand | tuple[Problem, ...]:
     """Return the TPUWorkload that a command means on a cluster of the repository, or why there is none."""
-    given = read(words, tool)
-    if errors(given.problems):
-        return tuple(given.problems)
+    flags = read(words, tool)
+    if errors(flags.problems):
+        return tuple(flags.problems)
     site = known.sites.get(cluster)
-    meant = tool.meant(given, known.package.catalogue, site.cluster.local_queues if site else ())
-    if errors(given.problems):
-        return tuple(given.problems)
+    meant = tool.meant(flags, known.package.catalogue, site.cluster.local_queues if site else ())
+    if errors(flags.problems):
+        return tuple(flags.problems)
     document = {
         "apiVersion": SLICEWRIGHT_VERSION,
         "kind": "TPUWorkload",
@@ -137,7 +141,7 @@ def imported_command(
         "spec": {"clusters": [cluster], **meant.spec},
     }
     _, problems = rendered(document, "JobSet", known)
-    return tuple(problems) if errors(problems) else ImportedCommand(document, tuple(given.problems))
+    return problems if errors(problems) else ImportedCommand(document, tuple(flags.problems))
 
 
 def read(words: Sequence[str], tool: Tool) -> Given:
@@ -153,21 +157,17 @@ def read(words: Sequence[str], tool: Tool) -> Given:
     if tool.by_argparse and left and _PYTHON.fullmatch(left[0]):
         left.pop(0)
     if not left or left.pop(0).rpartition("/")[2] not in tool.programs:
-        given.problems.append(
-            Problem("IMP030", f"the command is not one of {tool.name}", f"begin with {tool.begins}")
-        )
+        given.stop(f"the command is not one of {tool.name}", f"begin with {tool.begins}")
         return given
     verb = next((verb for verb in tool.verbs if {*verb} <= {*left}), ("",))
     options = [option for option in tool.options if option.only in ("", verb[-1])]
     others = _by_argparse(given, left, options) if tool.by_argparse else _by_pflag(given, left, options)
     if tuple(others[: len(verb)]) != verb:
-        hint = f"begin with {tool.begins}"
-        given.problems.append(Problem("IMP030", f"only {tool.begins} can be imported", hint))
+        given.stop(f"only {tool.begins} can be imported", f"begin with {tool.begins}")
         return given
     given.verb = verb[-1]
     for word in () if given.problems else others[len(verb) :]:  # it may be the value of an unknown option
-        hint = "quote a value that has blanks"
-        given.problems.append(Problem("IMP030", f"'{word}' is not the value of an option", hint))
+        given.stop(f"'{word}' is not the value of an option", "quote a value that has blanks")
     by_name = {option.name: option for option in tool.options}
     for name in given.values:
         _judge(given, by_name[name])
@@ -206,11 +206,10 @@ def _by_argparse(given: Given, left: list[str], options: Sequence[Option]) -> li
             others.append(word)
             continue
         name, sign, rest = word.partition("=")
-        longer = [one for one in (*known, *negated) if one.startswith(name)]
+        longer = [option for option in (*known, *negated) if option.startswith(name)]
         meant = name if name in longer else longer[0] if len(longer) == 1 else ""
         if len(longer) > 1 and not meant:
-            hint = f"write one of {', '.join(longer)}"
-            given.problems.append(Problem("IMP030", f"'{name}' is short for several options", hint))
+            given.stop(f"'{name}' is short for several options", f"write one of {', '.join(longer)}")
         elif meant in negated:
             given.values[negated[meant].name] = ["false"]
         else:
@@ -231,13 +230,12 @@ def _take(
 ) -> None:
     """Take the value of an option, from the words that are left where it has none of its own."""
     if option is None:
-        hint = did_you_mean(name, known) or "look at the help of the tool"
-        given.problems.append(Problem("IMP030", f"option '{name}' is not known", hint))
+        given.stop(
+            f"option '{name}' is not known", did_you_mean(name, known) or "look at the help of the tool"
+        )
         return
-    if value is None and option.switch:
-        value = ["true"]
-    if value is None:
-        value = [left.pop(0)] if left else None
+    if value is None and (option.switch or left):
+        value = ["true" if option.switch else left.pop(0)]
     if value is None:
         given.refuse(option.name, "its value is missing", "write the value")
     elif option.switch and value[0] not in _TRUE | _FALSE:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from slicewright.core.document.read import read_places
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.inventory import Note, filled
+from slicewright.core.importing.fields import filled
+from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.node_pools import flavors, labels_of, name_of
 from slicewright.core.importing.pools import pools_of
 from slicewright.core.importing.queues import (
@@ -66,19 +67,15 @@ def place(inventory: Inventory, context: str) -> dict[str, Any]:
     found = _OF_GCLOUD.fullmatch(context)
     project = found["project"] if found else _project(inventory)
     location = found["location"] if found else _region(inventory)
-    facts = {
-        "project": project if _PROJECT.fullmatch(project) else "",
-        "location": location if _LOCATION.fullmatch(location) else "",
-    }
-    return {key: value for key, value in facts.items() if value}
+    return filled(
+        project=project if _PROJECT.fullmatch(project) else "",
+        location=location if _LOCATION.fullmatch(location) else "",
+    )
 
 
 def _project(inventory: Inventory) -> str:
-    for node in inventory.nodes:
-        found = _PROVIDER_ID.fullmatch(text(at(node, "spec", "providerID")))
-        if found:
-            return found["project"]
-    return ""
+    ids = (_PROVIDER_ID.fullmatch(text(at(node, "spec", "providerID"))) for node in inventory.nodes)
+    return next((match["project"] for match in ids if match), "")
 
 
 def _region(inventory: Inventory) -> str:
@@ -183,22 +180,16 @@ def text_of(cluster: Imported, context: str) -> str:
     above: dict[int, list[str]] = {}
     for note in cluster.notes:
         line, column = places.of(note.path, key=True) if note.path else (1, 1)
-        line, column = line - 1, column - 1
-        indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())] if column else ""
+        text = lines[line - 1]
+        indent = text[: len(text) - len(text.lstrip())] if column > 1 else ""
         above.setdefault(line, []).extend(_comment(note.message, indent))
     head = _comment(f"Read from the cluster of context '{context}' by slicewright import cluster.", "")
-    made = [line for index, text in enumerate(lines) for line in (*above.get(index, ()), text)]
-    return "\n".join([*head, *made, ""])
+    noted = [line for number, text in enumerate(lines, 1) for line in (*above.get(number, ()), text)]
+    return "\n".join([*head, *noted, ""])
 
 
 def _comment(message: str, indent: str) -> list[str]:
     lead = f"{indent}# "
     shown = "".join(letter if letter.isprintable() else "?" for letter in message)
-    return textwrap.wrap(
-        shown,
-        _WIDTH,
-        initial_indent=lead,
-        subsequent_indent=lead,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    wrapper = textwrap.TextWrapper(_WIDTH, lead, lead, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(shown)

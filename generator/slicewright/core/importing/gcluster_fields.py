@@ -6,8 +6,8 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_fields import LOGS, filled, template, variables
 from slicewright.core.importing.command_line import Given, Meant
+from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
@@ -52,7 +52,7 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "priorityClassName": flags.text("priority").lower(),
         "serviceAccountName": flags.text("service-account"),
         "imagePullSecrets": [
-            {"name": name} for one in flags.text("image-pull-secret").split(",") if (name := one.strip())
+            {"name": name} for name in map(str.strip, flags.text("image-pull-secret").split(",")) if name
         ],
     }
     workers, provisioning = _placement(flags)
@@ -60,7 +60,10 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "terminationGracePeriodSeconds": _seconds(flags, "grace-period"),
         "schedulerName": _scheduler(flags, under_pathways=under_pathways),
     }
-    pathways = _pathways(flags, {**own, "volumes": volumes}) if under_pathways else _without_pathways(flags)
+    pathways = _pathways(flags, {**own, "volumes": volumes}) if under_pathways else {}
+    for flag in () if under_pathways else flags.values:
+        if flag.startswith("pathways-"):
+            flags.refuse(flag, "it needs --pathways", "add --pathways, or leave it out")
     container: Object = {
         "image": flags.text("image"),
         "script": flags.text("command"),
@@ -75,14 +78,14 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "provisioning": provisioning,
         "containersPerHost": 2 if is_split and not flags.on("gke-disable-parallel-containers") else None,
         "hostNetwork": True,
-        "container": None if headless else filled(container),
+        "container": None if headless else filled(**container),
         "gcsFuse": fuse,
         "podTemplate": template({**own, **workers, "volumes": [] if under_pathways else volumes}),
         "failurePolicy": _failures(flags),
         "pathways": pathways,
     }
-    metadata = {"name": flags.text("name"), "namespace": flags.text("gke-namespace")}
-    return Meant(filled(metadata), filled(spec))
+    metadata = filled(name=flags.text("name"), namespace=flags.text("gke-namespace"))
+    return Meant(metadata, filled(**spec))
 
 
 def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
@@ -98,16 +101,16 @@ def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
 
 def _slice(flags: Given, catalogue: Catalogue) -> Shape | None:
     """Return the slice of `--compute-type` and `--topology`."""
-    found = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
-    if isinstance(found, str):
+    tpu = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
+    if isinstance(tpu, str):
         hint = (
             "write a number of chips (v6e-16), or a machine type and --topology; runs on CPUs have spec.cpu"
         )
-        flags.refuse("compute-type", found, hint)
+        flags.refuse("compute-type", tpu, hint)
         return None
-    if found.unused:
-        flags.remark("compute-type", found.unused)
-    return found.shape
+    if tpu.unused:
+        flags.remark("compute-type", tpu.unused)
+    return tpu.shape
 
 
 def _scheduler(flags: Given, *, under_pathways: bool) -> str:
@@ -122,23 +125,15 @@ def _scheduler(flags: Given, *, under_pathways: bool) -> str:
     return scheduler
 
 
-def _without_pathways(flags: Given) -> Object:
-    """Refuse flags that need `--pathways`."""
-    for flag in flags.values:
-        if flag.startswith("pathways-"):
-            flags.refuse(flag, "it needs --pathways", "add --pathways, or leave it out")
-    return {}
-
-
 def _seconds(flags: Given, flag: str) -> int | None:
     """Return a duration in seconds: one of Go's, or a number of them."""
-    written = flags.text(flag)
-    if _DURATION.fullmatch(written):
-        return int(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(written)))
-    if written and not _NUMBER.fullmatch(written):
-        flags.refuse(flag, f"'{written}' is not a duration", "write 90s, 1h30m or a number of seconds")
+    span = flags.text(flag)
+    if _DURATION.fullmatch(span):
+        return int(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(span)))
+    if span and not _NUMBER.fullmatch(span):
+        flags.refuse(flag, f"'{span}' is not a duration", "write 90s, 1h30m or a number of seconds")
         return None
-    return int(written) if written else None
+    return int(span) if span else None
 
 
 def _entries(flags: Given, flag: str, value: str) -> list[str]:
@@ -153,20 +148,19 @@ def _entries(flags: Given, flag: str, value: str) -> list[str]:
 def _failures(flags: Given) -> Object:
     """Return `failurePolicy`: gcluster restarts a run once where nothing is written."""
     restarts = flags.whole("restarts", 1)
+    option = "restart-on-exit-codes"
     codes: list[int] = []
-    if "restart-on-exit-codes" in flags.values and flags.on("pathways"):
-        what = "is for the program: gcluster v1.96 writes it to workers too, where Kubernetes refuses it"
-        flags.remark("restart-on-exit-codes", what)
-    values = flags.values.get("restart-on-exit-codes", ())
-    for written in (one for value in values for one in _entries(flags, "restart-on-exit-codes", value)):
-        if not _NUMBER.fullmatch(written):
-            flags.refuse("restart-on-exit-codes", f"'{written}' is not an exit code", "write numbers")
-        elif int(written):
-            codes.append(int(written))
+    if option in flags.values and flags.on("pathways"):
+        remark = "is for the program: gcluster v1.96 writes it to workers too, where Kubernetes refuses it"
+        flags.remark(option, remark)
+    for code in (code for value in flags.values.get(option, ()) for code in _entries(flags, option, value)):
+        if not _NUMBER.fullmatch(code):
+            flags.refuse(option, f"'{code}' is not an exit code", "write numbers")
+        elif int(code):
+            codes.append(int(code))
     if codes and not restarts:
-        flags.remark("restart-on-exit-codes", "is left out: no code restarts a run whose --restarts is 0")
-        codes = []
-    return {"maxRestarts": restarts, **({"restartOnExitCodes": codes} if codes else {})} if restarts else {}
+        flags.remark(option, "is left out: no code restarts a run whose --restarts is 0")
+    return filled(maxRestarts=restarts, restartOnExitCodes=codes) if restarts else {}
 
 
 def _placement(flags: Given) -> tuple[Object, str | Object | None]:
@@ -174,7 +168,7 @@ def _placement(flags: Given) -> tuple[Object, str | Object | None]:
     labels = {_GROUP: flags.text("placement-policy")} if flags.text("placement-policy") else {}
     affinity: list[Object] = []
     for name, value in sorted(_pairs(flags, "node-constraint").items()):
-        several = [one.strip() for one in value.split("|")]
+        several = [choice.strip() for choice in value.split("|")]
         if name.startswith(GKE_TPU):
             flags.refuse(
                 "node-constraint", f"{name} is that of the slice", "use --compute-type and --topology"
@@ -227,16 +221,15 @@ def _short(reservation: str) -> str:
 
 def _pairs(flags: Given, flag: str) -> dict[str, str]:
     """Return the pairs of a flag; a value with one sign `=` is one pair, whatever commas it has."""
-    found: dict[str, str] = {}
-    for value in flags.values.get(flag, ()):
-        pairs = [value.strip('"')] if value.count("=") == 1 else _entries(flags, flag, value)
-        for pair in pairs:
-            name, sign, one = pair.partition("=")
+    by_name: dict[str, str] = {}
+    for text in flags.values.get(flag, ()):
+        for pair in [text.strip('"')] if text.count("=") == 1 else _entries(flags, flag, text):
+            name, sign, value = pair.partition("=")
             if not sign:
                 flags.refuse(flag, f"'{pair}' is not a pair", "write KEY=VALUE")
             else:
-                found[name] = one
-    return found
+                by_name[name] = value
+    return by_name
 
 
 def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
@@ -244,23 +237,20 @@ def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
     fuse: list[Object] = []
     volumes: list[Object] = []
     mounts: list[Object] = []
-    for index, written in enumerate(_mounted(flags)):
-        source, path, options = _parts(written)
+    for index, mount in enumerate(_mounted(flags)):
+        source, path, options = _parts(mount)
         read_only = {} if "rw" in options else {"readOnly": True}
-        others = [one for one in options if one not in ("ro", "rw")]
+        others = [option for option in options if option not in ("ro", "rw")]
         name = f"vol-{index}"
-        if not source or not path.startswith("/") or ("://" in written and "://" not in source):
-            flags.refuse("mount", f"'{written}' is not a mount", "write SOURCE:PATH or SOURCE:PATH:rw")
-        elif path in [one["mountPath"] for one in (*fuse, *mounts)]:
+        if not source or not path.startswith("/") or ("://" in mount and "://" not in source):
+            flags.refuse("mount", f"'{mount}' is not a mount", "write SOURCE:PATH or SOURCE:PATH:rw")
+        elif path in [earlier["mountPath"] for earlier in (*fuse, *mounts)]:
             flags.refuse("mount", f"duplicate path '{path}'", "mount each volume at a path of its own")
-        elif source.startswith(_FUSE) and all(one.startswith("options=") for one in others):
+        elif source.startswith(_FUSE) and all(option.startswith("options=") for option in others):
             bucket, _, folder = source.removeprefix(_FUSE).strip("/").partition("/")
-            more = [
-                *([f"only-dir={folder}"] if folder else []),
-                *(one.removeprefix("options=") for one in others),
-            ]
-            with_options = {"options": ",".join(more)} if more else {}
-            fuse.append({"bucket": bucket, "mountPath": path, **with_options, **read_only})
+            more = [f"only-dir={folder}"] if folder else []
+            more += (option.removeprefix("options=") for option in others)
+            fuse.append({"bucket": bucket, "mountPath": path, **filled(options=",".join(more)), **read_only})
         elif others:
             flags.refuse("mount", f"'{others[0]}' is not known", "write the volume into podTemplate")
         elif source.startswith("/"):
@@ -283,53 +273,46 @@ def _mounted(flags: Given) -> Iterator[str]:
         yield from [value] if ";" in value else _entries(flags, "mount", value)
 
 
-def _parts(written: str) -> tuple[str, str, list[str]]:
+def _parts(mount: str) -> tuple[str, str, list[str]]:
     """Return source, path and further words of a mount; read-only is the default."""
-    if ";" in written:
-        source, path, *options = written.split(";")
+    if ";" in mount:
+        source, path, *options = mount.split(";")
         return source, path, options
-    rest, _, last = written.rpartition(":")
+    rest, _, last = mount.rpartition(":")
     options = [last] if last in ("ro", "rw") else []
-    source, _, path = (rest if options else written).rpartition(":")
+    source, _, path = (rest if options else mount).rpartition(":")
     return source, path, options
 
 
 def _pathways(flags: Given, own: Object) -> Object:
     """Return `pathways`; `own` are the fields of the pod of the head."""
-    elastic = flags.whole("pathways-elastic-slices", 0)
-    restarts = flags.whole("pathways-max-slice-restarts", 1)
-    if not elastic and "pathways-max-slice-restarts" in flags.values:
-        flags.remark("pathways-max-slice-restarts", "is left out: it counts only with elastic slices")
+    elastic = elastic_slices(flags, "pathways-")
     if not flags.text("pathways-gcs-location"):
         flags.refuse("pathways", "it needs --pathways-gcs-location", "add it")
     sidecar = flags.text("pathways-colocated-python-sidecar-image")
     if sidecar:
-        what = "starts a sidecar of each worker: gcluster v1.96 starts it in the head"
-        flags.remark("pathways-colocated-python-sidecar-image", what)
+        remark = "starts a sidecar of each worker: gcluster v1.96 starts it in the head"
+        flags.remark("pathways-colocated-python-sidecar-image", remark)
     server = flags.text("pathways-server-image")
-    images = {
-        "server": server,
-        "worker": flags.text("pathways-worker-image") or server,
-        "proxy": flags.text("pathways-proxy-server-image"),
-    }
-    components: list[Object] = [
-        {
-            "componentType": kind
-            if kind == "worker"
-            else f"{'pathways' if kind == 'server' else kind}_server",
-            "image": image,
-            "customFlags": flags.text(f"pathways-{kind}-args").split(),
-            "customEnv": variables(flags, f"pathways-{kind}-env", {}),
-        }
-        for kind, image in images.items()
+    parts = (
+        ("pathways_server", server, "server"),
+        ("worker", flags.text("pathways-worker-image") or server, "worker"),
+        ("proxy_server", flags.text("pathways-proxy-server-image"), "proxy"),
+    )
+    components = [
+        filled(
+            componentType=kind,
+            image=image,
+            customFlags=flags.text(f"pathways-{name}-args").split(),
+            customEnv=variables(flags, f"pathways-{name}-env", {}),
+        )
+        for kind, image, name in parts
     ]
-    pathways = {
-        "pathwaysDir": flags.text("pathways-gcs-location"),
-        "elasticSlices": elastic or None,
-        "maxSliceRestarts": restarts if elastic and restarts != 1 else None,
-        "headless": flags.on("pathways-headless") or None,
-        "colocatedPython": {"image": sidecar} if sidecar else None,
-        "customComponents": [one for one in map(filled, components) if len(one) > 1],
-        "head": filled({"pool": flags.text("pathways-head-np"), "podTemplate": template(own)}),
-    }
-    return filled(pathways)
+    return filled(
+        pathwaysDir=flags.text("pathways-gcs-location"),
+        **elastic,
+        headless=flags.on("pathways-headless") or None,
+        colocatedPython={"image": sidecar} if sidecar else None,
+        customComponents=[component for component in components if len(component) > 1],
+        head=filled(pool=flags.text("pathways-head-np"), podTemplate=template(own)),
+    )

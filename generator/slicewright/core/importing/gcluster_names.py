@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from slicewright.core.importing.node_pools import tpu_parts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -102,28 +104,19 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
         unused = f"is '{compute_type}': gcluster takes --topology {topology} instead of its number"
     rows = [
         row
-        for row in (*catalogue.rows("listed"), *catalogue.rows("rule"))
+        for row in catalogue.rows("all")
         if (row.accelerator, row.topology) == (label, topology) and machine in ("", row.machine_type)
     ]
     if not rows:
         on = f" on {machine}" if machine else ""
         return f"the catalogue has no TPU slice of accelerator '{label}' and topology '{topology}'{on}"
     if len(rows) > 1:
-        found = " or ".join(row.machine_type for row in rows)
-        return f"topology {topology} is on {found}: gcluster asks the cluster's node pools which"
+        machines = " or ".join(row.machine_type for row in rows)
+        return f"topology {topology} is on {machines}: gcluster asks the cluster's node pools which"
     return Slice(rows[0], unused)
 
 
 def field_of(shape: Shape, catalogue: Catalogue) -> str | Object:
     """Return the field `tpu` of a slice, by its topology: a number would mean another size to other tools."""
-    generation = shape.generation
-    written = f"{generation}-{shape.topology}"
-    if catalogue.names.get(written) is shape:
-        return written
-    unlisted = {"allowUnlisted": True} if shape.tier == "rule" else {}
-    return {
-        "accelerator": generation,
-        "topology": shape.topology,
-        "machineType": shape.machine_type,
-        **unlisted,
-    }
+    name = f"{shape.generation}-{shape.topology}"
+    return name if catalogue.names.get(name) is shape else tpu_parts(shape)

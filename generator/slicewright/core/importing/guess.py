@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
 from slicewright.core.importing.pathways import of_jobset, of_pathwaysjob
 from slicewright.core.importing.program import program_of, template_of
@@ -69,18 +70,19 @@ def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
     """Return TPUWorkloads for what a run means, the one that says most first."""
     metadata = mapping(item.get("metadata"))
     labels = texts(metadata.get("labels"))
-    queue: Object = {
-        "queueName": labels.get(QUEUE),
-        "workloadPriorityClassName": labels.get(PRIORITY_CLASS),
-        "maxExecutionTimeSeconds": _whole(labels.get(MAX_EXECUTION_TIME, "")),
-    }
-    spec: Object = {"clusters": [cluster], "api": item["kind"], "naming": "Fixed", **queue, **meant}
-    spec = {key: value for key, value in spec.items() if value not in (None, "", {})}
+    seconds = labels.get(MAX_EXECUTION_TIME, "")
+    spec = filled(
+        clusters=[cluster],
+        api=item["kind"],
+        naming="Fixed",
+        queueName=labels.get(QUEUE),
+        workloadPriorityClassName=labels.get(PRIORITY_CLASS),
+        maxExecutionTimeSeconds=int(seconds) if seconds.isdecimal() else None,
+        **meant,
+    )
     own: Object = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
     kept = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
-    notes = texts(metadata.get("annotations"))
-    full: Object = {**own, "labels": kept, "annotations": notes}
-    full = {key: value for key, value in full.items() if value}
+    full = filled(**own, labels=kept, annotations=texts(metadata.get("annotations")))
     plain: Object = {key: value for key, value in spec.items() if key not in ("podTemplate", "failurePolicy")}
     bare = copied(plain)
     for key in set(bare.get("container", {})) - {"name", "image"}:
@@ -90,10 +92,6 @@ def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
         {**head, "metadata": names, "spec": copied(body)}
         for names, body in ((full, spec), (own, spec), (own, plain), (own, bare))
     )
-
-
-def _whole(written: str) -> int | None:
-    return int(written) if written.isdecimal() else None
 
 
 def _run(item: Object, catalogue: Catalogue) -> Object | str:
@@ -109,7 +107,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
     shape = next(
         (
             row
-            for row in (*catalogue.rows("listed"), *catalogue.rows("rule"))
+            for row in catalogue.rows("all")
             if (row.accelerator, row.topology, row.chips_per_host) == (accelerator, topology, pods.chips)
         ),
         None,
@@ -126,7 +124,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         "slices": pods.slices if pods.slices != 1 else None,
         "provisioning": way if way != "OnDemand" else None,
         "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
-        "failurePolicy": copied({key: value for key, value in policy.items() if value}),
+        "failurePolicy": copied(filled(**policy)),
         **_pod(pods, shape, item["kind"]),
     }
 

@@ -42,11 +42,6 @@ class Note(Struct, frozen=True):
     path: Path = ()
 
 
-def filled(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are not empty."""
-    return {key: value for key, value in fields.items() if value}
-
-
 _TEXT = {"type": "string", "maxLength": 253}
 _TEXTS = {"type": "array", "items": _TEXT}
 _LABELS = {"type": "object", "propertyNames": {"maxLength": 317}, "additionalProperties": _TEXT}

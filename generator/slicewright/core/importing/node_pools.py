@@ -128,8 +128,11 @@ def provisioning_of(labels: Mapping[str, str], taints: Collection[str]) -> str |
 
 def tpu_field(shape: Shape) -> str | dict[str, Any]:
     """Return how a file names a shape: by the shortest name that means it, else by its parts."""
-    if shape.tier == "listed" and shape.names:
-        return shape.names[0]
+    return shape.names[0] if shape.tier == "listed" and shape.names else tpu_parts(shape)
+
+
+def tpu_parts(shape: Shape) -> dict[str, Any]:
+    """Return the parts by which a file names a shape."""
     unlisted = {"allowUnlisted": True} if shape.tier == "rule" else {}
     parts = {"accelerator": shape.generation, "topology": shape.topology}
     return {**parts, "machineType": shape.machine_type, **unlisted}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import tpu_field
 from slicewright.core.importing.program import program_of, template_of
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
@@ -53,43 +54,43 @@ def of_jobset(item: Object, meant: Object) -> Object | None:
     `meant` is what it means without Pathways: the shape, and the pods with chips, which are the workers.
     """
     pods = pods_of(item, "JobSet")
-    found = {_component(entry): entry for one in pods for entry in _every(one)}
-    heads = [one for one in pods if not one.chips]
-    workers = [one for one in pods if one.chips]
-    if not _IMAGES.keys() <= found.keys() or (len(heads), len(workers)) != (1, 1):
+    containers = (entry for group in pods for _, entry in (*group.init_containers, *group.containers))
+    components = {_component(container): container for container in containers}
+    heads = [group for group in pods if not group.chips]
+    workers = [group for group in pods if group.chips]
+    if not _IMAGES.keys() <= components.keys() or (len(heads), len(workers)) != (1, 1):
         return None
     (head,), (worker,) = heads, workers
-    flags = {kind: _flags(found[kind]) for kind in _IMAGES}
+    flags = {kind: _flags(components[kind]) for kind in _IMAGES}
     elastic = flags["proxy_server"].get("--num_elastic_slices", "")
-    tags = {text(found[kind].get("image")).removeprefix(f"{image}:") for kind, image in _IMAGES.items()}
+    tags = {text(components[kind].get("image")).removeprefix(f"{image}:") for kind, image in _IMAGES.items()}
     version = next(iter(tags)) if len(tags) == 1 and "/" not in "".join(tags) else _LATEST
     programs = [entry for _, entry in head.containers if not _component(entry)]
-    sidecar = next((one for _, one in worker.init_containers if one.get("name") == _SIDECAR), {})
+    sidecar = next((entry for _, entry in worker.init_containers if entry.get("name") == _SIDECAR), {})
     program, rest = program_of(programs[0]) if programs else ({}, {})
     name = text(program.get("name")) or _MAIN
     program["env"] = [entry for entry in program.get("env", ()) if entry.get("name") not in _ENV]
-    pathways: Object = {
-        "pathwaysDir": flags["pathways_server"].get("--gcs_scratch_location"),
-        "pathwaysVersion": version if version != _LATEST else None,
-        "elasticSlices": int(elastic) if elastic.isdecimal() else None,
-        "maxSliceRestarts": _slice_restarts(worker) if elastic.isdecimal() else None,
-        "enableMetricsCollection": True if "--enable_metrics_collection" in flags["worker"] else None,
-        "headless": None if programs else True,
-        "mainContainerName": name if name != _MAIN else None,
-        "colocatedPython": {"image": sidecar["image"]} if sidecar else None,
-        "customComponents": [
-            custom for kind in _IMAGES if len(custom := _custom(kind, found[kind], version)) > 1
-        ],
-        "head": _head(head, name, rest, programs[1:]),
-    }
+    custom = [_custom(kind, components[kind], version) for kind in _IMAGES]
+    pathways = filled(
+        pathwaysDir=flags["pathways_server"].get("--gcs_scratch_location"),
+        pathwaysVersion=version if version != _LATEST else None,
+        elasticSlices=int(elastic) if elastic.isdecimal() else None,
+        maxSliceRestarts=_slice_restarts(worker) if elastic.isdecimal() else None,
+        enableMetricsCollection=True if "--enable_metrics_collection" in flags["worker"] else None,
+        headless=None if programs else True,
+        mainContainerName=name if name != _MAIN else None,
+        colocatedPython={"image": sidecar["image"]} if sidecar else None,
+        customComponents=[component for component in custom if len(component) > 1],
+        head=_head(head, name, rest, programs[1:]),
+    )
     spec = mapping(meant["podTemplate"].get("spec"))
     spec = {key: value for key, value in spec.items() if key not in _BASES}
     left_out = ("backoffLimit", "containersPerHost")
     return {
         **{key: value for key, value in meant.items() if key not in left_out},
-        "container": {key: value for key, value in program.items() if value} or None,
+        "container": filled(**program) or None,
         "podTemplate": template_of(worker, spec),
-        "pathways": {key: value for key, value in pathways.items() if value not in (None, [], {})},
+        "pathways": pathways,
     }
 
 
@@ -100,10 +101,6 @@ def sort_sidecars(jobset: Object) -> Iterator[str]:
         if [_component(entry) for _, entry in entries(listed)][:2] == ["proxy_server", "pathways_server"]:
             listed[:2] = reversed(listed[:2])
             yield f"/spec/replicatedJobs/{index}/template/spec/template/spec/initContainers"
-
-
-def _every(pods: Pods) -> list[Object]:
-    return [entry for _, entry in (*pods.init_containers, *pods.containers)]
 
 
 def _component(container: Object) -> str:
@@ -134,7 +131,7 @@ def _custom(kind: str, container: Object, version: str) -> Object:
     more = [word for _, word in words(container.get("args")) if not {word, word.partition("=")[0]} & ours]
     image = text(container.get("image"))
     other = {} if image == f"{_IMAGES[kind]}:{version}" else {"image": image}
-    return {"componentType": kind, **other, **({"customFlags": more} if more else {})}
+    return filled(componentType=kind, **other, customFlags=more)
 
 
 def _head(head: Pods, name: str, rest: Object, beside: list[Object]) -> Object:
@@ -144,16 +141,12 @@ def _head(head: Pods, name: str, rest: Object, beside: list[Object]) -> Object:
     ours = ("containers", "initContainers", "nodeSelector", "hostNetwork", "dnsPolicy")
     spec: Object = {key: copied(value) for key, value in head.spec.items() if key not in ours}
     further: list[Any] = [{"name": name, **rest}] if rest else []
-    initial = [copied(entry) for _, entry in head.init_containers if not _component(entry)]
-    for key, value in (
-        ("nodeSelector", selector),
-        ("containers", [*further, *copied(beside)]),
-        ("initContainers", initial),
-    ):
-        if value:
-            spec[key] = value
-    template = template_of(head, spec)
-    return {**({"pool": pool} if pool else {}), **({"podTemplate": template} if template else {})}
+    spec |= filled(
+        nodeSelector=selector,
+        containers=[*further, *copied(beside)],
+        initContainers=[copied(entry) for _, entry in head.init_containers if not _component(entry)],
+    )
+    return filled(pool=pool, podTemplate=template_of(head, spec))
 
 
 def of_pathwaysjob(item: Object, catalogue: Catalogue) -> Object | str:
@@ -166,21 +159,21 @@ def of_pathwaysjob(item: Object, catalogue: Catalogue) -> Object | str:
         return f"the catalogue has no TPU slice of machine type '{key[0]}' and topology '{key[1]}'"
     program = next((entry for _, entry in entries(at(controller, "template", "spec", "containers"))), None)
     restarts = number(spec.get("maxRestarts"))
-    pathways = {
-        "pathwaysDir": spec.get("pathwaysDir"),
-        "pathwaysVersion": spec.get("pathwaysVersion"),
-        "elasticSlices": controller.get("elasticSlices"),
-        "maxSliceRestarts": worker.get("maxSliceRestarts"),
-        "deploymentMode": controller.get("deploymentMode"),
-        "enableMetricsCollection": controller.get("enableMetricsCollection"),
-        "headless": True if program is None else None,
-        "customComponents": copied(spec.get("customComponents")) or None,
-    }
+    pathways = filled(
+        pathwaysDir=spec.get("pathwaysDir"),
+        pathwaysVersion=spec.get("pathwaysVersion"),
+        elasticSlices=controller.get("elasticSlices"),
+        maxSliceRestarts=worker.get("maxSliceRestarts"),
+        deploymentMode=controller.get("deploymentMode"),
+        enableMetricsCollection=controller.get("enableMetricsCollection"),
+        headless=True if program is None else None,
+        customComponents=copied(spec.get("customComponents")),
+    )
     slices = number(worker.get("numSlices"), 1)
     return {
         "tpu": tpu_field(shape),
         "slices": slices if slices != 1 else None,
         "failurePolicy": {"maxRestarts": restarts} if restarts else None,
-        "pathways": {name: value for name, value in pathways.items() if value is not None},
+        "pathways": pathways,
         "container": program_of(program)[0] if program else None,
     }

@@ -39,20 +39,13 @@ if TYPE_CHECKING:
 _POOL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def is_pool_name(name: str) -> bool:
-    """Tell whether a pool may be called so."""
-    return _POOL.fullmatch(name) is not None
-
-
 def pool_name(node_pools: Sequence[str], otherwise: str, taken: Collection[str]) -> str:
     """Return a name that is not taken for some node pools: `np` for `np-0` and `np-1`, else ours."""
-    stem = "".join(
-        letters[0] for letters in takewhile(lambda some: len(set(some)) == 1, zip(*node_pools, strict=False))
-    )
+    columns = takewhile(lambda letters: len(set(letters)) == 1, zip(*node_pools, strict=False))
+    stem = "".join(letters[0] for letters in columns)
     if len(node_pools) > 1 or default_names(stem.removesuffix("-0"), 1) == list(node_pools):
         stem = stem.rstrip("0123456789-")
-    base = stem if is_pool_name(stem) else otherwise
-    return unused(base, taken)
+    return unused(stem if _POOL.fullmatch(stem) else otherwise, taken)
 
 
 def unused(name: str, taken: Collection[str]) -> str:
@@ -106,10 +99,8 @@ class Pools(Struct):
 
     def of_flavor(self, name: str, *, tpu: bool) -> Pool | None:
         """Return the first TPU pool, or CPU pool, of a flavor."""
-        for pool in self.pools:
-            if pool.flavor is not None and pool.flavor.name == name and (pool.shape is not None) == tpu:
-                return pool
-        return None
+        pools = (pool for pool in self.pools if pool.flavor is not None and pool.flavor.name == name)
+        return next((pool for pool in pools if (pool.shape is not None) == tpu), None)
 
 
 def pools_of(
@@ -144,11 +135,12 @@ def _add_tpu_pools(
     for pool, shape in shapes.values():
         if shape is None:
             machine = pool.labels.get(INSTANCE_TYPE, "no machine")
-            what = f"{pool.labels.get(TOPOLOGY, 'no topology')} on {machine}"
-            made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {what}")
+            tpu = f"{pool.labels.get(TOPOLOGY, 'no topology')} on {machine}"
+            made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {tpu}")
             continue
         # A flavor that is just right for some nodes does not mean others that carry its labels too.
-        free = [one for one in known if one.name not in taken_up or is_ours(one, *ways[pool.name])]
+        way = ways[pool.name]
+        free = [flavor for flavor in known if flavor.name not in taken_up or is_ours(flavor, *way)]
         flavor, best = flavor_of(pool, free), flavor_of(pool, known)
         if best is not None and best is not flavor:
             made.notes.append(f"flavor '{best.name}' selects nodes of node pool '{pool.name}' too")
@@ -180,7 +172,7 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
     first = group[0]
     facts = _tpu_facts(shape, first.labels, first.taints, flavor)
     names = [pool.name for pool in group]
-    each = [_slices(pool, shape) for pool in group]
+    each = [-(-pool.nodes // shape.hosts) for pool in group]
     name = pool_name(names, flavor_name(shape, provisioning(facts["provisioning"])), taken)
     written = _in_order(
         {
@@ -194,18 +186,14 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
     notes = list(_of_flavor(flavor, shape, facts["provisioning"]))
     for pool, slices in zip(group, each, strict=True):
         if pool.nodes != slices * shape.hosts:
-            of = f"{pool.nodes} of the {slices * shape.hosts} nodes"
-            notes.append(f"node pool '{pool.name}' has {of} of its {counted(slices, 'slice')} now")
+            nodes = f"{pool.nodes} of the {slices * shape.hosts} nodes"
+            notes.append(f"node pool '{pool.name}' has {nodes} of its {counted(slices, 'slice')} now")
     if sum(each) != len(group):
         written.pop("nodePoolNames", None)
         held = ", ".join(f"{pool.name} ({slices})" for pool, slices in zip(group, each, strict=True))
         notes.append(f"a slice has its own node pool in this file; the cluster has {held}")
     zones = frozenset[str]().union(*(pool.zones for pool in group))
     return Pool(written, flavor, zones, shape, notes=tuple(notes))
-
-
-def _slices(pool: NodePool, shape: Shape) -> int:
-    return -(-pool.nodes // shape.hosts)
 
 
 _ORDER = (
@@ -224,21 +212,20 @@ def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -
     """Say where a flavor is not as a platform of ours would have it."""
     if flavor is None:
         return
-    wanted = provisioning(way)
-    yield from _of_labels(flavor, labels_for(shape, wanted))
-    if flavor.tolerations != tolerations(wanted):
+    yield from _of_labels(flavor, labels_for(shape, provisioning(way)))
+    if flavor.tolerations != tolerations(provisioning(way)):
         yield f"flavor '{flavor.name}' tolerates other taints than one of a managed platform"
 
 
 def _of_labels(flavor: Flavor, labels: Mapping[str, str]) -> Iterator[str]:
     if flavor.labels != labels:
-        theirs, ours = (_said(some) for some in (flavor.labels, labels))
+        theirs, ours = (_listed(each) for each in (flavor.labels, labels))
         yield f"flavor '{flavor.name}' selects nodes by {theirs}; a managed platform selects by {ours}"
     if flavor.taints:
         yield f"flavor '{flavor.name}' has nodeTaints, which this file cannot say"
 
 
-def _said(labels: Mapping[str, str]) -> str:
+def _listed(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{key}={labels[key]}" for key in sorted(labels)) or "nothing"
 
 
@@ -256,7 +243,7 @@ def _add_empty_pools(
             continue
         facts = _tpu_facts(shape, flavor.labels, flavor.tolerated, flavor)
         default = flavor_name(shape, provisioning(facts["provisioning"]))
-        name = unused(flavor.name if is_pool_name(flavor.name) else default, taken | made.names)
+        name = unused(flavor.name if _POOL.fullmatch(flavor.name) else default, taken | made.names)
         slices = max(1, -(-_given(inventory, flavor.name) // shape.chips))
         note = f"no node of flavor '{flavor.name}' is there now: slices are as many as its quotas add up to"
         written = _in_order({**facts, "name": name, "slices": slices})
@@ -286,8 +273,8 @@ def _add_cpu_pools(
         if autopilot and (flavor is None or shared):
             continue
         if GPU in pool.labels or not machine_type:
-            what = "it has GPUs" if machine_type else "its nodes do not tell their machine type"
-            made.notes.append(f"node pool '{pool.name}' is left out: {what}")
+            why = "it has GPUs" if machine_type else "its nodes do not tell their machine type"
+            made.notes.append(f"node pool '{pool.name}' is left out: {why}")
             continue
         notes = []
         if flavor is not None and shared:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.importing.fields import filled
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
+from slicewright.core.kubernetes.read import entries, mapping, text
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
@@ -18,31 +19,23 @@ _CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPoli
 
 def program_of(container: Object) -> tuple[Object, Object]:
     """Return a container as `container` says it, and the fields that it does not have."""
-    given = copied(container)
-    if given.get("env"):
-        own = (entry for _, entry in entries(given["env"]))
-        given["env"] = [entry for entry in own if not text(entry.get("name")).startswith("SLICEWRIGHT_")]
-    resources = given.pop("resources", None) or {}
-    program: Object = {key: given.pop(key) for key in ("name", *_CONTAINER) if given.get(key) is not None}
+    rest = copied(container)
+    if rest.get("env"):
+        own = (entry for _, entry in entries(rest["env"]))
+        rest["env"] = [entry for entry in own if not text(entry.get("name")).startswith("SLICEWRIGHT_")]
+    resources = mapping(rest.pop("resources", None))
+    program: Object = {key: rest.pop(key) for key in ("name", *_CONTAINER) if rest.get(key) is not None}
     match program.get("command"):
         case ["bash", "-c", str(script)] if script and "args" not in program:
             del program["command"]
             program["script"] = script
-    asked = {
-        key: others
-        for key in ("requests", "limits")
-        if (others := {name: value for name, value in mapping(resources.get(key)).items() if name != TPU})
-    }
-    if asked:
-        program["resources"] = asked
-    return program, {key: value for key, value in given.items() if value is not None}
+    amounts = {key: mapping(resources.get(key)) for key in ("requests", "limits")}
+    for by_resource in amounts.values():
+        by_resource.pop(TPU, None)
+    program |= filled(resources=filled(**amounts))
+    return program, {key: value for key, value in rest.items() if value is not None}
 
 
 def template_of(pods: Pods, spec: Object) -> Object:
     """Return a pod template with a spec, and with the labels and annotations of some pods."""
-    metadata = {
-        key: dict(value)
-        for key in ("labels", "annotations")
-        if (value := texts(at(pods.template, "metadata", key)))
-    }
-    return {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
+    return filled(metadata=filled(labels=dict(pods.labels), annotations=dict(pods.annotations)), spec=spec)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.importing.inventory import Note, filled
+from slicewright.core.importing.fields import filled
+from slicewright.core.importing.inventory import Note
 from slicewright.core.importing.node_pools import name_of, quotas_of
 from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount, canonical, whole
-from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
+from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import allocatable
 
@@ -26,7 +27,7 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, Any]], list[Note]]:
     """Return the `quota` of a queue or a cohort at a path of the file, and what has no place in it."""
-    written: list[dict[str, Any]] = []
+    shares: list[dict[str, Any]] = []
     notes: list[Note] = []
 
     def note(message: str) -> None:
@@ -40,10 +41,12 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
             note(f"quota of {chips[0].get('nominalQuota')} chips of flavor '{flavor}' has no pool: left out")
         elif chips and pool is not None:
             each = pool.chips
-            written.append({"pool": pool.name, **_of_chips(chips[0], each)})
-            if "nominalChips" in written[-1]:
-                said = f"no whole number of slices, each of {each} chips; a managed platform would refuse it"
-                notes.append(Note(said, (*path, "quota", len(written) - 1)))
+            shares.append({"pool": pool.name, **_of_chips(chips[0], each)})
+            if "nominalChips" in shares[-1]:
+                message = (
+                    f"no whole number of slices, each of {each} chips; a managed platform would refuse it"
+                )
+                notes.append(Note(message, (*path, "quota", len(shares) - 1)))
         cpus = pools.of_flavor(flavor, tpu=False)
         if not others:
             continue
@@ -51,10 +54,10 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
             note(f"quota of {', '.join(sorted(others))} of flavor '{flavor}' has no CPU pool: left out")
             continue
         entry, is_whole = _of_resources(others, cpus)
-        written.append(entry)
+        shares.append(entry)
         if not is_whole:
             note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are not whole nodes: left out")
-    return written, notes
+    return shares, notes
 
 
 def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
@@ -108,25 +111,26 @@ _SAID = {
 }
 """The fields of a spec that a TPUCluster has words for."""
 
-Written = tuple[list[dict[str, Any]], list[Note]]
+Noted = tuple[list[dict[str, Any]], list[Note]]
+"""Entries of a list of the file, and what these cannot say."""
 
 
-def cohorts(inventory: Inventory, pools: Pools) -> Written:
+def cohorts(inventory: Inventory, pools: Pools) -> Noted:
     """Return the `cohorts`: those that are objects, then those that are only named."""
-    written: list[dict[str, Any]] = []
+    cohorts: list[dict[str, Any]] = []
     notes: list[Note] = []
     for item in sorted(inventory.cohorts, key=name_of):
-        path: Path = ("spec", "cohorts", len(written))
+        path: Path = ("spec", "cohorts", len(cohorts))
         quota, against = quota_of(item, pools, path)
         parent = text(at(item, "spec", "parentName")) or text(at(item, "spec", "parent"))
-        written.append(filled(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
+        cohorts.append(filled(name=name_of(item), parentName=parent, quota=quota, fairSharing=_weight(item)))
         notes += [*_unsaid("Cohort", item, path), *against]
     named = {parent_of(item) for item in inventory.cluster_queues}
-    named |= {cohort["parentName"] for cohort in written if "parentName" in cohort}
-    for name in sorted(named - {cohort["name"] for cohort in written} - {""}):
-        notes.append(Note("no object: the cohort is only named", ("spec", "cohorts", len(written))))
-        written.append({"name": name})
-    return written, notes
+    named |= {cohort["parentName"] for cohort in cohorts if "parentName" in cohort}
+    for name in sorted(named - {cohort["name"] for cohort in cohorts} - {""}):
+        notes.append(Note("no object: the cohort is only named", ("spec", "cohorts", len(cohorts))))
+        cohorts.append({"name": name})
+    return cohorts, notes
 
 
 def parent_of(queue: Object) -> str:
@@ -134,16 +138,21 @@ def parent_of(queue: Object) -> str:
     return text(at(queue, "spec", "cohortName")) or text(at(queue, "spec", "cohort"))
 
 
-def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
+def cluster_queues(inventory: Inventory, pools: Pools) -> Noted:
     """Return the `clusterQueues` with their LocalQueues."""
     queues: list[dict[str, Any]] = []
     notes: list[Note] = []
+    local = sorted(inventory.local_queues, key=_identity)
     for item in sorted(inventory.cluster_queues, key=name_of):
         path: Path = ("spec", "clusterQueues", len(queues))
         quota, against = quota_of(item, pools, path)
         spec = mapping(item.get("spec"))
-        local = [entry for entry in inventory.local_queues if _queue_of(entry) == name_of(item)]
-        written = [_local_queue(entry) for entry in sorted(local, key=_identity)]
+        fungibility = {
+            key: _BEFORE_V1BETA2.get(value, value)
+            for key, value in mapping(spec.get("flavorFungibility")).items()
+        }
+        own = [entry for entry in local if _queue_of(entry) == name_of(item)]
+        local_queues = [_local_queue(entry) for entry in own]
         queues.append(
             filled(
                 name=name_of(item),
@@ -152,25 +161,25 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Written:
                 namespaceSelector=mapping(spec.get("namespaceSelector")),
                 quota=quota,
                 preemption=_changed(_PREEMPTION, mapping(spec.get("preemption"))),
-                flavorFungibility=_changed(_FUNGIBILITY, dict(_fungibility(spec))),
+                flavorFungibility=_changed(_FUNGIBILITY, fungibility),
                 fairSharing=_weight(item),
                 admissionChecks=list(_checks(spec, pools)),
                 stopPolicy=_unless("None", spec.get("stopPolicy")),
-                localQueues=written,
+                localQueues=local_queues,
             )
         )
-        notes += [*_unsaid("ClusterQueue", item, path, weighs=any("fairSharing" in one for one in written))]
+        weighs = any("fairSharing" in queue for queue in local_queues)
+        notes += _unsaid("ClusterQueue", item, path, weighs=weighs)
         if spec.get("namespaceSelector") is None:
             notes.append(Note("no namespaceSelector: it admits nothing, and here absent means all", path))
         notes += against
-        for entry in sorted(local, key=_identity):
+        for entry in own:
             notes += _unsaid("LocalQueue", entry, path)
     known = {queue["name"] for queue in queues}
-    for entry in sorted(inventory.local_queues, key=_identity):
+    for entry in local:
         if _queue_of(entry) not in known:
-            where = "/".join(_identity(entry))
-            message = f"LocalQueue {where} is left out: ClusterQueue '{_queue_of(entry)}' is not defined"
-            notes.append(Note(message))
+            name, target = "/".join(_identity(entry)), _queue_of(entry)
+            notes.append(Note(f"LocalQueue {name} is left out: ClusterQueue '{target}' is not defined"))
     return queues, notes
 
 
@@ -195,11 +204,6 @@ def _weight(item: Object) -> dict[str, Any]:
     return {"weight": "1" if weight is None else canonical(weight)}
 
 
-def _fungibility(spec: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in mapping(spec.get("flavorFungibility")).items():
-        yield key, _BEFORE_V1BETA2.get(value, value)
-
-
 def _checks(spec: dict[str, Any], pools: Pools) -> Iterator[dict[str, Any]]:
     """Yield the checks of a queue; those that its queued flavors bring along are not written."""
     for _, name in words(spec.get("admissionChecks")):
@@ -219,8 +223,8 @@ def _is_queued(flavor: str, pools: Pools) -> bool:
 def _unsaid(kind: str, item: Object, path: Path, *, weighs: bool = False) -> Iterable[Note]:
     """Say which fields of an object a TPUCluster has no words for."""
     spec = mapping(item.get("spec"))
-    said = _SAID[kind] | ({"admissionScope"} if weighs else set())
-    fields = [key for key in sorted(spec) if key not in said and spec[key] not in (None, {}, [])]
+    known = _SAID[kind] | ({"admissionScope"} if weighs else set())
+    fields = [key for key in sorted(spec) if key not in known and spec[key] not in (None, {}, [])]
     if fields:
         yield Note(f"{kind} '{name_of(item)}' also has {', '.join(fields)}, which this file cannot say", path)
 
@@ -234,13 +238,10 @@ def _changed(defaults: dict[str, Any], written: dict[str, Any]) -> dict[str, Any
 
 
 _CHECK = ("controllerName", "parameters")
-_CONFIG = (
-    *("provisioningClassName", "managedResources", "parameters", "podSetMergePolicy"),
-    "retryStrategy",
-)
+_CONFIG = ("provisioningClassName", "managedResources", "parameters", "podSetMergePolicy", "retryStrategy")
 
 
-def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[Note]]:
+def priority_classes(inventory: Inventory) -> Noted:
     """Return the `priorityClasses` beside those that every TPUCluster has, and which of these are missing."""
     pods = {
         (name_of(item), item.get("value"))
@@ -248,40 +249,31 @@ def priority_classes(inventory: Inventory) -> tuple[list[dict[str, Any]], list[N
         if item.get("preemptionPolicy") == "Never"
     }
     classes: list[dict[str, Any]] = []
-    for item in sorted(
-        inventory.workload_priority_classes, key=lambda one: (one.get("value", 0), name_of(one))
-    ):
+    items = inventory.workload_priority_classes
+    for item in sorted(items, key=lambda each: (each.get("value", 0), name_of(each))):
         name, value = name_of(item), item.get("value", 0)
-        entry: dict[str, Any] = {"name": name, "value": value}
-        if text(item.get("description")):
-            entry["description"] = item["description"]
-        if (name, value) in pods:
-            entry["podPriorityClass"] = True
+        entry = filled(
+            name=name,
+            value=value,
+            description=text(item.get("description")),
+            podPriorityClass=(name, value) in pods or None,
+        )
         if entry != {"name": name, "value": DEFAULT_PRIORITY_CLASSES.get(name)}:
             classes.append(entry)
-    there = {name_of(item) for item in inventory.workload_priority_classes}
-    missing = [name for name in DEFAULT_PRIORITY_CLASSES if name not in there]
-    notes = []
-    if inventory.kueue_versions and missing:
-        message = (
-            f"{', '.join(missing)}: priority classes that workloads may name here, and the cluster has none"
-        )
-        notes.append(Note(message))
-    return classes, notes
+    missing = [name for name in DEFAULT_PRIORITY_CLASSES if name not in set(map(name_of, items))]
+    if not (inventory.kueue_versions and missing):
+        return classes, []
+    message = f"{', '.join(missing)}: priority classes that workloads may name here, and the cluster has none"
+    return classes, [Note(message)]
 
 
 def topologies(inventory: Inventory) -> list[dict[str, Any]]:
     """Return the `topologies`."""
-    return [
-        {
-            "name": name_of(item),
-            "levels": [
-                {"nodeLabel": text(level.get("nodeLabel"))}
-                for _, level in entries(at(item, "spec", "levels"))
-            ],
-        }
-        for item in sorted(inventory.topologies, key=name_of)
-    ]
+    topologies = []
+    for item in sorted(inventory.topologies, key=name_of):
+        levels = (text(level.get("nodeLabel")) for _, level in entries(at(item, "spec", "levels")))
+        topologies.append({"name": name_of(item), "levels": [{"nodeLabel": label} for label in levels]})
+    return topologies
 
 
 def admission_checks(inventory: Inventory) -> list[dict[str, Any]]:
@@ -293,7 +285,7 @@ def admission_checks(inventory: Inventory) -> list[dict[str, Any]]:
     ]
 
 
-def provisioning_request_configs(inventory: Inventory) -> tuple[list[dict[str, Any]], list[Note]]:
+def provisioning_request_configs(inventory: Inventory) -> Noted:
     """Return the `provisioningRequestConfigs`, and what they have beside the fields of a TPUCluster."""
     configs: list[dict[str, Any]] = []
     notes: list[Note] = []
@@ -311,8 +303,4 @@ def provisioning_request_configs(inventory: Inventory) -> tuple[list[dict[str, A
 
 def _some(item: Object, fields: tuple[str, ...]) -> dict[str, Any]:
     spec = mapping(item.get("spec"))
-    return {
-        key: spec[key]
-        for key in fields
-        if mapping(spec.get(key)) or sequence(spec.get(key)) or text(spec.get(key))
-    }
+    return {key: spec[key] for key in fields if isinstance(spec.get(key), dict | list | str) and spec[key]}

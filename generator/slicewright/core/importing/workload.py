@@ -74,6 +74,8 @@ _NEEDED = re.compile(
 _APART = "the render keeps the run on nodes of its provisioning"
 _ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "the render names the ports of the TPU runtime"}
 """Why the render adds something to fields of these names; the order of their entries means nothing."""
+_PLACEMENT = ("template", "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+"""The way to the exclusive placement of a replicatedJob."""
 _MAPS = ("labels", "annotations", "metadata")
 """Mappings that mean nothing where they are empty; the inner ones first."""
 
@@ -125,8 +127,8 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
         again, problems = rendered(document, given["kind"], known)
         if again is not None and again == wanted:
             changed = (step["path"] for step in operations if step["op"] != "test")
-            found = (*dropped, *placed, *_differences(meant, again, (), given["kind"]))
-            return ImportedRun(document, again, found, tuple(changed))
+            differences = (*dropped, *placed, *_differences(meant, again, (), given["kind"]))
+            return ImportedRun(document, again, differences, tuple(changed))
         refused = refused or problems
     return refused
 
@@ -171,7 +173,7 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     is_stored = "uid" in metadata
     given["metadata"] = {key: metadata[key] for key in _KEPT if key in metadata}
     given["metadata"].setdefault("namespace", "default")
-    found = [
+    dropped = [
         Difference(f"/metadata/{key}", value, None, "it belongs to one object in one cluster")
         for key, value in metadata.items()
         if key not in _KEPT and key not in _SERVERS
@@ -183,7 +185,7 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     for path, holder in _mappings(given):
         if holder.get("imagePullSecrets") == [{"name": "None"}]:
             why = "xpk writes it where no Secret is named"
-            found.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
+            dropped.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
         of_helm = _RELEASE if path == "/metadata/labels" and _is_of_helm(holder) else ()
         for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (
@@ -194,16 +196,15 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
                 why = _DROPPED[key]
             else:
                 continue
-            found.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
-    found += _moved(given)
+            dropped.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
+    dropped += _moved(given)
     why = "both are sidecars, and the program starts after them"
-    for place in sort_sidecars(given):
-        found.append(Difference(place, "proxy, manager", "manager, proxy", why))
+    dropped += (Difference(place, "proxy, manager", "manager, proxy", why) for place in sort_sidecars(given))
     for _, holder in _mappings(given):
         for key in _MAPS:
             if holder.get(key) == {}:
                 del holder[key]
-    return given, found
+    return given, dropped
 
 
 def _is_of_helm(labels: Object) -> bool:
@@ -227,10 +228,10 @@ def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, lis
 
     Where Kueue or dynamic slicing places the pods, they keep that.
     """
-    meant, found = copied(given), []
-    pairs = (entries(at(one, "spec", "replicatedJobs")) for one in (meant, built))
+    meant, differences = copied(given), []
+    pairs = (entries(at(jobset, "spec", "replicatedJobs")) for jobset in (meant, built))
     for (index, job), (_, new) in zip(*pairs, strict=False):
-        value = at(new, "template", "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+        value = at(new, *_PLACEMENT)
         of_pods = texts(at(job, "template", "spec", "template", "metadata", "annotations"))
         is_placed = SLICE_TOPOLOGY in of_pods or any(key.startswith(PODSET) for key in of_pods)
         if value is None or is_placed or at(new, "template", "spec", "completions") == 1:
@@ -238,18 +239,10 @@ def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, lis
         annotations = job["template"].setdefault("metadata", {}).setdefault("annotations", {})
         if EXCLUSIVE_TOPOLOGY not in annotations:
             annotations[EXCLUSIVE_TOPOLOGY] = value
-            path = (
-                "spec",
-                "replicatedJobs",
-                index,
-                "template",
-                "metadata",
-                "annotations",
-                EXCLUSIVE_TOPOLOGY,
-            )
+            path = pointer(("spec", "replicatedJobs", index, *_PLACEMENT))
             why = "without it the pods of a slice can be on several node pools"
-            found.append(Difference(pointer(path), None, value, why))
-    return meant, found
+            differences.append(Difference(path, None, value, why))
+    return meant, differences
 
 
 def _with_own_service(meant: Object, built: Object) -> Iterator[Difference]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_fields import LOGS, filled, template, variables
 from slicewright.core.importing.command_line import Given, Meant
+from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -29,7 +29,7 @@ def meant(flags: Given, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
     _judge(flags)
     name = flags.text("docker-name") or "jax-tpu"
     pull = flags.text("docker-image-pull-secret")
-    own = {"imagePullSecrets": [{"name": pull}] if pull else []}
+    own = filled(imagePullSecrets=[{"name": pull}] if pull else [])
     workers: Object = {
         "priorityClassName": _priority(flags),
         "terminationGracePeriodSeconds": _grace(flags),
@@ -56,19 +56,18 @@ def meant(flags: Given, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
         "containersPerHost": _containers(flags, under_pathways=under_pathways),
         "hostNetwork": True,
         "privileged": None if under_pathways else True,
-        "container": None if "headless" in pathways else filled(container),
+        "container": None if "headless" in pathways else filled(**container),
         "podTemplate": template(workers),
         "failurePolicy": _failures(flags, under_pathways=under_pathways),
         "pathways": pathways,
     }
-    metadata = {"name": flags.text("workload"), "namespace": flags.text("namespace")}
-    return Meant(filled(metadata), filled(spec))
+    metadata = filled(name=flags.text("workload"), namespace=flags.text("namespace"))
+    return Meant(metadata, filled(**spec))
 
 
 def _judge(flags: Given) -> None:
     """Refuse what is missing, and what does not go together."""
-    wanted = ["workload", "docker-image", *([] if flags.on("headless") else ["command"])]
-    for option in wanted:
+    for option in ("workload", "docker-image", *(() if flags.on("headless") else ("command",))):
         if not flags.text(option):
             why = "it is missing, and xpk builds an image" if option == "docker-image" else "it is missing"
             flags.refuse(option, why, "add it")
@@ -145,33 +144,27 @@ def _failures(flags: Given, *, under_pathways: bool) -> Object:
     """Return `failurePolicy`; without restarts any exit code fails the run."""
     restarts = flags.whole("max-restarts", 0)
     codes: list[int | str] = []
-    for written in (
-        flags.text("restart-on-exit-codes").split(",") if "restart-on-exit-codes" in flags.values else ()
-    ):
-        found = _CODES.fullmatch(written)
-        if found is None:
-            flags.refuse("restart-on-exit-codes", f"'{written}' is not an exit code", "write codes or ranges")
+    option = "restart-on-exit-codes"
+    for word in flags.text(option).split(",") if option in flags.values else ():
+        code = _CODES.fullmatch(word)
+        if code is None:
+            flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges")
         else:
-            codes.append(f"{found[1]}-{found[2]}" if found[2] else int(found[1]))
+            codes.append(f"{code[1]}-{code[2]}" if code[2] else int(code[1]))
     if under_pathways:
         if restarts:
             flags.remark("max-restarts", "is left out: xpk writes it to no JobSet of Pathways")
         return {}
     if not restarts:
         if codes:
-            flags.remark(
-                "restart-on-exit-codes", "is left out: no code restarts a run whose --max-restarts is 0"
-            )
+            flags.remark(option, "is left out: no code restarts a run whose --max-restarts is 0")
         return {}
     return {"maxRestarts": restarts, "restartOnExitCodes": list(dict.fromkeys([*_RESTARTS_ON, *codes]))}
 
 
 def _pathways(flags: Given, own: Object, container: str) -> Object:
     """Return `pathways`; `own` are the fields of the pod of the head."""
-    elastic = flags.whole("elastic-slices", 0)
-    restarts = flags.whole("max-slice-restarts", 1)
-    if not elastic and "max-slice-restarts" in flags.values:
-        flags.remark("max-slice-restarts", "is left out: it counts only with elastic slices")
+    elastic = elastic_slices(flags)
     is_headless = flags.on("headless")
     if is_headless:
         flags.remark("command", "is left out, and --docker-image: a headless Pathways starts no program")
@@ -183,13 +176,9 @@ def _pathways(flags: Given, own: Object, container: str) -> Object:
     )
     components = [
         filled(
-            {
-                "componentType": kind,
-                "image": image,
-                "customFlags": flags.text(f"custom-pathways-{one}-args").split(),
-            }
+            componentType=kind, image=image, customFlags=flags.text(f"custom-pathways-{name}-args").split()
         )
-        for kind, image, one in parts
+        for kind, image, name in parts
     ]
     mounts = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the path in the pods
     main = {"name": container, "securityContext": {"privileged": True}, "volumeMounts": mounts}
@@ -197,14 +186,11 @@ def _pathways(flags: Given, own: Object, container: str) -> Object:
     head: Object = {"volumes": [shared], "containers": [main]}
     sidecar = flags.text("colocated-python-sidecar-image")
     return filled(
-        {
-            "pathwaysDir": flags.text("pathways-gcs-location") or "gs://cloud-pathways-staging/tmp",
-            "elasticSlices": elastic or None,
-            "maxSliceRestarts": restarts if elastic and restarts != 1 else None,
-            "headless": is_headless or None,
-            "mainContainerName": None if is_headless else container,
-            "colocatedPython": {"image": sidecar} if sidecar else None,
-            "customComponents": [one for one in components if len(one) > 1],
-            "head": {"pool": _HEAD_POOL, "podTemplate": template({**own, **({} if is_headless else head)})},
-        }
+        pathwaysDir=flags.text("pathways-gcs-location") or "gs://cloud-pathways-staging/tmp",
+        **elastic,
+        headless=is_headless or None,
+        mainContainerName=None if is_headless else container,
+        colocatedPython={"image": sidecar} if sidecar else None,
+        customComponents=[component for component in components if len(component) > 1],
+        head={"pool": _HEAD_POOL, "podTemplate": template({**own, **({} if is_headless else head)})},
     )

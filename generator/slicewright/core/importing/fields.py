@@ -1,9 +1,9 @@
-"""Fields of a TPUWorkload that the commands of xpk and gcluster have in common."""
+"""Fields of what is imported, and those that the commands of xpk and gcluster have in common."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,24 +21,35 @@ LOGS = {
 _VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
-def filled(fields: Object) -> Object:
+def filled(**fields: Any) -> Object:
     """Return the fields that have a value."""
     return {key: value for key, value in fields.items() if value not in (None, "", [], {})}
 
 
 def template(spec: Object) -> Object:
     """Return a `podTemplate` of the fields that have a value."""
-    return filled({"spec": filled(spec)})
+    return filled(spec=filled(**spec))
 
 
 def variables(flags: Given, flag: str, further: Mapping[str, str], *, by_name: bool = True) -> list[Object]:
     """Return variables, those of the command sorted by name or as given; the last value of a name counts."""
-    found: dict[str, str] = {}
-    for written in flags.values.get(flag, ()):
-        name, sign, value = written.partition("=")
+    own: dict[str, str] = {}
+    for pair in flags.values.get(flag, ()):
+        name, sign, value = pair.partition("=")
         if sign and _VARIABLE.fullmatch(name):
-            found[name] = value
+            own[name] = value
         else:
-            flags.refuse(flag, f"'{written}' is not a variable", "write NAME=VALUE")
-    own = dict(sorted(found.items())) if by_name else found
+            flags.refuse(flag, f"'{pair}' is not a variable", "write NAME=VALUE")
+    own = dict(sorted(own.items())) if by_name else own
     return [{"name": name, "value": value} for name, value in {**own, **further}.items()]
+
+
+def elastic_slices(flags: Given, prefix: str = "") -> Object:
+    """Return the fields of elastic Pathways."""
+    option = f"{prefix}max-slice-restarts"
+    elastic, restarts = flags.whole(f"{prefix}elastic-slices", 0), flags.whole(option, 1)
+    if elastic:
+        return {"elasticSlices": elastic, "maxSliceRestarts": restarts if restarts != 1 else None}
+    if option in flags.values:
+        flags.remark(option, "is left out: it counts only with elastic slices")
+    return {}
