@@ -147,9 +147,3 @@ def test_broken_test_cluster_is_ended() -> None:
     assert ("ok", "its supervisor is gone; the next test cluster removes its folder", "") == brief(
         diagnosis.cluster("lab", "left")
     )
-
-
-def test_what_cannot_be_looked_at_is_wrong() -> None:
-    """The reason is the system's; a user without a home folder names one for the cache."""
-    assert ("wrong", "cannot be examined: no", "") == brief(diagnosis.failed("git", OSError("no")))
-    assert "export SLICEWRIGHT_CACHE=/path/of/a/folder" == diagnosis.without_home("cache").mend

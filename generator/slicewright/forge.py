@@ -57,27 +57,27 @@ def write(name: str, text: str, environ: Mapping[str, str]) -> tuple[str, Proble
         conversation = _conversation(environ)
         if isinstance(conversation, Problem):
             return "", conversation
-        return _written(conversation, marker, text), None
+        return _publish(conversation, marker, text), None
     except urllib.error.HTTPError as error:
-        said = _message(error)
+        message = _message(error)
         if error.code == http.HTTPStatus.FORBIDDEN:
             hint = "see the permissions in how-to/github"
-            return "", _left_out(f"the token may not write comments{said}", hint)
-        return "", _failed(f"the service answered {error.code} {error.reason}{said}")
+            return "", _left_out(f"the token may not write comments{message}", hint)
+        return "", _failed(f"the service answered {error.code} {error.reason}{message}")
     except (OSError, http.client.HTTPException, KeyError, TypeError, ValueError) as error:
         return "", _failed(f"{type(error).__name__}: {error}")
 
 
-def _written(conversation: Conversation, marker: str, text: str) -> str:
+def _publish(conversation: Conversation, marker: str, text: str) -> str:
     """Write our comment, delete what other runs wrote beside it, and return its address."""
     ident, *others = _existing(conversation, marker) or [0]
-    where = f"{conversation.comment}/{ident}" if ident else conversation.comments
+    address = f"{conversation.comment}/{ident}" if ident else conversation.comments
     method = conversation.method if ident else "POST"
-    written = _mapping(_send(conversation.headers, where, method, {"body": marker + text}))
+    comment = _mapping(_send(conversation.headers, address, method, {"body": marker + text}))
     for other in others:
         with contextlib.suppress(urllib.error.HTTPError):  # another run deletes it too
             _send(conversation.headers, f"{conversation.comment}/{other}", "DELETE")
-    return _address(written)
+    return str(comment.get("html_url") or f"note {comment['id']}")
 
 
 def _conversation(environ: Mapping[str, str]) -> Conversation | Problem:
@@ -109,8 +109,8 @@ def _github(environ: Mapping[str, str]) -> Conversation | Problem:
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
     comments = f"{issues}/{int(request['number'])}/comments"
     # GET /user answers the token of a person alone; this answers that of a job or an App too.
-    asked = {"query": "{ viewer { login } }"}
-    viewer = _send(headers, f"{api.removesuffix('/v3')}/graphql", "POST", asked)["data"]["viewer"]
+    query = {"query": "{ viewer { login } }"}
+    viewer = _send(headers, f"{api.removesuffix('/v3')}/graphql", "POST", query)["data"]["viewer"]
     return Conversation(comments, f"{issues}/comments", "PATCH", headers, ("login", viewer["login"]))
 
 
@@ -142,14 +142,14 @@ def _existing(conversation: Conversation, marker: str) -> list[int]:
 
     Anybody can write a comment with the marker, and change it later: only ours counts.
     """
-    key, author = conversation.author
-    found = []
+    key, ours = conversation.author
+    idents = []
     for comment in map(_mapping, _pages(conversation)):
-        who = _mapping(comment.get("user") or comment.get("author") or {})
+        author = _mapping(comment.get("user") or comment.get("author") or {})
         body = str(comment["body"] or "").replace("\r\n", "\n")
-        if who.get(key) == author and body.startswith(marker):
-            found.append(int(comment["id"]))
-    return sorted(found)
+        if author.get(key) == ours and body.startswith(marker):
+            idents.append(int(comment["id"]))
+    return sorted(idents)
 
 
 def _pages(conversation: Conversation) -> Iterator[Any]:
@@ -183,14 +183,10 @@ def _message(error: urllib.error.HTTPError) -> str:
     """Return what the service says of an error, to follow our own words."""
     try:
         with error:
-            said = _mapping(json.loads(error.read())).get("message")
+            message = _mapping(json.loads(error.read())).get("message")
     except (OSError, http.client.HTTPException, TypeError, ValueError):
         return ""
-    return f": {said}" if said else ""
-
-
-def _address(comment: dict[str, Any]) -> str:
-    return str(comment.get("html_url") or f"note {comment['id']}")
+    return f": {message}" if message else ""
 
 
 def _left_out(message: str, hint: str) -> Problem:

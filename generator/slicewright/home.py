@@ -20,11 +20,10 @@ def home(environ: Mapping[str, str]) -> Path:
 
     Raises NoHomeError.
     """
-    named = Path(environ.get("HOME", ""))
-    if named.is_absolute():
-        return named
+    folder = Path(environ.get("HOME", ""))
+    if folder.is_absolute():
+        return folder
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
-        message = "the user has no home folder, and HOME does not name one"
-        raise NoHomeError(message) from None
+        raise NoHomeError("the user has no home folder, and HOME does not name one") from None

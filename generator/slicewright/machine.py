@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, distribution, version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,10 @@ def examine() -> list[Check]:
         try:
             checks += look()
         except (OSError, ValueError) as error:  # a folder that is closed to us, or a file that is not ours
-            checks.append(diagnosis.failed(topic, error))
+            checks.append(Check(topic, "", "wrong", f"cannot be examined: {error}"))
         except NoHomeError:
-            checks.append(diagnosis.without_home(topic))
+            detail = "the user has no home folder, and HOME is not set"
+            checks.append(Check(topic, "", "wrong", detail, diagnosis.SET_CACHE))
     return checks
 
 
@@ -55,11 +57,11 @@ def _python() -> Iterator[Check]:
 
 def _packages() -> Iterable[Check]:
     try:
-        listed = distribution("slicewright").requires or []
+        lines = distribution("slicewright").requires or []
     except PackageNotFoundError:
         return [Check("package", "slicewright", "missing", "not installed, so its packages are not compared")]
     # What wheels of programs hold is said of each program.
-    requires = [line for line in listed if not line.replace("-", "_").startswith(WHEELS)]
+    requires = [line for line in lines if not line.replace("-", "_").startswith(WHEELS)]
     installed = {}
     for line in requires:
         name = Requirement(line).name
@@ -72,21 +74,22 @@ def _packages() -> Iterable[Check]:
 
 def _programs() -> Iterator[Check]:
     for tool in available():
-        found = locate(tool)
-        if not isinstance(found, Problem):
-            yield Check("program", tool.title, "ok", f"{found.path} ({found.origin})")
-        elif found.id == "TOOL001":
+        program = locate(tool)
+        if not isinstance(program, Problem):
+            yield Check("program", tool.title, "ok", f"{program.path} ({program.origin})")
+        elif program.id == "TOOL001":
             build = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}"
             mend = build if in_checkout() else install_testbed()
-            yield Check("program", tool.title, "missing", found.message, mend)
+            yield Check("program", tool.title, "missing", program.message, mend)
         else:
-            yield Check("program", tool.title, "wrong", found.message, f"unset {tool.variable}")
+            yield Check("program", tool.title, "wrong", program.message, f"unset {tool.variable}")
 
 
 def _cache() -> Iterator[Check]:
     root = cache_root(os.environ)
-    sizes = [size for _, size in zip(range(_MOST_ENTRIES), _sizes(root), strict=False)]
-    writable = os.access(_existing(root), os.W_OK | os.X_OK) and _existing(root).is_dir()
+    sizes = list(islice(_sizes(root), _MOST_ENTRIES))
+    nearest = _existing(root)
+    writable = os.access(nearest, os.W_OK | os.X_OK) and nearest.is_dir()
     yield diagnosis.cache(str(root), writable=writable, entries=len(sizes), size=sum(sizes))
 
 
@@ -111,15 +114,15 @@ def _git() -> Iterator[Check]:
         yield Check("git", "program", "missing", "diff and render --check --since need it", "install git")
         return
     yield Check("git", "program", "ok", program)
-    here = Path.cwd()
+    folder = Path.cwd()
     try:
-        gitrepo.resolve(here, "HEAD")
+        gitrepo.resolve(folder, "HEAD")
     except gitrepo.NoGitRepositoryError:
-        yield Check("git", "repository", "missing", f"{here} is not in a git repository", "git init")
+        yield Check("git", "repository", "missing", f"{folder} is not in a git repository", "git init")
     except gitrepo.UnknownRevisionError:
         yield Check("git", "repository", "missing", "the repository has no commit", "git commit")
     except gitrepo.GitError as error:
-        yield diagnosis.git(error.problem, str(here))
+        yield diagnosis.git(error.problem, str(folder))
     else:
         yield Check("git", "repository", "ok", "has commits")
 
@@ -135,13 +138,8 @@ def _repository() -> Iterator[Check]:
         ((), (settings,)) if isinstance(settings, Problem) else read_documents(settings, SETTINGS)
     )
     if problems:
-        yield Check(
-            "repository",
-            str(root),
-            "wrong",
-            problems[0].text().partition("\n")[0],
-            "slicewright render --check",
-        )
+        detail = problems[0].text().partition("\n")[0]
+        yield Check("repository", str(root), "wrong", detail, "slicewright render --check")
         return
     requires = text(mapping(documents[0].data).get("requires")) if documents else ""
     satisfied = not requires or satisfies(__version__, requires)
@@ -157,17 +155,17 @@ def _kubectl() -> Iterator[Check]:
         yield Check("kubectl", "program", "ok", str(program))
     elif program.id == "IMP001":  # what is wrong with its variable is said among the programs
         yield Check("kubectl", "program", "missing", program.message, "slicewright tools build kubectl")
-    listed = os.environ.get("KUBECONFIG", "") or str(home(os.environ) / ".kube" / "config")
-    paths = filter(None, listed.split(os.pathsep))  # kubectl ignores empty entries too
+    variable = os.environ.get("KUBECONFIG", "") or str(home(os.environ) / ".kube" / "config")
+    paths = filter(None, variable.split(os.pathsep))  # kubectl ignores empty entries too
     yield diagnosis.context([(path, _content(path)) for path in paths if Path(path).exists()])
 
 
 def _content(path: str) -> object:
     """Return what a YAML file holds, or why it is not read."""
-    read = read_file(path, path)
-    if isinstance(read, Problem):
-        return read
-    documents, problems = read_documents(read, path)
+    content = read_file(path, path)
+    if isinstance(content, Problem):
+        return content
+    documents, problems = read_documents(content, path)
     return problems[0] if problems else documents[0].data if documents else {}
 
 

@@ -66,26 +66,21 @@ def build_all(
     shop: Workshop | None = None
     for number, tool in enumerate(wanted, start=1):
         progress = Progress(stream, number, len(wanted), tool.title)
-        found = None if target else locate(tool, environ)
-        if isinstance(found, Problem) and found.id != "TOOL001":
-            problems.append(found)
+        program = None if target else locate(tool, environ)
+        if isinstance(program, Problem) and program.id != "TOOL001":
+            problems.append(program)
             progress.done("refused")
             continue
         kept = cached(tool, environ, target)
         known = has_module(tool, folder)
-        if isinstance(found, Found) and (found.path != kept or not known):
-            progress.done(f"there ({found.origin})")
+        if isinstance(program, Found) and (program.path != kept or not known):
+            progress.done(f"there ({program.origin})")
             continue
         if not known:
             progress.done("not built")
             message = f"an installed slicewright cannot build {tool.title}: its module is not in the package"
-            problems.append(
-                Problem(
-                    "TOOL005",
-                    message,
-                    "run 'slicewright tools build' in a checkout; its programs are found from everywhere",
-                )
-            )
+            hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
+            problems.append(Problem("TOOL005", message, hint))
             continue
         if _fresh(tool, kept, folder, target):
             progress.done("there (cache)")
@@ -159,8 +154,8 @@ def _fresh(tool: Tool, kept: Path, folder: Path, target: str) -> bool:
     stamp = _recipe_file(kept)
     if not kept.is_file() or not stamp.is_file():
         return False
-    made = stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
-    return made and version_of(tool, kept, target) == tool.version
+    is_alike = stamp.read_text(encoding="utf-8").strip() == recipe(tool, folder)
+    return is_alike and version_of(tool, kept, target) == tool.version
 
 
 def _recipe_file(kept: Path) -> Path:
@@ -171,9 +166,8 @@ def workshop(
     wanted: Sequence[Tool], folder: Path, environ: Mapping[str, str], target: str
 ) -> Workshop | Problem:
     """Return what builds some programs for a target, or why there is no Go for it."""
-    go = golang.find_go(
-        golang.needed(folder / tool.folder for tool in wanted if has_module(tool, folder)), environ
-    )
+    modules = (folder / tool.folder for tool in wanted if has_module(tool, folder))
+    go = golang.find_go(golang.needed(modules), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ, target or platform_name())
 
 
@@ -315,11 +309,9 @@ class Progress:
 
 def duration(seconds: float) -> str:
     """Return a measured time as people say it: `12 s`, `4 min 5 s`."""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, _MINUTE)
-    if not minutes:
-        return f"{rest} s"
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    minutes, rest = divmod(round(seconds), _MINUTE)
+    words = [f"{minutes} min"] if minutes else []
+    return " ".join([*words, f"{rest} s"] if rest or not minutes else words)
 
 
 def about(seconds: int) -> str:

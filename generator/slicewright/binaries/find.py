@@ -37,8 +37,8 @@ class Found(Struct, frozen=True):
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
     """Return the path of a pinned program, or what is missing and what to do about it."""
-    found = locate(tools()[name], environ)
-    return found if isinstance(found, Problem) else found.path
+    program = locate(tools()[name], environ)
+    return program if isinstance(program, Problem) else program.path
 
 
 def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Problem:
@@ -48,7 +48,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
     only what has built and asked a program puts it there. Other versions in wheels and on PATH are skipped.
     """
     if environ.get(tool.variable):
-        return _named(tool, Path(environ[tool.variable]))
+        return _by_variable(tool, Path(environ[tool.variable]))
     others: list[str] = []
     for path in _in_wheels(tool):
         version = path.parent.name.removesuffix(f"-{platform_name()}")
@@ -82,7 +82,7 @@ def version_of(tool: Tool, binary: Path, target: str = "") -> str:
     return f"v{match[1]}" if match and answer.returncode == 0 else ""
 
 
-def _named(tool: Tool, path: Path) -> Found | Problem:
+def _by_variable(tool: Tool, path: Path) -> Found | Problem:
     instead = f"set it to the path of {tool.title}, or unset it"
     if not executable(path):
         message = f"{tool.variable} names {path}, which is not an executable file"

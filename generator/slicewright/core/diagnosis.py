@@ -32,17 +32,7 @@ class Check(Struct, frozen=True):
     mend: str = ""
 
 
-def failed(topic: str, error: Exception) -> Check:
-    """Return the check of what could not be looked at."""
-    return Check(topic, "", "wrong", f"cannot be examined: {error}")
-
-
-def without_home(topic: str) -> Check:
-    """Return the check of what lies in a home folder, where a user has none."""
-    mend = "export SLICEWRIGHT_CACHE=/path/of/a/folder"
-    return Check(topic, "", "wrong", "the user has no home folder, and HOME is not set", mend)
-
-
+SET_CACHE = "export SLICEWRIGHT_CACHE=/path/of/a/folder"
 _EXTRA = re.compile(r"""extra == ['"](\w+)""")
 
 
@@ -50,26 +40,26 @@ def packages(requires: Iterable[str], installed: Mapping[str, str], python: str)
     """Yield a check for each requirement of slicewright; `installed` has versions by name, '' for none."""
     pip = f"{shlex.quote(python)} -m pip install"
     for line in requires:
-        wanted, extra = Requirement(line), _EXTRA.search(line)
-        if wanted.marker and not wanted.marker.evaluate({"extra": extra[1] if extra else ""}):
+        needed, match = Requirement(line), _EXTRA.search(line)
+        extra = match[1] if match else ""
+        if needed.marker and not needed.marker.evaluate({"extra": extra}):
             continue  # for another system, or another Python
-        have = installed[wanted.name]
-        package = f"slicewright[{extra[1]}]" if extra else f"{wanted.name}{wanted.specifier}"
+        version = installed[needed.name]
+        package = f"slicewright[{extra}]" if extra else f"{needed.name}{needed.specifier}"
         mend = f"{pip} {shlex.quote(package)}"
-        purpose = f"{wanted.specifier} is needed" + (f" by the extra '{extra[1]}'" if extra else "")
-        if wanted.specifier.contains(have or "0", prereleases=True) and have:
-            yield Check("package", wanted.name, "ok", have)
-        elif have:
-            yield Check("package", wanted.name, "wrong", f"{have}, but {purpose}", mend)
+        purpose = f"{needed.specifier} is needed" + (f" by the extra '{extra}'" if extra else "")
+        if not version:
+            yield Check("package", needed.name, "missing" if extra else "wrong", purpose, mend)
+        elif needed.specifier.contains(version, prereleases=True):
+            yield Check("package", needed.name, "ok", version)
         else:
-            yield Check("package", wanted.name, "missing" if extra else "wrong", purpose, mend)
+            yield Check("package", needed.name, "wrong", f"{version}, but {purpose}", mend)
 
 
 def cache(path: str, *, writable: bool, entries: int, size: int) -> Check:
     """Return the check of the cache: `size` is in bytes."""
     if not writable:
-        mend = "export SLICEWRIGHT_CACHE=/path/of/a/folder"
-        return Check("cache", path, "wrong", "cannot be written by this user", mend)
+        return Check("cache", path, "wrong", "cannot be written by this user", SET_CACHE)
     return Check("cache", path, "ok", f"{_gib(size)} in {entries:,} files" if entries else "empty")
 
 
@@ -151,10 +141,8 @@ def cluster(name: str, status: str) -> Check:
     end = f"slicewright cluster down --name {shlex.quote(name)}"
     if status == "broken":
         return Check("test cluster", name, "wrong", "one of its programs has ended", end)
-    if status == "left":
-        detail = "its supervisor is gone; the next test cluster removes its folder"
-        return Check("test cluster", name, "ok", detail)
-    return Check("test cluster", name, "ok", f"{status}; {end} ends it")
+    left = "its supervisor is gone; the next test cluster removes its folder"
+    return Check("test cluster", name, "ok", left if status == "left" else f"{status}; {end} ends it")
 
 
 def _gib(size: int) -> str:

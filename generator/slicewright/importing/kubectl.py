@@ -50,13 +50,11 @@ class KubectlError(Exception):
 
 def program(environ: Mapping[str, str] = os.environ) -> Path | Problem:
     """Return kubectl: what the variable names, else that of PATH in any version, else the pinned one."""
-    found = None if environ.get(_VARIABLE) else which("kubectl", environ)
-    if found:
-        return Path(found)
+    on_path = None if environ.get(_VARIABLE) else which("kubectl", environ)
+    if on_path:
+        return Path(on_path)
     pinned = find("kubectl", environ)
-    if isinstance(pinned, Path):
-        return pinned
-    if environ.get(_VARIABLE):
+    if isinstance(pinned, Path) or environ.get(_VARIABLE):
         return pinned
     hint = f"install kubectl and put it on PATH, or set {_VARIABLE} to its path"
     return Problem("IMP001", "kubectl is missing, through which the cluster is read", hint)
@@ -82,10 +80,9 @@ class Kubectl(Struct, frozen=True):
         answer = self._answer("get", resource, "--all-namespaces", "-o", "json", *options)
         if answer is None:
             return []
-        wrong = flaw(answer)
-        if wrong:
+        if why := flaw(answer):
             hint = f"look at kubectl get {resource} -o json: an API server answers otherwise"
-            message = f"the answer about {resource} is not a list of objects: {wrong[:_SHOWN]}"
+            message = f"the answer about {resource} is not a list of objects: {why[:_SHOWN]}"
             raise KubectlError(Problem("IMP010", message, hint))
         items: list[dict[str, Any]] = answer["items"]
         return items
@@ -119,7 +116,9 @@ class Kubectl(Struct, frozen=True):
         if _NOT_FOUND.search(said):
             raise _NotFoundError
         if _FORBIDDEN.search(said):
-            raise KubectlError(_forbidden(said, arguments), refused=True)
+            hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
+            problem = Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)
+            raise KubectlError(problem, refused=True)
         raise KubectlError(_unreachable(said))
 
 
@@ -167,11 +166,6 @@ def _unreachable(said: str) -> Problem:
     return Problem("IMP002", f"the cluster gives no answer: {_last(said)}", hint)
 
 
-def _forbidden(said: str, arguments: tuple[str, ...]) -> Problem:
-    hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
-    return Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)
-
-
 _KUEUE = {
     "flavors": "resourceflavors",
     "cluster_queues": "clusterqueues",
@@ -188,12 +182,12 @@ _OLDER = {"cohorts": "v1alpha1", "topologies": "v1alpha1"}
 
 def read_inventory(kubectl: Kubectl) -> tuple[Inventory, tuple[Problem, ...]]:
     """Return what a cluster holds and what could not be read. Raises KubectlError where nothing can."""
-    found: dict[str, tuple[Object, ...]] = {}
+    objects: dict[str, tuple[Object, ...]] = {}
     problems: list[Problem] = []
 
     def fetch(field: str, resource: str, *options: str, needed: bool = True) -> None:
         try:
-            found[field] = tuple(kubectl.list(resource, *options))
+            objects[field] = tuple(kubectl.list(resource, *options))
         except KubectlError as error:
             if not error.refused:
                 raise
@@ -207,12 +201,12 @@ def read_inventory(kubectl: Kubectl) -> tuple[Inventory, tuple[Problem, ...]]:
     fetch("deployments", "deployments.v1.apps", needed=False)
     for field, resource in _KUEUE.items() if versions else ():
         # A version may lack a kind that an older one has; kubectl itself prefers what the server prefers.
-        served = next((one for one in KUEUE_VERSIONS if one in versions), versions[0])
+        served = next((version for version in KUEUE_VERSIONS if version in versions), versions[0])
         fetch(field, f"{resource}.{served}.{KUEUE_GROUP}")
-        if not found.get(field) and _OLDER.get(field) in versions:
+        if not objects.get(field) and _OLDER.get(field) in versions:
             fetch(field, f"{resource}.{_OLDER[field]}.{KUEUE_GROUP}", needed=False)
     if not versions:
         hint = "install Kueue, or add clusterQueues by hand later"
         message = "the cluster has no Kueue, so the file has no queues, quotas and priority classes"
         problems.append(Problem("IMP004", message, hint, severity="warning"))
-    return Inventory(**found, kueue_versions=versions), tuple(problems)
+    return Inventory(**objects, kueue_versions=versions), tuple(problems)

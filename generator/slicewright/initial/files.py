@@ -55,20 +55,13 @@ def files(version: str, requirement: str = "") -> dict[str, str]:
 
     `requirement` is what pip installs slicewright from; by default the versions that may render it.
     """
-    wanted = {
-        "@SPECIFIER@": specifier(version),
-        "@REQUIREMENT@": requirement or f"slicewright{specifier(version)}",
-    }
-    made = {path: _filled(name, wanted) for path, name in _PLACES.items()}
+    versions = specifier(version)
+    requirement = requirement or f"slicewright{versions}"
+    texts = {path: _text(_TEMPLATE / name) for path, name in _PLACES.items()}
+    for path, template in texts.items():
+        texts[path] = template.replace("@SPECIFIER@", versions).replace("@REQUIREMENT@", requirement)
     copies = shipped()
-    return made | copies | records(copies, version)
-
-
-def _filled(name: str, wanted: dict[str, str]) -> str:
-    text = (_TEMPLATE / name).read_text(encoding="utf-8")
-    for mark, value in wanted.items():
-        text = text.replace(mark, value)
-    return text
+    return texts | copies | records(copies, version)
 
 
 FOLDERS = ("bases", "schemas")
@@ -142,16 +135,16 @@ def upgrade(root: Path, version: str) -> Upgrade:
         recorded = _recorded(root / folder / RECORD)
         ours = {path for path in texts if path.startswith(f"{folder}/")}
         for path in sorted(ours | _replaceable(f"{folder}/{name}" for name in recorded)):
-            present, wanted = _present(root / path), texts.get(path)
+            present, copy = _present(root / path), texts.get(path)
             if present is None:
-                writes |= {} if wanted is None else {path: wanted}
-            elif wanted is None or digest(present) != digest(wanted):
+                writes |= {} if copy is None else {path: copy}
+            elif copy is None or digest(present) != digest(copy):
                 if digest(present) != recorded.get(path.removeprefix(f"{folder}/")):
-                    edited.append(_edited(path, gone=wanted is None, known=bool(recorded)))
-                elif wanted is None:
+                    edited.append(_edited(path, gone=copy is None, known=bool(recorded)))
+                elif copy is None:
                     deletes.append(path)
                 else:
-                    writes[path] = wanted
+                    writes[path] = copy
     writes |= dict(_kustomizations(root))
     writes |= {path: text for path, text in records(texts, version).items() if _present(root / path) != text}
     return Upgrade(writes, tuple(deletes), tuple(edited))
@@ -176,7 +169,7 @@ def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
 def _recorded(path: Path) -> dict[str, Any]:
     """Return the digests of a record; nothing where there is none that can be read."""
     files = mapping(_record_of(path).get("files"))
-    return {name: files[name] for name in files if _is_inside(name)}
+    return {name: files[name] for name in files if not {"", ".", ".."} & {*name.split("/")}}
 
 
 def recorded_version(folder: Path) -> str:
@@ -189,10 +182,6 @@ def _record_of(path: Path) -> dict[str, Any]:
         return mapping(json.loads(_present(path) or "{}"))
     except ValueError:
         return {}
-
-
-def _is_inside(name: str) -> bool:
-    return bool(name) and not any(part in ("", ".", "..") for part in name.split("/"))
 
 
 def _present(path: Path) -> str | None:

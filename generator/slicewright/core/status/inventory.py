@@ -38,14 +38,13 @@ class Inventory(Struct, frozen=True, dict=True):
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Return an object by its name."""
         names = (name, namespace)
-        found = (item for item in self.of(kind) if (name_of(item), namespace_of(item)) == names)
-        return next(found, None)
+        return next((item for item in self.of(kind) if (name_of(item), namespace_of(item)) == names), None)
 
     @cached_property
     def families(self) -> dict[str, Family]:
         """The runs with what they own, by uid: runs that nothing owns, of a TPUWorkload or in a queue."""
         controllers = {item["metadata"]["uid"]: item for kind in RUN_KINDS for item in self.of(kind)}
-        found: dict[str, Family] = {}
+        families: dict[str, Family] = {}
         for kind in (*RUN_KINDS, "Workload", "Pod"):
             for item in self.of(kind):
                 root, passed = item, set[str]()
@@ -53,21 +52,21 @@ class Inventory(Struct, frozen=True, dict=True):
                 while (owner := _controller(root)) in controllers and owner not in passed:
                     root = controllers[owner]
                     passed.add(owner)
-                family = found.setdefault(root["metadata"]["uid"], Family(root))
+                family = families.setdefault(root["metadata"]["uid"], Family(root))
                 family.members[kind].append(item)
         return {
             uid: family
-            for uid, family in found.items()
+            for uid, family in families.items()
             if family.run["kind"] in RUN_KINDS and {WORKLOAD, QUEUE} & labels_of(family.run).keys()
         }
 
     @cached_property
     def warnings(self) -> dict[str, list[Object]]:
         """The warnings about each object, by its uid, the latest first."""
-        found: dict[str, list[Object]] = defaultdict(list)
+        warnings: dict[str, list[Object]] = defaultdict(list)
         for event in sorted(self.of("Event"), key=_when, reverse=True):
-            found[event["involvedObject"].get("uid", "")].append(event)
-        return found
+            warnings[event["involvedObject"].get("uid", "")].append(event)
+        return warnings
 
     @cached_property
     def run_of(self) -> dict[str, str]:
@@ -89,14 +88,12 @@ class Family(Struct, frozen=True):
     @property
     def workload(self) -> Object | None:
         """The Workload of Kueue that is not over, else the last one; nothing where Kueue has made none."""
-        found = sorted(
-            self.members["Workload"],
-            key=lambda item: (
-                not is_true(conditions(item.get("status", {})), "Finished"),
-                item["metadata"].get("creationTimestamp", ""),
-            ),
-        )
-        return found[-1] if found else None
+
+        def rank(item: Object) -> tuple[bool, str]:
+            is_over = is_true(conditions(item.get("status", {})), "Finished")
+            return not is_over, item["metadata"].get("creationTimestamp", "")
+
+        return max(reversed(self.members["Workload"]), key=rank, default=None)
 
     @property
     def pods(self) -> list[Object]:
@@ -111,8 +108,8 @@ class Family(Struct, frozen=True):
 
 def labels_of(item: Object) -> dict[str, str]:
     """Return the labels of an object."""
-    found: dict[str, str] = item["metadata"].get("labels") or {}
-    return found
+    labels: dict[str, str] = item["metadata"].get("labels") or {}
+    return labels
 
 
 def name_of(item: Object) -> str:

@@ -34,14 +34,14 @@ def is_ready(pod: Object) -> bool:
 def causes(family: Family, inventory: Inventory) -> Iterator[Cause]:
     """Yield why pods of a run do not run, each cause once with the number of its pods."""
     pods = family.pods
-    found = Counter(cause for pod in pods for cause in _of_pod(pod, inventory))
-    for cause, number in found.items():
+    by_cause = Counter(cause for pod in pods for cause in _of_pod(pod, inventory))
+    for cause, number in by_cause.items():
         yield Cause(cause.reason, f"{counted(number, 'pod')}: {cause.message}", cause.said, cause.hint)
     if "Pod" in inventory.unread:
         return
     if not pods:
         yield from _no_pods(family, inventory)
-    elif not found and (late := sorted(name_of(pod) for pod in pods if not is_ready(pod))):
+    elif not by_cause and (late := sorted(name_of(pod) for pod in pods if not is_ready(pod))):
         message = f"ready: {len(pods) - len(late)} of {counted(len(pods), 'pod')}; not ready: {late[0]}"
         message += f" and {len(late) - 1} more" if late[1:] else ""
         yield Cause("PodsNotReady", message, "", f"kubectl logs {late[0]}")
@@ -80,15 +80,10 @@ def _of_container(pod: Object, status: Object) -> Iterator[Cause]:
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     ended = status.get("state", {}).get("terminated") or status.get("lastState", {}).get("terminated") or {}
     if reason in _IMAGE:
-        image = next(
-            (
-                container["image"]
-                for key in ("containers", "initContainers")
-                for container in pod["spec"].get(key) or ()
-                if container["name"] == name
-            ),
-            status.get("image", ""),
-        )
+        spec = pod["spec"]
+        containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+        images = (container["image"] for container in containers if container["name"] == name)
+        image = next(images, status.get("image", ""))
         hint = "correct the image, or give its service account the right to pull it"
         yield Cause("ImageNotPulled", f"image {image} cannot be pulled", _said(reason, message), hint)
     elif reason == _CONFIG:
@@ -104,10 +99,10 @@ def _of_container(pod: Object, status: Object) -> Iterator[Cause]:
 
 def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
     """Return the cause of a kubelet that misses a Secret or a ConfigMap; nobody reads Secrets for it."""
-    found = _MISSING.search(message)
-    if found is None:
+    reference = _MISSING.search(message)
+    if reference is None:
         return None
-    text = f"{_KINDS[found['kind'].lower()]} {found['name']} does not exist in the namespace"
+    text = f"{_KINDS[reference['kind'].lower()]} {reference['name']} does not exist in the namespace"
     return Cause("ReferenceMissing", text, _said(reason, message), "create it, or correct its name")
 
 
@@ -130,8 +125,8 @@ def _unscheduled(pod: Object, said: str, inventory: Inventory) -> Cause:
         return Cause("TaintNotTolerated", message, said, "correct provisioning, or remove the taint")
     free = {name_of(node) for node in suited if node not in barred}
     message = f"nodes for it: {len(free)}; none has room"
-    there = [item for item in inventory.of("Pod") if item["spec"].get("nodeName") in free]
-    runs = {inventory.run_of.get(item["metadata"]["uid"], "") for item in there if not _is_over(item)}
+    others = [item for item in inventory.of("Pod") if item["spec"].get("nodeName") in free]
+    runs = {inventory.run_of.get(item["metadata"]["uid"], "") for item in others if not _is_over(item)}
     if names := sorted(runs - {""}):
         message += f"; they run pods of {', '.join(names)}"
     return Cause("NodesFull", message, said, "see what uses them: kubectl describe node")
@@ -147,8 +142,8 @@ def _no_node(pod: Object, said: str, nodes: tuple[Object, ...]) -> Cause:
         return Cause("NoSuitingNode", message, said, hint)
     key = lacking[0]
     values = sorted({own[key] for own in labels if key in own})
-    there = f"; nodes have {', '.join(values)}" if values else "; no node has this label"
-    return Cause("NoSuitingNode", f"no node has {key}={fixed[key]}{there}", said, hint)
+    others = f"; nodes have {', '.join(values)}" if values else "; no node has this label"
+    return Cause("NoSuitingNode", f"no node has {key}={fixed[key]}{others}", said, hint)
 
 
 def _is_over(pod: Object) -> bool:

@@ -50,15 +50,15 @@ class Queues:
     def causes(self, family: Family) -> Iterator[Cause]:
         """Yield why a run that is in a queue is not admitted."""
         workload = family.workload
-        said = conditions(workload.get("status", {})) if workload else {}
-        reserved = said.get("QuotaReserved", NOTHING)
+        known = conditions(workload.get("status", {})) if workload else {}
+        reserved = known.get("QuotaReserved", NOTHING)
         words = f"{reserved.reason}: {reserved.message}" if reserved.message else ""
         if workload and workload["spec"].get("active") is False:
-            evicted = said.get("Evicted", NOTHING)
+            evicted = known.get("Evicted", NOTHING)
             message = f"Kueue has deactivated Workload {name_of(workload)}, and admits it no more"
             hint = "find out why it was evicted; then start the workload again: slicewright rerun"
             yield Cause("Deactivated", message, f"{evicted.reason}: {evicted.message}".strip(": "), hint)
-        elif workload and is_true(said, "QuotaReserved"):
+        elif workload and is_true(known, "QuotaReserved"):
             yield from _checks(workload)
         elif stopped := list(self._stopped(family, words)):
             yield from stopped
@@ -94,29 +94,29 @@ class Queues:
                 yield Cause("QueueStopped", message, words, "set stopPolicy: None when work may start again")
             elif active.status == "False":
                 hint = "apply what it lacks: overlays/<cluster>/_platform"
-                yield Cause(
-                    "QueueInactive", f"{text} is not active", f"{active.reason}: {active.message}", hint
-                )
+                inactive = f"{active.reason}: {active.message}"
+                yield Cause("QueueInactive", f"{text} is not active", inactive, hint)
 
     def _quota(self, family: Family, words: str) -> Iterator[Cause]:
         """Yield the arithmetic of each resource group of which the run waits for chips."""
         known, queue = self._known, self._known.queues.get(self.cluster_queue(family))
         sets = pod_sets(Resource(family.run, ""), self._objects)
-        made: list[Cause] = []
+        causes: list[Cause] = []
         if queue:
             for choice in choices(known, queue, sets):
                 if TPU in choice.requests:
-                    made += self._of_choice(queue, choice, words)
-        lacks = sorted({name for pods in sets for name in uncovered(known, queue, pods)}) if queue else ()
-        if queue and lacks:
-            message = f"ClusterQueue {queue.name} has no quota of {', '.join(lacks)}, which the run requests"
-            hint = "give the queue a resource group with it, or do not request it"
-            made.append(Cause("ResourceNotCovered", message, words, hint))
-        if not made:
+                    causes += self._of_choice(queue, choice, words)
+            if lacks := sorted({name for pods in sets for name in uncovered(known, queue, pods)}):
+                message = (
+                    f"ClusterQueue {queue.name} has no quota of {', '.join(lacks)}, which the run requests"
+                )
+                hint = "give the queue a resource group with it, or do not request it"
+                causes.append(Cause("ResourceNotCovered", message, words, hint))
+        if not causes:
             message = f"LocalQueue {namespace_of(family.run)}/{family.queue} has not admitted the run"
             hint = "" if words else "the cluster does not say why; see kubectl describe workload"
-            made = [Cause("Waiting", message, words, hint)]
-        yield from made
+            causes = [Cause("Waiting", message, words, hint)]
+        yield from causes
 
     def _of_choice(self, queue: Node, choice: Choice, words: str) -> Iterator[Cause]:
         need = int(choice.requests[TPU])
@@ -163,9 +163,9 @@ class Queues:
             return dict(self._inventory.positions)
         waiting: dict[str, list[Object]] = {}
         for workload in self._inventory.of("Workload"):
-            said = conditions(workload.get("status", {}))
+            known = conditions(workload.get("status", {}))
             queue = self._known.local.get((namespace_of(workload), workload["spec"].get("queueName", "")))
-            is_over = is_true(said, "Finished") or is_true(said, "QuotaReserved")
+            is_over = is_true(known, "Finished") or is_true(known, "QuotaReserved")
             if queue and not is_over and workload["spec"].get("active") is not False:
                 waiting.setdefault(queue, []).append(workload)
         return {

@@ -50,11 +50,8 @@ def shortage(
 ) -> Shortage | None:
     """Return what a queue lacks to give some chips of a flavor, beside what is held; None where it can."""
     members = {node.name for node in known.queues.values() if _root(known, node) == _root(known, queue)}
-    held = sorted(
-        (holder for holder in holders if holder.queue in members),
-        key=lambda holder: (holder.chips, holder.run),
-        reverse=True,
-    )
+    sharing = (holder for holder in holders if holder.queue in members)
+    held = sorted(sharing, key=lambda holder: (holder.chips, holder.run), reverse=True)
     at_most = most(known, queue, (flavor, TPU))
     left = int(available(known, queue, (flavor, TPU), by_queue(held)))
     if need <= left and need <= at_most.total:

@@ -30,7 +30,7 @@ State = Literal[
 ]
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, kw_only=True):
     """One run, as the cluster shows it."""
 
     workload: str
@@ -41,16 +41,16 @@ class Run(Struct, frozen=True):
     run: str
     kind: str
     state: State
-    since: str
+    since: str = ""
     """When the state began, as RFC 3339; empty where the cluster does not say."""
     chips: int
     queue: str
-    cluster_queue: str
-    position: int | None
+    cluster_queue: str = ""
+    position: int | None = None
     """The place in the ClusterQueue from 1 on; None for a run that does not wait there."""
-    restarts: int
-    pods: int
-    ready: int
+    restarts: int = 0
+    pods: int = 0
+    ready: int = 0
     """Pods that run and are ready, or have done their work."""
     in_tree: bool
     in_cluster: bool
@@ -80,31 +80,27 @@ def status(cluster: str, context: str, tree: Objects, inventory: Inventory, cata
     """Return the runs that a tree has for a cluster, and those that the cluster has."""
     queues = Queues(inventory, catalogue)
     places = queues.positions()
-    wanted = {
-        (key[2], key[3] or place[1], key[4]): (f"{place[1]}/{place[2]}", found.data)
-        for place, runs in runs_of(tree).items()
-        if place[0] == cluster
-        for key, found in runs.items()
+    in_tree = {
+        (key[2], key[3] or folder[1], key[4]): (f"{folder[1]}/{folder[2]}", item.data)
+        for folder, runs in runs_of(tree).items()
+        if folder[0] == cluster
+        for key, item in runs.items()
     }
-    there = {
+    in_cluster = {
         (family.run["kind"], namespace_of(family.run), name_of(family.run)): family
         for family in inventory.families.values()
     }
     rows = [
-        _present(family, wanted.get(key, ("", None))[0], queues, places, inventory)
-        for key, family in there.items()
+        _present(family, in_tree.get(key, ("", None))[0], queues, places, inventory)
+        for key, family in in_cluster.items()
     ]
     rows += [
         _absent(key, workload, data, queues, inventory)
-        for key, (workload, data) in wanted.items()
-        if key not in there
+        for key, (workload, data) in in_tree.items()
+        if key not in in_cluster
     ]
-    return Status(
-        cluster,
-        context,
-        tuple(sorted(rows, key=lambda row: (row.workload or f"{row.namespace}/~", row.run))),
-        dict(inventory.unread),
-    )
+    runs = tuple(sorted(rows, key=lambda row: (row.workload or f"{row.namespace}/~", row.run)))
+    return Status(cluster, context, runs, dict(inventory.unread))
 
 
 def _absent(
@@ -118,24 +114,15 @@ def _absent(
             "sync overlays/, or kubectl apply -k; if somebody deleted it, slicewright rerun starts it again"
         )
         cause = Cause("NotInCluster", f"the tree has it, but the cluster has no {kind} {name}", "", hint)
-    queue = labels_of(run).get(QUEUE, "")
     return Run(
-        *(
-            workload,
-            labels_of(run).get(SWEEP, ""),
-            namespace,
-            name,
-            kind,
-            "NotInCluster",
-            "",
-            queues.chips(run),
-            queue,
-            "",
-            None,
-            0,
-            0,
-            0,
-        ),
+        workload=workload,
+        sweep=labels_of(run).get(SWEEP, ""),
+        namespace=namespace,
+        run=name,
+        kind=kind,
+        state="NotInCluster",
+        chips=queues.chips(run),
+        queue=labels_of(run).get(QUEUE, ""),
         in_tree=True,
         in_cluster=False,
         causes=(cause,),
@@ -174,37 +161,30 @@ def _present(
     )
 
 
-_ENDS: tuple[tuple[State, tuple[str, ...]], ...] = (
-    ("Failed", ("Failed",)),
-    ("Finished", COMPLETED),
-)
-
-
 def _state(family: Family) -> tuple[State, str]:
     """Return the state of a run, and since when it is in it."""
     run = family.run
     created = run["metadata"].get("creationTimestamp", "")
-    for said in _of_runs(family):
-        for state, kinds in _ENDS:
-            for kind in kinds:
-                if is_true(said, kind):
-                    return state, said[kind].since
+    for of_run in _of_runs(family):
+        for kind in ("Failed", *COMPLETED):
+            if is_true(of_run, kind):
+                return "Failed" if kind == "Failed" else "Finished", of_run[kind].since
     own = family.workload
     is_inactive = own is not None and own["spec"].get("active") is False
     is_suspended = bool(run["spec"].get("suspend"))
     if is_inactive or (is_suspended and not family.queue):
         return "Suspended", created
-    said = conditions(own.get("status", {})) if own else {}
-    if family.queue and not is_true(said, "Admitted") and not family.pods:
+    of_kueue = conditions(own.get("status", {})) if own else {}
+    if family.queue and not is_true(of_kueue, "Admitted") and not family.pods:
         # An eviction begins a new wait.
-        return "Pending", said["Evicted"].since if is_true(said, "Evicted") else created
-    begun = said["Admitted"].since if "Admitted" in said else created
+        return "Pending", of_kueue["Evicted"].since if is_true(of_kueue, "Evicted") else created
+    begun = of_kueue["Admitted"].since if "Admitted" in of_kueue else created
     if not family.pods:
         return "Admitted", begun
     if sum(map(of_pods.is_ready, family.pods)) < expected(family):
         return "Starting", begun
     ready = [conditions(pod["status"]).get("Ready") for pod in family.pods]
-    return "Running", max((one.since for one in ready if one), default=begun)
+    return "Running", max((condition.since for condition in ready if condition), default=begun)
 
 
 def _of_runs(family: Family) -> list[Conditions]:
@@ -216,12 +196,11 @@ def _of_runs(family: Family) -> list[Conditions]:
 def expected(family: Family) -> int:
     """Return how many pods run at once: of a run whose Jobs wait for others, those of the Jobs that exist."""
     jobsets = family.members["JobSet"]
-    made = jobsets[0] if jobsets else family.run
+    maker = jobsets[0] if jobsets else family.run
     jobs = [item for item in family.members["Job"] if not item["spec"].get("suspend")]
-    in_turn = any(job.get("dependsOn") for _, job in entries(made["spec"].get("replicatedJobs")))
-    if (in_turn or made["kind"] == "PathwaysJob") and jobs:
-        return sum(pods.count for job in jobs for pods in pods_of(job, "Job"))
-    return sum(pods.count for pods in pods_of(made, made["kind"]))
+    in_turn = any(job.get("dependsOn") for _, job in entries(maker["spec"].get("replicatedJobs")))
+    makers = jobs if jobs and (in_turn or maker["kind"] == "PathwaysJob") else [maker]
+    return sum(pods.count for item in makers for pods in pods_of(item, item["kind"]))
 
 
 def _restarts(family: Family) -> int:
@@ -245,27 +224,18 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:
     """Yield what the controller says of the failure, with the exit codes of pods that are still there."""
-    said = next(said["Failed"] for said in _of_runs(family) if is_true(said, "Failed"))
-    words = f"{said.reason}: {said.message}"
-    most = next(
-        (
-            item["spec"]["failurePolicy"].get("maxRestarts", 0)
-            for item in family.members["JobSet"]
-            if "failurePolicy" in item["spec"]
-        ),
-        None,
-    )
-    count = _restarts(family)
-    if said.reason == "ReachedMaxRestarts":
+    failed = next(of_run["Failed"] for of_run in _of_runs(family) if is_true(of_run, "Failed"))
+    policies = (item["spec"].get("failurePolicy") for item in family.members["JobSet"])
+    most = next((policy.get("maxRestarts", 0) for policy in policies if policy is not None), None)
+    if failed.reason == "ReachedMaxRestarts":
         reason, message = "RestartsUsedUp", f"it failed, and its {most} restarts are used up"
     else:
-        reason, message = "RunFailed", f"it failed after {count} restarts"
-    ended = [
-        cause.message for cause in of_pods.causes(family, inventory) if cause.reason == "ContainerFailed"
-    ]
+        reason, message = "RunFailed", f"it failed after {_restarts(family)} restarts"
+    causes = (cause for cause in of_pods.causes(family, inventory) if cause.reason == "ContainerFailed")
+    ended = next(causes, None)
     if ended:
-        message += f"; {ended[0]}"
+        message += f"; {ended.message}"
     elif "Pod" not in inventory.unread:
         message += "; its failed pods are gone, so the cluster does not say the exit code"
     hint = "read the logs of the failed pods; start it again: slicewright rerun"
-    return (Cause(reason, message, words, hint),)
+    return (Cause(reason, message, f"{failed.reason}: {failed.message}", hint),)
