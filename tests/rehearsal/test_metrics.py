@@ -14,13 +14,12 @@ from slicewright.rehearsal.model.metrics import (
     chip_hours,
     lost_hours,
     makespan,
-    nominal_quotas,
     percentile,
     queue_waits,
     queues_behind,
 )
 from slicewright.rehearsal.model.timeline import Timeline
-from slicewright.rehearsal.model.usage import Usage
+from slicewright.rehearsal.model.usage import Usage, nominal_quotas
 
 from .kit import gone, pod, says
 

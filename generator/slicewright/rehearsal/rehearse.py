@@ -191,7 +191,7 @@ class Rehearsal:
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
             answers=_answers(scenario.parts, timelines, self._time.speed, cut_short=is_cut_short),
-            nominal=metrics.nominal_quotas(scenario.platform),
+            nominal=usage.nominal_quotas(scenario.platform),
             queue_of=queue_of,
             waits=waits.waits(event_log.events, timelines.values(), setting, self._time.speed),
             waiting=waits.waiting_chips(timelines.values(), setting, self._time.speed),

@@ -12,7 +12,7 @@ from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import is_duration, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
@@ -60,7 +60,7 @@ class ClockSettings(Struct, frozen=True):
 
 
 def clock_settings(
-    parts: Iterable[ScenarioPart],
+    parts: Collection[ScenarioPart],
     *,
     speed: float | None = None,
     deadline: float | None = None,
@@ -74,10 +74,8 @@ def clock_settings(
     Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
     Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
     """
-    everything = tuple(parts)
-    arriving = [part for part in everything if part.profile]
-    every = tuple(part for part in everything if not (skips and part.profile))
-    advised = min(FASTEST, max(1.0, *_needed(every, delay or 0.0), _for_work(every, room)))
+    paced = [part for part in parts if not (skips and part.profile)]
+    advised = min(FASTEST, max(1.0, *_needed(paced, delay or 0.0), _for_work(paced, room)))
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,
@@ -86,7 +84,7 @@ def clock_settings(
         idle=idle if idle is not None else 3 * chosen,
         advised=advised,
         skips=skips,
-        real_limit=_MOST_SECONDS + _ARRIVAL_SECONDS * len(arriving),
+        real_limit=_MOST_SECONDS + _ARRIVAL_SECONDS * sum(bool(part.profile) for part in parts),
     )
 
 
@@ -95,7 +93,7 @@ def factor(speed: float) -> str:
     return f"{speed:,.1f}".removesuffix(".0") + "x"
 
 
-def _needed(parts: tuple[ScenarioPart, ...], delay: float) -> Iterator[float]:
+def _needed(parts: Iterable[ScenarioPart], delay: float) -> Iterator[float]:
     """Yield the speeds at which each span passes soon enough."""
     yield delay / _IDLE_SECONDS
     for part in parts:
@@ -105,7 +103,7 @@ def _needed(parts: tuple[ScenarioPart, ...], delay: float) -> Iterator[float]:
             yield (fault.at + (fault.duration or 0.0)) / _IDLE_SECONDS
 
 
-def _for_work(parts: tuple[ScenarioPart, ...], room: float | None) -> float:
+def _for_work(parts: Collection[ScenarioPart], room: float | None) -> float:
     """Return the speed at which all work is done soon enough, one after another where it does not fit."""
     work = sum(part.duration * part.chips for part in parts)
     longest = max((part.duration for part in parts), default=0.0)
@@ -146,30 +144,29 @@ def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> tuple[str, st
 
 
 def overridden(
-    parts: Iterable[ScenarioPart], field: Field, overrides: Iterable[Override]
+    parts: Iterable[ScenarioPart], field: Field, overrides: Collection[Override]
 ) -> tuple[ScenarioPart, ...]:
     """Return parts with the spans that are given for them.
 
     A span for one workload goes before one for its sweep, this before one for all, and a later one before an
     earlier one. What arrives by a profile has the times of the profile.
     """
-    given = list(overrides)
-    changed = []
-    for part in parts:
-        if part.profile:
-            changed.append(part)
-            continue
-        own = [f"{part.workload.namespace}/{name}" for name in part.workload.names]
-        ranks = {"": 0} | {one.name: 1 for one in given if _means(one.name, part.workload.declared)}
-        ranks |= {one.name: 2 for one in given if any(_means(one.name, key) for key in own)}
-        for override in sorted((one for one in given if one.name in ranks), key=lambda one: ranks[one.name]):
-            part = (  # noqa: PLW2901 - each builds on the one before
-                replace(part, submit_at=override.seconds)
-                if field == "submit_at"
-                else replace(part, duration=override.seconds)
-            )
-        changed.append(part)
-    return tuple(changed)
+    return tuple(_overridden(part, field, overrides) for part in parts)
+
+
+def _overridden(part: ScenarioPart, field: Field, overrides: Iterable[Override]) -> ScenarioPart:
+    own = [f"{part.workload.namespace}/{name}" for name in part.workload.names]
+    ranked = {}
+    for override in overrides:
+        if any(_means(override.name, key) for key in own):
+            ranked[2] = override
+        elif _means(override.name, part.workload.declared):
+            ranked[1] = override
+        elif not override.name:
+            ranked[0] = override
+    if part.profile or not ranked:
+        return part
+    return replace(part, **{field: ranked[max(ranked)].seconds})
 
 
 def _means(name: str, key: str) -> bool:

@@ -89,10 +89,9 @@ def _rows(runs: Sequence[Object]) -> list[Object]:
     rows = []
     for run in runs:
         name = run["workload"] if numbers[run["workload"]] == 1 else run["run"]
-        kept = {key: run[key] for key in _KEPT}
         counts = {"evictions": len(run["evictions"]), "restarts": run["restarts"]}
-        states = {"states": run["states"]}
-        rows.append({"name": name, **kept, **counts, "ranges": {key: run[key] for key in _TIMES}, **states})
+        ranges = {"ranges": {key: run[key] for key in _TIMES}, "states": run["states"]}
+        rows.append({"name": name, **{key: run[key] for key in _KEPT}, **counts, **ranges})
     return sorted(rows, key=lambda row: str(row["name"]))
 
 
@@ -113,8 +112,8 @@ def _merged(values: Sequence[Any], key: str = "") -> Any:
 
 
 def _range(values: Iterable[float | None]) -> list[float | None]:
-    numbers = [_number(value) for value in values]
-    return [_finite(min(numbers)), _finite(max(numbers))]
+    numbers = sorted(map(_number, values))
+    return [_finite(numbers[0]), _finite(numbers[-1])]
 
 
 def _number(value: float | None) -> float:
@@ -135,39 +134,42 @@ class Move(Struct, frozen=True):
 
 def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]:
     """Return the runs whose time (`started`, `ended` or `wait`) differs, the largest difference first."""
-    rows = {row["name"]: row for row in base["workloads"]}
-    pairs = [(rows[row["name"]], row) for row in variant["workloads"] if row["name"] in rows]
-    found = [
-        Move(after["name"], _number(after[field]) - _number(before[field]))
-        for before, after in pairs
-        if _differs(before, after, field, noise.slack)
-    ]
-    return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
+    differences = _moves(_by_name(base), _by_name(variant), field, noise)
+    return sorted(differences, key=lambda move: (-abs(move.seconds), move.name))
 
 
 def arrival_moves(base: Object, variant: Object, noise: Noise, field: str = "p95WaitSeconds") -> list[Move]:
     """Return the profiles, each in a queue, whose arrivals wait longer or shorter than in the base."""
-    rows = {_profile(row): row for row in base.get("arrivals", ())}
-    pairs = [(rows[_profile(row)], row) for row in variant.get("arrivals", ()) if _profile(row) in rows]
+    return _moves(_by_profile(base), _by_profile(variant), field, noise)
+
+
+def _moves(base: Mapping[str, Object], variant: Mapping[str, Object], field: str, noise: Noise) -> list[Move]:
+    """Return the rows whose time differs: ranges are apart, or in most plays of only one it never comes."""
     return [
-        Move(_profile(after), _number(after[field]) - _number(before[field]))
-        for before, after in pairs
-        if _differs(before, after, field, noise.slack)
+        Move(name, _number(after[field]) - _number(before[field]))
+        for name, after in variant.items()
+        if (before := base.get(name))
+        and (
+            (before[field] is None) != (after[field] is None)
+            or _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
+        )
     ]
+
+
+def _by_name(record: Object) -> dict[str, Object]:
+    return {row["name"]: row for row in record["workloads"]}
+
+
+def _by_profile(record: Object) -> dict[str, Object]:
+    return {_profile(row): row for row in record.get("arrivals", ())}
 
 
 def _profile(row: Object) -> str:
     return f"{row['profile']} in {row['clusterQueue']}" if row["clusterQueue"] else str(row["profile"])
 
 
-def _differs(before: Object, after: Object, field: str, slack: float) -> bool:
-    """Tell whether a time differs: its ranges are apart, or in most plays of only one it never comes."""
-    never = [before[field] is None, after[field] is None]
-    return never[0] != never[1] or _is_apart(before["ranges"][field], after["ranges"][field], slack)
-
-
-def _is_apart(one: Sequence[float | None], other: Sequence[float | None], slack: float) -> bool:
-    (low, high), (least, most) = map(_number, one), map(_number, other)
+def _is_apart(base: Sequence[float | None], variant: Sequence[float | None], slack: float) -> bool:
+    (low, high), (least, most) = map(_number, base), map(_number, variant)
     later = least - high if math.isfinite(high) else 0.0
     earlier = low - most if math.isfinite(most) else 0.0
     return max(later, earlier) > slack
@@ -178,24 +180,23 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     names = _short_names(base, variant)
     started = moves(base, variant, "started", noise)
     ended = moves(base, variant, "ended", noise)
-    beside = {move.name: move for move in started}
+    starts = {move.name: move for move in started}
     parts = [
         *_pods(base, variant),
         *_told(started, names, "start"),
-        *_told([move for move in ended if _is_told(move, beside)], names, "end"),
+        *_told([move for move in ended if _is_told(move, starts)], names, "end"),
         *_arrivals_told(arrival_moves(base, variant, noise)),
         *_counts(base, variant),
         *_missing(base, variant, names),
     ]
     if not parts:
-        told = f"nothing changes by more than {noise.told()}"
+        text = f"nothing changes by more than {noise.told()}"
     else:
         moved = {move.name for move in (*started, *ended)}
-        still = len({row["name"] for row in variant["workloads"]} - moved)
-        parts += [_whole(base, variant, noise)]
+        still = _by_name(variant).keys() - moved
         rest = "; nothing else moves" if still and moved else ""
-        told = ", ".join(filter(None, parts)) + rest
-    return f"{what}: {told}" if what else told
+        text = ", ".join(filter(None, [*parts, _whole(base, variant, noise)])) + rest
+    return f"{what}: {text}" if what else text
 
 
 def _is_told(move: Move, started: Mapping[str, Move]) -> bool:
@@ -205,34 +206,35 @@ def _is_told(move: Move, started: Mapping[str, Move]) -> bool:
 
 
 def _short_names(base: Object, variant: Object) -> Callable[[str], str]:
-    every = {row["name"] for record in (base, variant) for row in record["workloads"]}
-    numbers = Counter(name.partition("/")[2] for name in every)
-    return lambda name: name.partition("/")[2] if numbers[name.partition("/")[2]] == 1 else name
+    keys = {row["name"] for record in (base, variant) for row in record["workloads"]}
+    numbers = Counter(key.partition("/")[2] for key in keys)
+    return lambda key: key.partition("/")[2] if numbers[key.partition("/")[2]] == 1 else key
 
 
-def _told(found: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
-    later = [move for move in found if 0 < move.seconds < math.inf]
-    earlier = [move for move in found if -math.inf < move.seconds < 0]
+def _told(moves: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
+    later = [move for move in moves if 0 < move.seconds < math.inf]
+    earlier = [move for move in moves if -math.inf < move.seconds < 0]
     for group, direction in ((later, "later"), (earlier, "earlier")):
         if len(group) > _NAMED:
             most = f"{names(group[0].name)} most: {shown(abs(group[0].seconds))}"
             yield f"{counted(len(group), 'run')} {verb} {direction} ({most})"
         else:
-            yield from (f"{names(one.name)} {verb}s {shown(abs(one.seconds))} {direction}" for one in group)
-    lost = [move for move in found if move.seconds == math.inf]
-    won = [move for move in found if move.seconds == -math.inf]
-    for group, one, several in (
-        (lost, f"never {verb}s", f"never {verb}"),
-        (won, f"{verb}s now", f"{verb} now"),
+            yield from (
+                f"{names(move.name)} {verb}s {shown(abs(move.seconds))} {direction}" for move in group
+            )
+    for seconds, singular, plural in (
+        (math.inf, f"never {verb}s", f"never {verb}"),
+        (-math.inf, f"{verb}s now", f"{verb} now"),
     ):
+        group = [move for move in moves if move.seconds == seconds]
         if len(group) > _NAMED:
-            yield f"{counted(len(group), 'run')} {several}"
+            yield f"{counted(len(group), 'run')} {plural}"
         else:
-            yield from (f"{names(move.name)} {one}" for move in group)
+            yield from (f"{names(move.name)} {singular}" for move in group)
 
 
-def _arrivals_told(found: Iterable[Move]) -> Iterator[str]:
-    for move in found:
+def _arrivals_told(moves: Iterable[Move]) -> Iterator[str]:
+    for move in moves:
         if math.isinf(move.seconds):
             many = "more than 5 %" if move.seconds > 0 else "fewer than 5 %"
             yield f"{many} of the arrivals of {move.name} are never admitted"
@@ -252,12 +254,12 @@ def _counts(base: Object, variant: Object) -> Iterator[str]:
 def _pods(base: Object, variant: Object) -> Iterator[str]:
     """Yield that only one was played with pods, as one of two earlier outputs may be."""
     if base["pods"] != variant["pods"]:
-        one, other = ("with", "without") if variant["pods"] else ("without", "with")
-        yield f"played {one} pods, the other {other}"
+        words = ("with", "without") if variant["pods"] else ("without", "with")
+        yield "played {} pods, the other {}".format(*words)
 
 
 def _missing(base: Object, variant: Object, names: Callable[[str], str]) -> Iterator[str]:
-    before, after = ({row["name"] for row in record["workloads"]} for record in (base, variant))
+    before, after = _by_name(base).keys(), _by_name(variant).keys()
     yield from (f"{names(name)} is not in it" for name in sorted(before - after))
     yield from (f"{names(name)} is new" for name in sorted(after - before))
 
@@ -298,9 +300,8 @@ def added_problems(base: Object, variant: Object) -> list[Object]:
     known = Counter(map(_place, base["problems"]))
     added = []
     for problem in variant["problems"]:
-        if known[_place(problem)]:
-            known[_place(problem)] -= 1
-        else:
+        known[_place(problem)] -= 1
+        if known[_place(problem)] < 0:
             added.append(problem)
     return added
 
@@ -311,16 +312,16 @@ def _place(problem: Object) -> tuple[str, str, str]:
 
 def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> list[Move]:
     """Return the runs that wait longer than in the base, by more than this share of the wait there."""
-    waits = {row["name"]: _number(row["wait"]) for row in base["workloads"]}
-    found = moves(base, variant, "wait", noise)
-    return [move for move in found if move.seconds > share * waits[move.name]]
+    waits = {name: _number(row["wait"]) for name, row in _by_name(base).items()}
+    longer = moves(base, variant, "wait", noise)
+    return [move for move in longer if move.seconds > share * waits[move.name]]
 
 
 def slower_arrivals(
     base: Object, variant: Object, noise: Noise, share: float
 ) -> list[tuple[str, Object, Object]]:
     """Return the profiles of which 95 % wait longer than in the base by more than a share, and both rows."""
-    before, after = ({_profile(row): row for row in record.get("arrivals", ())} for record in (base, variant))
+    before, after = _by_profile(base), _by_profile(variant)
     return [
         (move.name, before[move.name], after[move.name])
         for move in arrival_moves(base, variant, noise)

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from slicewright.core.kubernetes.labels import QUEUE, TPU
-from slicewright.core.kubernetes.quantity import whole
+from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.rehearsal.model.progress import Spent
 from slicewright.rehearsal.model.scenario_part import is_queued, run_key
 from slicewright.rehearsal.model.slices import Pod
-from slicewright.rehearsal.model.usage import worked_until
+from slicewright.rehearsal.model.usage import quota_changes, steps_of, worked_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.timeline import Timeline
-    from slicewright.rehearsal.model.usage import Usage
+    from slicewright.rehearsal.model.usage import Nominal, Usage
 
-Nominal = dict[str, dict[str, int]]
-"""Chips of nominal quota by ClusterQueue and flavor."""
 _HOUR = 3600.0
-_NONE = Spent()
+_NO_TIME = Spent()
 NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
 
 
@@ -36,21 +36,6 @@ class Arriving(Struct, frozen=True):
     profile: str
     seed: int
     queue: str
-
-
-def nominal_quotas(platform: Iterable[Object]) -> Nominal:
-    """Return the nominal quota of each ClusterQueue in chips, by flavor."""
-    return {
-        item["metadata"]["name"]: {
-            flavor["name"]: whole(resource["nominalQuota"])
-            for group in item["spec"].get("resourceGroups", ())
-            for flavor in group["flavors"]
-            for resource in flavor["resources"]
-            if resource["name"] == TPU
-        }
-        for item in platform
-        if item["kind"] == "ClusterQueue"
-    }
 
 
 def queues_behind(platform: Iterable[Object]) -> dict[tuple[str, str], str]:
@@ -79,11 +64,10 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)] if ranked else 0.0
 
 
-def makespan(timelines: Iterable[Timeline]) -> float | None:
+def makespan(timelines: Collection[Timeline]) -> float | None:
     """Return the seconds from the first submission to the last end; None where no run has ended."""
-    every = list(timelines)
-    ends = [timeline.ended for timeline in every if timeline.ended is not None]
-    starts = [timeline.submitted for timeline in every if timeline.submitted is not None]
+    ends = [timeline.ended for timeline in timelines if timeline.ended is not None]
+    starts = [timeline.submitted for timeline in timelines if timeline.submitted is not None]
     return max(ends) - min(starts) if ends and starts else None
 
 
@@ -104,13 +88,13 @@ def queue_waits(timelines: Iterable[Timeline], queues: Mapping[str, str]) -> dic
 def waits_told(waits: Sequence[float]) -> dict[str, float | None]:
     """Return the JSON form of waits in seconds; null is endless."""
     shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
-    found = {f"{name}WaitSeconds": percentile(waits, share) for name, share in shares.items()}
-    return {name: None if value == math.inf else round(value, 2) for name, value in found.items()}
+    seconds = {f"{name}WaitSeconds": percentile(waits, share) for name, share in shares.items()}
+    return {name: None if value == math.inf else round(value, 2) for name, value in seconds.items()}
 
 
 def arrived(
     arriving: Iterable[Arriving],
-    timelines: Iterable[tuple[str, Timeline]],
+    timelines: Collection[tuple[str, Timeline]],
     profile_of: Mapping[str, str],
     queue_of: Mapping[str, str],
 ) -> list[Object]:
@@ -119,26 +103,28 @@ def arrived(
     `timelines` are those of runs by their workloads; `profile_of` has the profiles of what arrives.
     A run without a queue waits until it starts.
     """
-    every = tuple(timelines)
     rows = []
-    for one in arriving:
+    for profile, seed, queue in map(astuple, arriving):
         own = [
             timeline
-            for workload, timeline in every
-            if profile_of.get(workload) == one.profile and queue_of.get(timeline.run, "") == one.queue
+            for workload, timeline in timelines
+            if profile_of.get(workload) == profile and queue_of.get(timeline.run, "") == queue
         ]
-        reached = ((run.submitted, run.admitted if run.is_queued else run.started) for run in own)
         waits = [
-            math.inf if until is None else until - since for since, until in reached if since is not None
+            math.inf if until is None else until - since
+            for since, until in (
+                (run.submitted, run.admitted if run.is_queued else run.started) for run in own
+            )
+            if since is not None
         ]
         rows.append(
             {
-                "profile": one.profile,
-                "seed": one.seed,
-                "clusterQueue": one.queue,
+                "profile": profile,
+                "seed": seed,
+                "clusterQueue": queue,
                 "runs": len(own),
                 "finished": sum(timeline.outcome == "finished" for timeline in own),
-                "neverAdmitted": sum(wait == math.inf for wait in waits),
+                "neverAdmitted": waits.count(math.inf),
                 **waits_told(waits),
             }
         )
@@ -147,47 +133,31 @@ def arrived(
 
 def borrowed_hours(events: Iterable[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
     """Return the chip-hours that each ClusterQueue used beyond its nominal quota, by flavor."""
-    hours = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
-    for queue, flavor, beyond, seconds in _borrowed(events, nominal, end):
-        of_queue = hours.setdefault(queue, {})
-        of_queue[flavor] = of_queue.get(flavor, 0.0) + beyond * seconds / _HOUR
-    return hours
+    return _borrowed(events, nominal, end, lambda chips, seconds: chips * seconds / _HOUR)
 
 
-def borrowed_shares(events: Iterable[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
+def borrowed_shares(events: Collection[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
     """Return the share of the time in which each queue borrowed, by flavor, until all work was done."""
-    every = tuple(events)
-    until = worked_until(every) or end
-    shares = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
-    for queue, flavor, _, seconds in _borrowed(every, nominal, until):
-        of_queue = shares.setdefault(queue, {})
-        of_queue[flavor] = of_queue.get(flavor, 0.0) + seconds / until
-    return shares
+    until = worked_until(events) or end
+    return _borrowed(events, nominal, until, lambda _, seconds: seconds / until)
 
 
-def _borrowed(events: Iterable[Event], nominal: Nominal, end: float) -> Iterator[tuple[str, str, int, float]]:
-    """Yield ClusterQueue, flavor, chips beyond nominal quota, and for how many seconds until the end."""
-    held: dict[str, tuple[str, dict[str, int]]] = {}
-    in_use: dict[tuple[str, str], int] = {}
-    since: dict[tuple[str, str], float] = {}
-    for event in events:
-        if event.kind not in ("reserved", "released"):
-            continue
-        before = held.pop(event.run, (event.queue, {}))
-        after = (event.queue or before[0], dict(event.flavors))
-        if event.flavors:
-            held[event.run] = after
-        for (queue, flavors), sign in ((before, -1), (after, 1)):
-            for flavor, chips in flavors.items():
-                key = queue, flavor
-                beyond = in_use.get(key, 0) - nominal.get(queue, {}).get(flavor, 0)
-                if beyond > 0:
-                    yield queue, flavor, beyond, event.at - since[key]
-                in_use[key], since[key] = in_use.get(key, 0) + sign * chips, event.at
-    for (queue, flavor), chips in in_use.items():
-        beyond = chips - nominal.get(queue, {}).get(flavor, 0)
-        if beyond > 0 and end > since[queue, flavor]:
-            yield queue, flavor, beyond, end - since[queue, flavor]
+def _borrowed(
+    events: Iterable[Event], nominal: Nominal, end: float, measure: Callable[[int, float], float]
+) -> dict[str, dict[str, float]]:
+    """Return the sum of a measure of chips beyond nominal quota, and for how many seconds, until the end."""
+    sums = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
+    for (queue, flavor), changes in quota_changes(events).items():
+        quota = nominal.get(queue, {}).get(flavor, 0)
+        sums.setdefault(queue, {})[flavor] = sum(
+            (
+                measure(chips - quota, until - at)
+                for (at, chips), (until, _) in pairwise((*steps_of(changes), (end, 0)))
+                if chips > quota
+            ),
+            0.0,
+        )
+    return sums
 
 
 def lost_hours(
@@ -198,33 +168,30 @@ def lost_hours(
     Nothing of theirs is left but what was saved, and startup is counted apart (`spent`). Where a program
     stopped and its pod did not, progress is lost that was not saved. `pools` has the pool of each node pool.
     """
-    pods: dict[str, list[Pod]] = {}
+    pods: dict[str, list[Pod]] = defaultdict(list)
     open_pods: dict[tuple[str, str], Pod] = {}
     evicted: dict[str, float] = {}
     for event in events:
         if event.kind == "podStarted":
             pod = open_pods[event.run, event.pod] = Pod(event)
-            pods.setdefault(event.run, []).append(pod)
+            pods[event.run].append(pod)
         elif event.kind == "podEnded" and (event.run, event.pod) in open_pods:
             open_pods.pop((event.run, event.pod)).end = event
         elif event.kind == "evicted":
             evicted[event.run] = event.at
-    lost: dict[str, float] = {}
+    lost: dict[str, float] = defaultdict(float)
     for run, of_run in pods.items():
         attempt = max(pod.start.attempt for pod in of_run)
         last = max(pod.start.at for pod in of_run)
         for pod in of_run:
-            if pod.start.node_pool not in pools:
-                continue
-            own = spent.get((run, pod.start.pod), _NONE)
+            own = spent.get((run, pod.start.pod), _NO_TIME)
             seconds = own.lost
             is_replaced = not pod.is_there and pod.until(last) <= last
             is_earlier = pod.start.attempt < attempt or pod.start.at < evicted.get(run, 0.0)
             if pod.end is not None and (is_replaced or is_earlier):
                 seconds = max(0.0, pod.end.at - pod.start.at - own.kept - own.startup)
-            if seconds:
-                pool = pools[pod.start.node_pool]
-                lost[pool] = lost.get(pool, 0.0) + pod.start.chips * seconds / _HOUR
+            if seconds and (pool := pools.get(pod.start.node_pool)):
+                lost[pool] += pod.start.chips * seconds / _HOUR
     return lost
 
 
@@ -232,17 +199,16 @@ def startup_hours(
     events: Iterable[Event], pools: Mapping[str, str], spent: Mapping[tuple[str, str], Spent]
 ) -> dict[str, float]:
     """Return the chip-hours in each pool in which programs started and made no progress."""
-    hours: dict[str, float] = {}
+    hours: dict[str, float] = defaultdict(float)
     for event in events:
-        own = spent.get((event.run, event.pod))
-        if event.kind == "podStarted" and own and event.node_pool in pools:
-            pool = pools[event.node_pool]
-            hours[pool] = hours.get(pool, 0.0) + event.chips * own.startup / _HOUR
+        own = spent.get((event.run, event.pod), _NO_TIME)
+        if event.kind == "podStarted" and own.startup and (pool := pools.get(event.node_pool)):
+            hours[pool] += event.chips * own.startup / _HOUR
     return hours
 
 
 def chip_hours(
-    events: Iterable[Event],
+    events: Collection[Event],
     usages: Iterable[Usage],
     pools: Mapping[str, str],
     end: float,
@@ -253,23 +219,20 @@ def chip_hours(
     What is lost, and what startup took, are parts of what is used, and have nothing in common. Chips of
     different pools are not added up.
     """
-    every = tuple(events)
-    until = worked_until(every)
-    until = end if until is None else until
-    lost = lost_hours(every, pools, spent)
-    startup = startup_hours(every, pools, spent)
+    worked = worked_until(events)
+    until = end if worked is None else worked
+    lost = lost_hours(events, pools, spent)
+    startup = startup_hours(events, pools, spent)
     hours = []
     for usage in usages:
         used = usage.chip_seconds(until) / _HOUR
-        there = usage.there_seconds(until) / _HOUR
-        hours.append(
-            {
-                "pool": usage.name,
-                "available": round(there, 3),
-                "used": round(used, 3),
-                "idle": round(max(0.0, there - used), 3),
-                "lost": round(lost.get(usage.name, 0.0), 3),
-                "startup": round(startup.get(usage.name, 0.0), 3),
-            }
-        )
+        available = usage.available_seconds(until) / _HOUR
+        row = {
+            "available": available,
+            "used": used,
+            "idle": max(0.0, available - used),
+            "lost": lost.get(usage.name, 0.0),
+            "startup": startup.get(usage.name, 0.0),
+        }
+        hours.append({"pool": usage.name, **{part: round(value, 3) for part, value in row.items()}})
     return hours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.event import Event
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Steps = tuple[tuple[float, int], ...]
 """(moment, value from then on), in order of time, beginning at 0."""
+Nominal = dict[str, dict[str, int]]
+"""Chips of nominal quota by ClusterQueue and flavor."""
 
 
 class Usage(Struct, frozen=True):
@@ -44,7 +47,7 @@ class Usage(Struct, frozen=True):
         """Return the area below the curve up to a moment."""
         return _area(self.used, end)
 
-    def there_seconds(self, end: float) -> float:
+    def available_seconds(self, end: float) -> float:
         """Return the chips of a pool that existed times the seconds up to a moment."""
         return _area(self.there, end) if self.there else self.limit * end
 
@@ -59,48 +62,57 @@ class Usage(Struct, frozen=True):
         return self.chip_seconds(last) / (self.limit * last)
 
 
-def quotas(platform: Iterable[Object]) -> dict[str, int]:
-    """Return the nominal quota of each ClusterQueue in chips, over all of its flavors."""
+def nominal_quotas(platform: Iterable[Object]) -> Nominal:
+    """Return the nominal quota of each ClusterQueue in chips, by flavor."""
     return {
-        item["metadata"]["name"]: sum(
-            whole(resource["nominalQuota"])
+        item["metadata"]["name"]: {
+            flavor["name"]: whole(resource["nominalQuota"])
             for group in item["spec"].get("resourceGroups", ())
             for flavor in group["flavors"]
             for resource in flavor["resources"]
             if resource["name"] == TPU
-        )
+        }
         for item in platform
         if item["kind"] == "ClusterQueue"
     }
 
 
-def by_queue(events: Iterable[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:
-    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released.
+def quotas(platform: Iterable[Object]) -> dict[str, int]:
+    """Return the nominal quota of each ClusterQueue in chips, over all of its flavors."""
+    return {queue: sum(flavors.values()) for queue, flavors in nominal_quotas(platform).items()}
 
-    Each of these events says in its flavors what the run holds from then on.
+
+def quota_changes(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[float, int]]]:
+    """Return by how many chips, and when, the quota in use of each ClusterQueue and flavor changes.
+
+    What Kueue reserved or released says in its flavors what the run holds from then on.
     """
-    every = tuple(events)
-    held: dict[str, tuple[str, int]] = {}
-    changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
-    for event in every:
+    changes: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    by_run: dict[str, list[tuple[tuple[str, str], int]]] = {}
+    for event in events:
         # Kueue gives quota back when the pods of a run that it evicted have gone, and not before.
-        if event.kind not in ("reserved", "released"):
-            continue
-        if event.run in held:
-            queue, chips = held.pop(event.run)
-            changes[queue].append((event.at, -chips))
-        if event.flavors:
-            chips = sum(amount for _, amount in event.flavors)
-            held[event.run] = (event.queue, chips)
-            changes.setdefault(event.queue, []).append((event.at, chips))
-    until = worked_until(every)
+        if event.kind in ("reserved", "released"):
+            before = by_run.get(event.run, ())
+            by_run[event.run] = [((event.queue, flavor), chips) for flavor, chips in event.flavors]
+            for key, chips in (*((key, -chips) for key, chips in before), *by_run[event.run]):
+                changes.setdefault(key, []).append((event.at, chips))
+    return changes
+
+
+def by_queue(events: Collection[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:
+    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released."""
+    changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
+    for (queue, _), of_flavor in quota_changes(events).items():
+        changes.setdefault(queue, []).extend(of_flavor)
+    until = worked_until(events)
     return tuple(
-        Usage(queue, quotas.get(queue, 0), _steps(steps), until=until) for queue, steps in changes.items()
+        Usage(queue, quotas.get(queue, 0), steps_of(of_queue), until=until)
+        for queue, of_queue in changes.items()
     )
 
 
 def by_pool(
-    events: Iterable[Event],
+    events: Collection[Event],
     chips: Mapping[str, int],
     pools: Mapping[str, str],
     growing: Mapping[str, int],
@@ -110,21 +122,16 @@ def by_pool(
     `chips` holds all chips that a pool can have, `pools` gives the pool of a node pool, and `growing` the
     chips that those pools begin with that grow and shrink.
     """
-    every = tuple(events)
     used: dict[str, list[tuple[float, int]]] = {pool: [] for pool in chips}
-    there: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
-    for event in every:
+    existing: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
+    for event in events:
         pool = pools.get(event.node_pool, "")
-        sign = _SIGN.get(event.kind, 0)
-        if pool not in used or not sign:
-            continue
-        if event.kind in ("podStarted", "podEnded"):
-            used[pool].append((event.at, sign * event.chips))
-        elif pool in there:
-            there[pool].append((event.at, sign * event.chips))
-    until = worked_until(every)
+        if event.kind in _SIGN and pool in used:
+            changes = used if event.kind in ("podStarted", "podEnded") else existing
+            changes.get(pool, []).append((event.at, _SIGN[event.kind] * event.chips))
+    until = worked_until(events)
     return tuple(
-        Usage(pool, most, _steps(used[pool]), _steps(there[pool]) if pool in there else (), until)
+        Usage(pool, most, steps_of(used[pool]), steps_of(existing[pool]) if pool in existing else (), until)
         for pool, most in chips.items()
     )
 
@@ -148,19 +155,14 @@ _SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}
 
 
 def _area(steps: Steps, end: float) -> float:
-    total = 0.0
-    for (start, value), (until, _) in zip(steps, (*steps[1:], (end, 0)), strict=True):
-        total += value * max(0.0, min(until, end) - start)
-    return total
+    periods = pairwise((*steps, (end, 0)))
+    return sum(value * max(0.0, min(until, end) - start) for (start, value), (until, _) in periods)
 
 
-def _steps(changes: list[tuple[float, int]]) -> Steps:
+def steps_of(changes: Iterable[tuple[float, int]]) -> Steps:
     """Add changes up: one step a moment."""
-    steps: list[tuple[float, int]] = [(0.0, 0)]
+    values = {0.0: 0}
+    value = 0
     for at, amount in sorted(changes, key=lambda change: change[0]):
-        value = steps[-1][1] + amount
-        if steps[-1][0] == at:
-            steps[-1] = (at, value)
-        else:
-            steps.append((at, value))
-    return tuple(steps)
+        values[at] = value = value + amount
+    return tuple(values.items())

@@ -5,7 +5,7 @@ Records are escaped already (`markup.escaped`).
 
 from __future__ import annotations
 
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
 from slicewright.rehearsal.model.duration import shown
@@ -265,10 +265,9 @@ def thinned(steps: Steps, end: float) -> Steps:
 
 def above(steps: Steps, end: float, limit: float) -> list[tuple[float, float, float]]:
     """Return (start, end, value) of each time in which more than the limit was in use."""
-    following = [*(at for at, _ in steps[1:]), end]
     return [
         (at, until, value)
-        for (at, value), until in zip(steps, following, strict=True)
+        for (at, value), (until, _) in pairwise([*steps, [end, 0]])
         if value > limit and until > at
     ]
 

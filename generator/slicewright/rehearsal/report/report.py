@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.progress import Spent
     from slicewright.rehearsal.model.surroundings import Need
     from slicewright.rehearsal.model.timeline import Timeline
-    from slicewright.rehearsal.model.usage import Steps, Usage
+    from slicewright.rehearsal.model.usage import Nominal, Steps, Usage
     from slicewright.rehearsal.model.waits import Wait
 
 
@@ -71,7 +71,7 @@ class Report(Struct, frozen=True):
     """The teams of namespaces, as the TPUCluster names them."""
     stand_ins: tuple[Need, ...] = ()
     """What was made because the TPUCluster says that the cluster has it."""
-    nominal: metrics.Nominal = field(default_factory=dict)
+    nominal: Nominal = field(default_factory=dict)
     queue_of: Mapping[str, str] = field(default_factory=dict)
     """The ClusterQueue that each run asks for, also where it was never admitted."""
     pool_of: Mapping[str, str] = field(default_factory=dict)

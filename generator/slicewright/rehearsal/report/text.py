@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from slicewright.core.problem import counted, errors
@@ -223,7 +224,7 @@ def _curve(steps: Sequence[Sequence[float]], top: float, end: float, width: int)
         most = max(
             (
                 value
-                for (at, value), (following, _) in zip(steps, (*steps[1:], (end, 0)), strict=True)
+                for (at, value), (following, _) in pairwise((*steps, (end, 0)))
                 if at < until and following > start
             ),
             default=0,
