@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 
 from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import rehearse
+from slicewright.rehearsal.rehearse import Rehearsal
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.workspace.repository_reader import read_checkout
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.rehearsal.model.clock import ClockSettings
+    from slicewright.rehearsal.report.report import Report
     from slicewright.testbed.bed import Bed
 
 ROOT = Path(__file__).parents[2]
@@ -40,13 +42,20 @@ def scenario(root: Path, cluster: str = "c1") -> Scenario:
     return found
 
 
+def rehearse(bed: Bed, of: Scenario, clock: ClockSettings, *, has_pods: bool = True) -> Report:
+    """Return the report of a scenario on a bed that is up, from which all that was made is removed."""
+    rehearsal = Rehearsal(bed, of, clock, clean=True, has_pods=has_pods)
+    rehearsal.run()
+    return rehearsal.report()
+
+
 def play(bed: Bed, of: Repo | Scenario, *, speed: float, has_pods: bool = True, **times: Any) -> Object:
     """Play on a cluster, remove what was made, and return the record, which is as its schema says."""
     if not isinstance(of, Scenario):
         of.run("render")
         of = scenario(of.root)
     clock = clock_settings(of.parts, speed=speed, **times)
-    report = rehearse(bed, of, clock, clean=True, has_pods=has_pods)
+    report = rehearse(bed, of, clock, has_pods=has_pods)
     record: Object = json.loads(json.dumps(report.record()))
     assert wrong({"rehearsals": [record]}) == []
     return record

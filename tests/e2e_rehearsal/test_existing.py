@@ -9,7 +9,6 @@ from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.report.text import text
 
 from . import kit
@@ -89,7 +88,7 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     repo.workload("no-account", kit.spec("podTemplate: {spec: {serviceAccountName: lost}}\n"))
     repo.run("render")
     scenario = kit.scenario(repo.root)
-    return rehearse(bed, scenario, clock_settings(scenario.parts, speed=20), clean=True)
+    return kit.rehearse(bed, scenario, clock_settings(scenario.parts, speed=20))
 
 
 @pytest.mark.parametrize("name", ["equipped", "own"])

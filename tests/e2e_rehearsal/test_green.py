@@ -11,7 +11,6 @@ from tests.conftest import Repo
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.cli.report.rehearsal_junit import junit
 from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import rehearse
 from slicewright.rehearsal.report.text import text
 
 from . import kit
@@ -55,7 +54,7 @@ def report(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Report:
     kit.allow(repo, "FIT130", "it has no place")
     repo.run("render")
     scenario = kit.scenario(repo.root)
-    return rehearse(bed, scenario, clock_settings(scenario.parts, speed=6), clean=True)
+    return kit.rehearse(bed, scenario, clock_settings(scenario.parts, speed=6))
 
 
 def errors(report: Report) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ import urllib3
 from msgspec import Struct
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from slicewright.apiserver.errors import AccessError, ApiError
+from slicewright.apiserver.errors import AccessError, ApiError, Ignored
 from slicewright.core.kubernetes.read import mapping
 
 if TYPE_CHECKING:
@@ -149,11 +149,8 @@ class Api:
 
     def find(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object | None:
         """Return an object, or nothing where it does not exist."""
-        try:
+        with Ignored(http.HTTPStatus.NOT_FOUND):
             return self.get(api_version, kind, name, namespace)
-        except ApiError as error:
-            if error.code != http.HTTPStatus.NOT_FOUND:
-                raise
         return None
 
     def _pages(
@@ -196,11 +193,8 @@ class Api:
 
     def delete(self, item: Object, *, policy: str = "Background") -> None:
         """Delete an object; one that does not exist is not an error."""
-        try:
+        with Ignored(http.HTTPStatus.NOT_FOUND):
             self.request("DELETE", self._path(item), {"propagationPolicy": policy})
-        except ApiError as error:
-            if error.code != http.HTTPStatus.NOT_FOUND:
-                raise
 
     def evict(self, eviction: Object) -> None:
         """Evict a pod through the API, which respects disruption budgets."""

@@ -25,3 +25,17 @@ class ApiError(Exception):
         self.reason: str = status.get("reason", "")
         self.message: str = status.get("message", "") or f"HTTP status {code}"
         super().__init__(f"{f'{code} {self.reason}'.rstrip()}: {self.message}")
+
+
+class Ignored:
+    """Ends its block without an error where the API server answers with one of these codes or reasons."""
+
+    def __init__(self, *answers: int | str) -> None:
+        self._answers = answers
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
+        """Tell whether the error is one of them."""
+        return isinstance(error, ApiError) and not {error.code, error.reason}.isdisjoint(self._answers)

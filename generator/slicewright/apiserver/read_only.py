@@ -6,7 +6,7 @@ import http
 from typing import TYPE_CHECKING, Any
 
 from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.apiserver.readable import unreadable
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, RUNS
 from slicewright.core.kubernetes.labels import JOB_NAME
@@ -73,9 +73,9 @@ def _read(
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
             continue  # the cluster does not have this kind
-        found = [(item, unreadable(item)) for item in map(without_nulls, listed)]
-        objects[kind] = tuple(item for item, why in found if not why)
-        skipped = [(item, why) for item, why in found if why]
+        items = [(item, unreadable(item)) for item in map(without_nulls, listed)]
+        objects[kind] = tuple(item for item, why in items if not why)
+        skipped = [(item, why) for item, why in items if why]
         if skipped:
             (item, why), number = skipped[0], counted(len(skipped), "object")
             name = "/".join(filter(None, (text(at(item, "metadata", key)) for key in ("namespace", "name"))))
@@ -87,12 +87,9 @@ def _read(
 
 def _kueue(api: ReadOnly) -> str:
     """Return the version of Kueue's API to read; nothing where the cluster has no Kueue."""
-    try:
+    served: list[str] = []
+    with Ignored(http.HTTPStatus.NOT_FOUND):
         served = [entry["version"] for entry in api.request("GET", f"/apis/{KUEUE_GROUP}")["versions"]]
-    except ApiError as error:
-        if error.code != http.HTTPStatus.NOT_FOUND:
-            raise
-        return ""
     return next((f"{KUEUE_GROUP}/{version}" for version in KUEUE_VERSIONS if version in served), "")
 
 
@@ -107,30 +104,21 @@ def _listed(
         if error.code != http.HTTPStatus.FORBIDDEN:
             raise
         refusal = error.message
-    found: list[Object] = []
+    items: list[Object] = []
     if api.resource(api_version, kind).namespaced:
         for namespace in namespaces:
-            try:
-                found += api.list(api_version, kind, namespace, **selected)
-            except ApiError as error:
-                if error.code != http.HTTPStatus.FORBIDDEN:
-                    raise
-    return tuple(found), refusal
+            with Ignored(http.HTTPStatus.FORBIDDEN):
+                items += api.list(api_version, kind, namespace, **selected)
+    return tuple(items), refusal
 
 
 def _positions(api: ReadOnly, queues: Iterable[Object]) -> dict[tuple[str, str], int]:
     """Return the places of Workloads as Kueue's visibility API says; nothing where it is not served to us."""
-    found: dict[tuple[str, str], int] = {}
-    for queue in queues:
-        path = f"/apis/{_VISIBILITY}/v1beta1/clusterqueues/{name_of(queue)}/pendingworkloads"
-        try:
-            answer = api.request("GET", path)
-        except ApiError as error:
-            if error.code in _NOT_SERVED:
-                return {}
-            raise
-        for entry in answer.get("items") or ():
-            metadata = entry["metadata"]
-            place = entry.get("positionInClusterQueue", 0) + 1
-            found[metadata.get("namespace", ""), metadata["name"]] = place
-    return found
+    field, root = "positionInClusterQueue", f"/apis/{_VISIBILITY}/v1beta1/clusterqueues"
+    with Ignored(*_NOT_SERVED):
+        return {
+            (at(entry, "metadata", "namespace") or "", entry["metadata"]["name"]): entry.get(field, 0) + 1
+            for queue in queues
+            for entry in api.request("GET", f"{root}/{name_of(queue)}/pendingworkloads").get("items") or ()
+        }
+    return {}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.core.check.scheduler import node_selector, tolerates
+from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.rehearsal.event_log import alive
@@ -67,8 +68,8 @@ class Autoscaler:
         self._namespaces = frozenset(namespaces)
         self._coming: dict[str, float] = {}
         """Node pools that were asked for, and when they are there."""
-        self._there: dict[str, float] = {}
-        """Node pools that are there, and when they were last seen at work."""
+        self._ready: dict[str, float] = {}
+        """Node pools that exist, and when they were last seen at work."""
         self._fresh: set[str] = set()
         """Those of them that nobody has used yet."""
         self._busy: set[str] = set()
@@ -113,17 +114,17 @@ class Autoscaler:
     @property
     def has_nodes(self) -> bool:
         """Whether there are nodes that it is going to remove when nobody needs them."""
-        return bool(self._there)
+        return bool(self._ready)
 
     def _run(self) -> None:
-        told = ""
+        last_error = ""
         while not self._ending.wait(_LOOK_SECONDS):
             try:
                 self._look()
             except (ApiError, OSError) as error:
-                if str(error) != told:  # it is tried again at once
+                if str(error) != last_error:  # it is tried again at once
                     self._event_log.note("warned", reason="Autoscaler", text=str(error))
-                told = str(error)
+                last_error = str(error)
 
     def _look(self) -> None:
         began, now = real_time.monotonic(), self._clock.now()
@@ -135,14 +136,14 @@ class Autoscaler:
         at_work = {pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)}
         busy = {
             name
-            for name in self._there
+            for name in self._ready
             if any(node["metadata"]["name"] in at_work for node in self._pools[name].nodes)
         }
         self._answer(now)
         self._demand([pod for pod in pods if self._is_ours(pod) and _is_stuck(pod)], busy, now)
         self._release(busy, now)
-        idle = self._there.keys() - busy - self._promised.keys()
-        going = (self._there[name] + self._stays(name) for name in idle)
+        idle = self._ready.keys() - busy - self._promised.keys()
+        going = (self._ready[name] + self._stays(name) for name in idle)
         self.next = min(*self._coming.values(), *going, math.inf, math.inf)
         self.looked_at = began
 
@@ -151,35 +152,35 @@ class Autoscaler:
 
     def _compare(self, now: float) -> None:
         """Take note of slices that something else took away or gave back."""
-        if not self._there and not self._away:
+        if not (self._ready or self._away):
             return
         self._real = frozenset(node["metadata"]["name"] for node in self._api.list("v1", "Node"))
-        for name in [*self._there, *self._away]:
-            missing = len(self._pools[name].nodes) - len(self._found(name))
-            is_lost = missing == len(self._pools[name].nodes)
-            if name in self._there and is_lost:
-                del self._there[name]
+        for name in [*self._ready, *self._away]:
+            existing = self._existing(name)
+            if name in self._ready and not existing:
+                del self._ready[name]
                 self._fresh.discard(name)
                 self._away.add(name)
-            elif name in self._away and not missing:
-                self._there[name] = now
+            elif name in self._away and len(existing) == len(self._pools[name].nodes):
+                self._ready[name] = now
                 self._away.discard(name)
-        self._broken = {name for name in self._there if len(self._found(name)) < len(self._pools[name].nodes)}
+        self._broken = {
+            name for name in self._ready if len(self._existing(name)) < len(self._pools[name].nodes)
+        }
 
-    def _found(self, name: str) -> tuple[Object, ...]:
+    def _existing(self, name: str) -> tuple[Object, ...]:
         """Return the nodes of a pool that exist."""
         return tuple(node for node in self._pools[name].nodes if node["metadata"]["name"] in self._real)
 
     def _grow(self, name: str, now: float) -> None:
         """Make the nodes of a pool, which is always one of those that come or are there."""
         pool = self._pools[name]
-        back = self._found(name) if name in self._away else ()
+        back = self._existing(name) if name in self._away else ()
         self._api.each(self._make, pool.nodes)
-        self._there[name] = now
+        self._ready[name] = now
         self._away.discard(name)
         self._fresh.add(name)
-        made = [node for node in pool.nodes if node not in back]
-        self._event_log.note_nodes("poolGrew", name, made, "")
+        self._event_log.note_nodes("poolGrew", name, [node for node in pool.nodes if node not in back], "")
 
     def _make(self, node: Object) -> None:
         """Make a node, unless it came with an attempt that failed, or all is being removed."""
@@ -197,36 +198,28 @@ class Autoscaler:
         for pod in jobs.values():
             fitting = [pool for pool in self._pools.values() if not pool.queued and _fits(pod, pool)]
             waiting = sum(1 for other in jobs.values() if any(_fits(other, pool) for pool in fitting))
-            idle = self._there.keys() - busy - self._broken
+            idle = self._ready.keys() - busy - self._broken
             usable = {pool.name for pool in fitting} & (self._coming.keys() | idle)
-            missing = [pool for pool in fitting if pool.name not in self._coming | self._there]
+            missing = [pool for pool in fitting if pool.name not in self._coming | self._ready]
             if missing and len(usable) < waiting:
                 self._coming[missing[0].name] = now + self._delay
 
     def _answer(self, now: float) -> None:
         """Accept ProvisioningRequests, and provision those for whose pods there are enough free slices."""
-        try:
+        requests: list[Object] = []
+        with Ignored("NotFound"):
             requests = self._api.list(*REQUEST)
-        except ApiError as error:
-            if error.reason != "NotFound":
-                raise
-            return
         for request in filter(self._is_ours, requests):
             uid = request["metadata"]["uid"]
-            said = {
-                entry["type"]
-                for entry in request.get("status", {}).get("conditions", ())
-                if entry["status"] == "True"
-            }
-            if "Accepted" not in said:
+            before = conditions(request.get("status", {}))
+            if not is_true(before, "Accepted"):
                 self._say(request, "Accepted", "the request is accepted")
             held = [name for name, holder in self._promised.items() if holder == uid]
-            if not held:
-                held = self._reserve(request, now)
-            if held and "Provisioned" not in said and all(name in self._there for name in held):
+            held = held or self._reserve(request, now)
+            if held and not is_true(before, "Provisioned") and self._ready.keys() >= {*held}:
                 self._say(request, "Provisioned", f"{len(held)} slices are there")
-        alive = {request["metadata"]["uid"] for request in requests}
-        self._promised = {name: uid for name, uid in self._promised.items() if uid in alive}
+        uids = {request["metadata"]["uid"] for request in requests}
+        self._promised = {name: uid for name, uid in self._promised.items() if uid in uids}
 
     def _reserve(self, request: Object, now: float) -> list[str]:
         """Hold free slices for all pods of a request, or none."""
@@ -253,15 +246,14 @@ class Autoscaler:
                 return []
         for name in names:
             self._promised[name] = request["metadata"]["uid"]
-            if name not in self._there:
+            if name not in self._ready:
                 self._coming.setdefault(name, now + self._delay)
         return names
 
     def _say(self, request: Object, condition: str, message: str) -> None:
         before = self._api.get(*REQUEST, request["metadata"]["name"], request["metadata"]["namespace"])
-        others = [
-            entry for entry in before.get("status", {}).get("conditions", ()) if entry["type"] != condition
-        ]
+        entries = before.get("status", {}).get("conditions", ())
+        others = [entry for entry in entries if entry["type"] != condition]
         entry = {
             "type": condition,
             "status": "True",
@@ -274,13 +266,13 @@ class Autoscaler:
     def _release(self, busy: set[str], now: float) -> None:
         """Let slices go on which nothing has run for a while and which no request holds."""
         self._fresh -= busy
-        for name in list(self._there):
+        for name in list(self._ready):
             if name in self._promised or name in busy | self._busy:
-                self._there[name] = now  # the clock may have skipped to the end of its work
-            elif now - self._there[name] >= self._stays(name):
-                nodes = self._found(name)
+                self._ready[name] = now  # the clock may have skipped to the end of its work
+            elif now - self._ready[name] >= self._stays(name):
+                nodes = self._existing(name)
                 self._api.each(self._api.delete, nodes)
-                del self._there[name]
+                del self._ready[name]
                 if name in self._broken:
                     self._away.add(name)
                 self._event_log.note_nodes("poolShrank", name, nodes, ", idle")
@@ -303,17 +295,14 @@ def _is_alive(pod: Object) -> bool:
 
 def _is_stuck(pod: Object) -> bool:
     """Tell whether the scheduler has said that there is no node for a pod."""
-    conditions = pod.get("status", {}).get("conditions") or ()
-    is_refused = any(entry["type"] == "PodScheduled" and entry["status"] == "False" for entry in conditions)
-    return is_refused and "nodeName" not in pod["spec"] and pods_of(pod, "Pod")[0].chips > 0
+    placing = conditions(pod.get("status", {})).get("PodScheduled", NOTHING)
+    return placing.status == "False" and "nodeName" not in pod["spec"] and pods_of(pod, "Pod")[0].chips > 0
 
 
 def _fits(pod: Object, pool: NodePool) -> bool:
     """Tell whether a pod may run on the nodes of a pool, whatever the name of the node pool."""
-    node = pool.nodes[0]
-    there = node["metadata"]["labels"]
-    wanted = node_selector(pod["spec"])
-    labels = {key: value for key, value in wanted.labels.items() if key not in (NODE_POOL, OWNER_LABEL)}
+    node, selector = pool.nodes[0], node_selector(pod["spec"])
+    labels = {key: value for key, value in selector.labels.items() if key not in (NODE_POOL, OWNER_LABEL)}
     taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != TPU]
-    fitting = replace(wanted, labels=labels).accepts(there)
-    return fitting and tolerates(pod["spec"].get("tolerations", ()), *taints)
+    accepts = replace(selector, labels=labels).accepts(node["metadata"]["labels"])
+    return accepts and tolerates(pod["spec"].get("tolerations", ()), *taints)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
+from slicewright.core.kubernetes.conditions import conditions
 from slicewright.core.kubernetes.kinds import (
     KUEUE_VERSION,
     RBAC_VERSION,
@@ -92,16 +93,20 @@ class ClusterSetup:
         self.api.each(make, nodes)
         if nodes:
             self._progress(counted(len(nodes), "simulated node"))
-        wanted = [item for item in platform if item["kind"] in _ORDER]
-        named = {item["metadata"]["name"] for item in wanted if item["kind"] == "Namespace"}
-        wanted += [_namespace(name) for name in namespaces if name not in named]
-        for item in sorted(wanted, key=lambda item: _ORDER.index(item["kind"])):
+        objects = [item for item in platform if item["kind"] in _ORDER]
+        declared = {item["metadata"]["name"] for item in objects if item["kind"] == "Namespace"}
+        objects += [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            for name in namespaces
+            if name not in declared
+        ]
+        for item in sorted(objects, key=lambda item: _ORDER.index(item["kind"])):
             make(item)
-        queues = [item["metadata"]["name"] for item in wanted if item["kind"] == "ClusterQueue"]
+        queues = [item["metadata"]["name"] for item in objects if item["kind"] == "ClusterQueue"]
         self._bed.until("the queues to be known to Kueue", lambda: self._known(queues))
         self._progress(counted(len(queues), "ClusterQueue"))
         self._bed.wait_for_nodes(nodes)
-        for name in {*namespaces, *named}:
+        for name in {*namespaces, *declared}:
             self._bed.until(
                 f"the service account of {name}",
                 partial(self.api.find, "v1", "ServiceAccount", "default", name),
@@ -112,21 +117,18 @@ class ClusterSetup:
 
         A volume claim gets a volume, as where a cluster provisions disks.
         """
-        made = self.api.create(owned(item, self._owner), fieldValidation="Strict")
-        if made["kind"] == "PersistentVolumeClaim":
-            disk = volume(made)
+        created = self.api.create(owned(item, self._owner), fieldValidation="Strict")
+        if created["kind"] == "PersistentVolumeClaim":
+            disk = volume(created)
             if self.api.find("v1", "PersistentVolume", disk["metadata"]["name"]) is None:
                 self.api.create(owned(disk, self._owner))
-        return made
+        return created
 
     def surround(self, items: Iterable[Object]) -> None:
         """Make what runs need beside them; what is there already stays as it is. Raises ApiError."""
         for item in items:
-            try:
+            with Ignored("AlreadyExists"):
                 self.create(item)
-            except ApiError as error:
-                if error.reason != "AlreadyExists":
-                    raise
 
     def has(self, need: Need) -> bool:
         """Tell whether the cluster has an object."""
@@ -140,10 +142,9 @@ class ClusterSetup:
     def has_made(self, item: Object) -> bool:
         """Tell whether an object is there that carries the label of this rehearsal."""
         metadata = item["metadata"]
-        there = self.api.find(
-            item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace", "")
-        )
-        return there is not None and self.is_ours(there)
+        kind = item["apiVersion"], item["kind"]
+        existing = self.api.find(*kind, metadata["name"], metadata.get("namespace", ""))
+        return existing is not None and self.is_ours(existing)
 
     def _make(self, against: Callable[[Object, str, str], Problem], item: Object) -> None:
         try:
@@ -155,13 +156,12 @@ class ClusterSetup:
 
     def _known(self, queues: list[str]) -> bool:
         """Tell whether Kueue has taken notice of all queues: active or not, it has said so."""
-        said = {
-            item["metadata"]["name"]: [
-                entry["type"] for entry in item.get("status", {}).get("conditions", ())
-            ]
+        known = {
+            item["metadata"]["name"]
             for item in self.api.list(KUEUE_VERSION, "ClusterQueue")
+            if "Active" in conditions(item.get("status", {}))
         }
-        return all("Active" in said.get(name, ()) for name in queues)
+        return known.issuperset(queues)
 
     def clear(self, *others: str) -> None:
         """Remove what carries the label of this rehearsal, or of others, and wait until it has gone.
@@ -170,12 +170,9 @@ class ClusterSetup:
         """
         label = f"{OWNER_LABEL} in ({','.join((self._owner, *others))})"
         for kind in _MADE:
-            try:
+            items: list[Object] = []
+            with Ignored("NotFound"):
                 items = self.api.list(*kind, labels=label)
-            except ApiError as error:
-                if error.reason == "NotFound":
-                    continue
-                raise
             if not items:
                 continue
             if kind == _NODE:
@@ -191,47 +188,40 @@ class ClusterSetup:
         except BedError as error:
             if error.problem.id != wait.TOO_LONG:
                 raise
-            message = f"{error.problem.message}: {_listed(left())}"
+            items = left()
+            names = ", ".join(f"{item['kind']} {_name(item)}" for item in items[:_FEW])
+            more = f" and {len(items) - _FEW:,} more" if len(items) > _FEW else ""
+            message = f"{error.problem.message}: {names}{more}"
             raise BedError(replace(error.problem, message=message)) from error
 
     def _left(self, kind: tuple[str, str], label: str) -> list[Object]:
         """Return what is still there of a kind, and the pods for which it waits."""
         items = self.api.list(*kind, labels=label)
-        runs = {_name(item) for item in items if kind in _RUNS}
-        pods = self._pods() if runs else ()
+        if kind not in _RUNS or not items:
+            return items
+        runs = {_name(item) for item in items}
+        pods = self.api.list("v1", "Pod")
         return [*items, *(pod for pod in pods if f"{pod['metadata']['namespace']}/{maker(pod)[1]}" in runs)]
 
     def _leaving(self, nodes: set[str]) -> list[Object]:
         """Return the pods on some nodes that are about to go; others, as of a DaemonSet, are not ours."""
         return [
             pod
-            for pod in self._pods()
+            for pod in self.api.list("v1", "Pod")
             if pod["spec"].get("nodeName") in nodes and "deletionTimestamp" in pod["metadata"]
         ]
-
-    def _pods(self) -> list[Object]:
-        return self.api.list("v1", "Pod")
 
 
 def _refused(item: Object, error: ApiError) -> tuple[str, str]:
     """Return what is wrong, and what to do."""
-    which = f"{item['kind']} {item['metadata']['name']}"
+    name = f"{item['kind']} {item['metadata']['name']}"
     if error.reason == "AlreadyExists":
         hint = "what is there is not changed: remove it, or rehearse on another cluster"
-        return f"{which} is there already", hint
+        return f"{name} is there already", hint
     hint = "slicewright validate shows the reasons without a cluster"
-    return f"{which} of the platform was refused: {error.message}", hint
-
-
-def _listed(items: list[Object]) -> str:
-    few = ", ".join(f"{item['kind']} {_name(item)}" for item in items[:_FEW])
-    return few + (f" and {len(items) - _FEW:,} more" if len(items) > _FEW else "")
+    return f"{name} of the platform was refused: {error.message}", hint
 
 
 def _name(item: Object) -> str:
     metadata = item["metadata"]
     return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

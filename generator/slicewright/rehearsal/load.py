@@ -43,39 +43,37 @@ class Load(Struct, frozen=True):
 
         Each repetition has a seed of its own.
         """
-        coming = [one for profile in self.profiles for one in arrivals(profile, repetition)]
-        coming.sort(key=lambda one: one.at)
+        coming = [arrival for profile in self.profiles for arrival in arrivals(profile, repetition)]
         taken = {workload.key for workload in self.repository.workloads}
         numbers = itertools.count(1)
         named: dict[str, tuple[Arrival, Workload]] = {}
-        for one in coming:
-            template = self.templates[one.job.workload]
-            named_by = (_numbered(template, number) for number in numbers)
-            run = next(workload for workload in named_by if workload.key not in taken)
-            named[run.key] = one, replace(run, clusters=(self.cluster,))
+        for arrival in sorted(coming, key=lambda arrival: arrival.at):
+            template = self.templates[arrival.job.workload]
+            candidates = (_numbered(template, number) for number in numbers)
+            run = next(workload for workload in candidates if workload.key not in taken)
+            named[run.key] = arrival, replace(run, clusters=(self.cluster,))
         several = replace(self.repository, workloads=tuple(run for _, run in named.values()))
         planned, problems = plan_all(several)
         bases = Bases(self.repository.read_text, self.repository.package.schemas)
-        made: list[ScenarioPart] = []
-        against = list(errors(problems))
+        parts: list[ScenarioPart] = []
+        refusals = list(errors(problems))
         for entry in planned:
             built, wrong = make(entry, bases)
-            against += wrong
+            refusals += wrong
             if built is not None:
-                made.append(_arriving(entry, built.objects, named[entry.workload.key][0]))
-        return tuple(made), tuple(against)
+                parts.append(_arriving(entry, built.objects, named[entry.workload.key][0]))
+        return tuple(parts), tuple(refusals)
 
     def told(self, repetition: int, platform: Iterable[Object]) -> tuple[Arriving, ...]:
         """Return each profile with the queues of a platform that its mix asks for, in a repetition."""
-        behind = queues_behind(platform)
-        found: dict[tuple[str, str], Arriving] = {}
+        queues = queues_behind(platform)
+        arriving: dict[Arriving, None] = {}
         for profile in self.profiles:
             for job in profile.mix:
                 template = self.templates[job.workload]
-                queue = behind.get((template.namespace, template.queue_name), "")
-                made = Arriving(profile.name, profile.seeded(repetition), queue)
-                found.setdefault((profile.name, queue), made)
-        return tuple(found.values())
+                queue = queues.get((template.namespace, template.queue_name), "")
+                arriving[Arriving(profile.name, profile.seeded(repetition), queue)] = None
+        return tuple(arriving)
 
 
 def _numbered(template: Workload, number: int) -> Workload:
@@ -98,13 +96,15 @@ def load_of(
     repository: Repository, cluster: str, planned: Iterable[Planned]
 ) -> tuple[Load, tuple[Problem, ...]]:
     """Return the load of a cluster of which the workloads are planned, and what is wrong in its profiles."""
-    here = [entry.workload for entry in planned if entry.plan.cluster == cluster]
     meant: dict[str, list[Workload]] = {}
-    for workload in here:
-        for name in (*workload.names, workload.key):
-            meant.setdefault(name, []).append(workload)
+    for entry in planned:
+        workload = entry.workload
+        if entry.plan.cluster == cluster:
+            for name in (*workload.names, workload.key):
+                meant.setdefault(name, []).append(workload)
     site = repository.sites[cluster]
     keys = {name: [workload.key for workload in workloads] for name, workloads in meant.items()}
     problems = tuple(validate(site.cluster.source, keys))
-    written = () if errors(problems) else profiles(site.cluster.spec)
-    return Load(repository, cluster, written, {name: of[0] for name, of in meant.items()}), problems
+    usable = () if errors(problems) else profiles(site.cluster.spec)
+    templates = {name: workloads[0] for name, workloads in meant.items()}
+    return Load(repository, cluster, usable, templates), problems

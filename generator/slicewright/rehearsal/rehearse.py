@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from contextlib import ExitStack
@@ -230,6 +231,8 @@ class Rehearsal:
                 self._timers.at(part.submit_at, partial(self._submit, part))
             api = self._setup.api
             end = self._jobs.end if self._jobs else partial(succeed, api)
+            checks = [self._bed.check, *([self._lease.check] if self._lease else [])]
+            checks += [watch.check, autoscaler.check]
             clock.start()
             try:
                 while not termination.has_come(self._timers, autoscaler):
@@ -240,7 +243,7 @@ class Rehearsal:
                     self._faults.schedule()
                     self._timers.do_what_is_due()
                     show(self._event_log, clock)
-                    for check in (self._check, watch.check, autoscaler.check):
+                    for check in checks:
                         check()
             finally:
                 self._end = clock.now()
@@ -261,8 +264,8 @@ class Rehearsal:
             self._event_log.note("submitted", run)
             missing = self._missing.get(run, ())
             if missing:
-                told = "; ".join(need.told() for need in missing)
-                self._event_log.note("warned", run, reason=NOT_IN_TREE, text=told)
+                text = "; ".join(need.told() for need in missing)
+                self._event_log.note("warned", run, reason=NOT_IN_TREE, text=text)
             try:
                 self._setup.create(held_back(item, missing))
             except ApiError as error:
@@ -275,8 +278,8 @@ class Rehearsal:
 
     def _surround(self, namespaces: set[str]) -> None:
         """Make what the tree holds beside its workloads, and what the cluster is said to have."""
-        here = [item for item in self._scenario.beside if need_of(item).namespace in namespaces]
-        self._setup.surround((*here, *(made for _, made in self._around.stand_ins)))
+        beside = [item for item in self._scenario.beside if need_of(item).namespace in namespaces]
+        self._setup.surround((*beside, *(item for _, item in self._around.stand_ins)))
         for run, needs in self._around.missing.items():
             lacks = tuple(need for need in needs if need.key or not self._setup.has(need))
             if lacks:
@@ -288,18 +291,12 @@ class Rehearsal:
         if self._lease:
             self._lease.is_clear = True
 
-    def _check(self) -> None:
-        self._bed.check()
-        if self._lease:
-            self._lease.check()
-
     def _cause(self, error: ApiError | OSError | AccessError) -> Problem:
         """Return why it cannot go on: the program that ended, where it is one of ours."""
         if isinstance(error, AccessError):
             return error.problem
-        seen = self._bed.ended()
-        if seen:
-            return seen
+        if ended := self._bed.ended():
+            return ended
         if isinstance(error, ApiError):
             message = f"the cluster did not do what a rehearsal needs: {error}"
             return Problem("REH009", message, "check that its controllers run")
@@ -311,22 +308,6 @@ class Rehearsal:
         if self._lease:
             hint += "; the next rehearsal on this cluster removes them"
         return Problem("REH009", message, hint)
-
-
-def rehearse(
-    bed: Bed,
-    scenario: Scenario,
-    time: ClockSettings,
-    *,
-    clean: bool = False,
-    has_pods: bool = True,
-    progress: Callable[[str], object] = lambda _: None,
-    show: Callable[[EventLog, Clock], object] = lambda *_: None,
-) -> Report:
-    """Run a scenario on a bed that is up, and return what happened."""
-    rehearsal = Rehearsal(bed, scenario, time, clean=clean, has_pods=has_pods, progress=progress)
-    rehearsal.run(show)
-    return rehearsal.report()
 
 
 def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
@@ -359,10 +340,10 @@ def _programs(parts: Iterable[ScenarioPart], arriving: Arrivals) -> dict[str, tu
 def _answers(
     parts: Iterable[ScenarioPart], timelines: dict[str, Timeline], speed: float, *, cut_short: bool
 ) -> dict[str, tuple[Answer, ...]]:
-    everyone = {part.key: part for part in parts}
+    by_key = {part.key: part for part in parts}
     return {
-        part.current: answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
-        for part in everyone.values()
+        part.current: answers(part, by_key, timelines, cut_short=cut_short, speed=speed)
+        for part in by_key.values()
     }
 
 
@@ -389,8 +370,9 @@ def _in_order(
 ) -> Iterator[tuple[str, Timeline]]:
     """Yield the runs in order of submission, those of a sweep together."""
     rows = [(part.key, timelines[run_key(item)]) for part in parts for item in part.runs]
-    last, sweeps = float("inf"), _sweeps(parts)
+    rows.sort(key=lambda row: math.inf if row[1].submitted is None else row[1].submitted)
+    sweeps = _sweeps(parts)
     groups: dict[str, list[tuple[str, Timeline]]] = {}
-    for key, timeline in sorted(rows, key=lambda row: last if row[1].submitted is None else row[1].submitted):
+    for key, timeline in rows:
         groups.setdefault(sweeps.get(key, timeline.run), []).append((key, timeline))
     return (row for group in groups.values() for row in group)

@@ -27,7 +27,7 @@ from slicewright.rehearsal.model.offline import never_fits
 from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
 from slicewright.testbed.manifests import Installation, installation
 from slicewright.workspace.discovery import of_custom
-from slicewright.workspace.load import load
+from slicewright.workspace.load import load as load_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.plans import Planned
-    from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
     from slicewright.rehearsal.model.prices import Prices
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NODES = 100_000
+_RENDER = "run slicewright render first"
 _KUEUE = "kueue-manager-config.yaml"
 """The file of a platform that no API server gets in a rehearsal: Kueue is started with it."""
 
@@ -71,11 +71,15 @@ class Scenario(Struct, frozen=True):
 
     def repeated(self, repetition: int) -> Scenario:
         """Return the scenario of a repetition, from 0: what arrives has another seed in each."""
-        if not (repetition and self.load and self.load.profiles):
-            return self
-        arriving, _ = self.load.parts(repetition)
-        parts = (*(one for one in self.parts if not one.profile), *arriving)
-        return replace(self, parts=parts, repetition=repetition)
+        return self.with_arrivals(repetition)[0] if repetition else self
+
+    def with_arrivals(self, repetition: int = 0) -> tuple[Scenario, tuple[Problem, ...]]:
+        """Return the scenario with what arrives in a repetition, and why that cannot be had."""
+        if self.load is None or not self.load.profiles:
+            return self, ()
+        arriving, problems = self.load.parts(repetition)
+        parts = (*(part for part in self.parts if not part.profile), *arriving)
+        return replace(self, parts=parts, repetition=repetition), problems
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
@@ -84,38 +88,34 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
     planned, problems = plan_all(repository)
     refusals = list(errors(problems))
     custom = _custom(checkout.root)
-    made: list[Scenario] = []
+    played: list[Scenario] = []
     for name in clusters:
-        site = repository.sites[name]
         parts: list[ScenarioPart] = []
         for entry in planned:
-            if entry.plan.cluster != name:
-                continue
-            objects, against = _live(checkout, entry)
-            refusals += against
-            parts.append(part(entry, objects, FAULT_KINDS))
+            if entry.plan.cluster == name:
+                objects, problems = _live(checkout, entry)
+                refusals += problems
+                parts.append(part(entry, objects, FAULT_KINDS))
         if parts:
-            refusals += _too_large(site)
-            objects, against = _platform(checkout, site)
-            refusals += against
-            wanted, against = installation(site, repository.read_text)
-            refusals += errors(against)
-            notes = tuple(problem for problem in against if problem.severity != "error")
+            site = repository.sites[name]
+            objects, problems = _platform(checkout, site)
+            install, of_install = installation(site, repository.read_text)
+            load, of_load = load_of(repository, name, planned)
+            refusals += (*_too_large(site), *problems, *errors(of_install), *errors(of_load))
+            notes = tuple(problem for problem in (*of_install, *of_load) if problem.severity != "error")
             catalogue = repository.package.catalogue
             beside = (*custom, *_shared(repository, name))
-            coming, against = load_of(repository, name, planned)
-            refusals += errors(against)
-            notes = (*notes, *(problem for problem in against if problem.severity != "error"))
-            made.append(Scenario(site, tuple(parts), objects, catalogue, wanted, notes, beside, coming))
+            played.append(Scenario(site, tuple(parts), objects, catalogue, install, notes, beside, load))
     if not refusals:
-        for scenario in made:
-            refusals += _block_problems(scenario)
+        refusals += (problem for scenario in played for problem in _block_problems(scenario))
     if not refusals:
-        made = [_with_arrivals(scenario, refusals) for scenario in made]
+        arriving = [scenario.with_arrivals() for scenario in played]
+        played = [scenario for scenario, _ in arriving]
+        refusals += (problem for _, problems in arriving for problem in problems)
     if refusals:
-        return made, tuple(refusals)
-    stale = list(_stale(checkout, {part.plan.folder for scenario in made for part in scenario.parts}))
-    return [_with_notes(scenario, stale) for scenario in made], ()
+        return played, tuple(refusals)
+    stale = list(_stale(checkout, {part.plan.folder for scenario in played for part in scenario.parts}))
+    return [_with_notes(scenario, stale) for scenario in played], ()
 
 
 def _too_large(site: ResolvedCluster) -> Iterator[Problem]:
@@ -128,18 +128,9 @@ def _too_large(site: ResolvedCluster) -> Iterator[Problem]:
             yield site.cluster.source.problem("REH025", ("spec", "pools", pool.index), message, hint)
 
 
-def _with_arrivals(scenario: Scenario, refusals: list[Problem]) -> Scenario:
-    """Return a scenario with what arrives in its first repetition, or note why it cannot be had."""
-    if scenario.load is None or not scenario.load.profiles:
-        return scenario
-    arriving, against = scenario.load.parts()
-    refusals += against
-    return replace(scenario, parts=(*scenario.parts, *arriving))
-
-
 def _custom(root: Path) -> tuple[Object, ...]:
     """Return what pods may need of the hand-written objects of a repository."""
-    objects = [document.data for unit in of_custom(root).units for document in load(unit).documents]
+    objects = [document.data for unit in of_custom(root).units for document in load_unit(unit).documents]
     return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 
@@ -155,9 +146,9 @@ def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:
     classes = [
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]
-    coming = arrivals(scenario.parts)
-    never = never_fits(coming.values(), scenario.platform, scenario.catalogue)
-    hopeless = {of: never[run_key(made)] for of, made in coming.items() if run_key(made) in never}
+    arriving = arrivals(scenario.parts)
+    never = never_fits(arriving.values(), scenario.platform, scenario.catalogue)
+    hopeless = {of: never[run_key(item)] for of, item in arriving.items() if run_key(item) in never}
     return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))
 
 
@@ -170,7 +161,14 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
     """Yield, with their clusters, warnings of what a render would change about live runs."""
     rendering = render(checkout.repository, checkout.existing)
     for name, site in checkout.repository.sites.items():
-        yield from ((name, problem) for problem in _stale_platform(checkout, site, rendering.platform))
+        folders = {platform_folder(name): "the platform is"}
+        if site.cluster.installs:
+            folders[controllers_folder(name)] = "the controllers are"
+        for folder, what in folders.items():
+            paths = (change.path for change in rendering.platform)
+            files = [posixpath.basename(path) for path in paths if posixpath.dirname(path) == folder]
+            if files:
+                yield name, _outdated(folder, _of_folder(checkout, folder, files, what))
     for run in rendering.runs:
         folder, name = run.folder, f"{run.namespace}/{run.name}"
         if folder not in played:
@@ -181,37 +179,23 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
             message = (
                 f"the next render ends {name} ({run.reason}); it is rehearsed, because it is live in {folder}"
             )
-        hint = "run slicewright render first"
-        yield run.cluster, Problem("REH007", message, hint, severity="warning", file=folder)
+        yield run.cluster, _outdated(folder, message)
 
 
-def _stale_platform(
-    checkout: Checkout, site: ResolvedCluster, changes: Iterable[PlatformChange]
-) -> Iterator[Problem]:
-    """Yield a warning of what a render would change about a platform in overlays/."""
-    listed = list(changes)
-    parts = {platform_folder(site.cluster.name): "the platform is"}
-    if site.cluster.installs:
-        parts[controllers_folder(site.cluster.name)] = "the controllers are"
-    for folder, what in parts.items():
-        files = [
-            posixpath.basename(change.path) for change in listed if posixpath.dirname(change.path) == folder
-        ]
-        if files:
-            yield _stale_folder(checkout, folder, files, what)
+def _outdated(folder: str, message: str) -> Problem:
+    return Problem("REH007", message, _RENDER, severity="warning", file=folder)
 
 
-def _stale_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> Problem:
-    hint = "run slicewright render first"
+def _of_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> str:
+    """Return in words what a render would change about a folder of a platform."""
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
-        message = f"{folder} does not exist: {what} rehearsed as a render would write it"
-        return Problem("REH007", message, hint, severity="warning", file=folder)
+        return f"{folder} does not exist: {what} rehearsed as a render would write it"
     message = (
         f"{folder} differs from what a render would write ({', '.join(files)}); it is rehearsed as it is"
     )
     if _KUEUE in files:
         message += ", except Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
-    return Problem("REH007", message, hint, severity="warning", file=folder)
+    return message
 
 
 def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
@@ -226,17 +210,15 @@ def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, 
 def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
     """Return the objects that an overlay holds now."""
     folder, source = entry.plan.folder, entry.workload.source
-    if f"{folder}/kustomization.yaml" not in checkout.existing:
-        message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to rehearse"
-        hint = "run slicewright render first"
-        return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
-    objects, problems = _composed(checkout, folder)
-    live = {item["metadata"]["name"] for item in objects if is_run(item)}
-    if not problems and entry.plan.name not in live:
+    if f"{folder}/{FILE_NAME}" in checkout.existing:
+        objects, problems = _composed(checkout, folder)
+        live = {item["metadata"]["name"] for item in objects if is_run(item)}
+        if problems or entry.plan.name in live:
+            return objects, problems
         message = f"{folder} does not hold the run {entry.plan.name} that {entry.workload.key} asks for"
-        hint = "run slicewright render first"
-        return (), (source.problem("REH007", ("metadata", "name"), message, hint),)
-    return objects, problems
+    else:
+        message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to rehearse"
+    return (), (source.problem("REH007", ("metadata", "name"), message, _RENDER),)
 
 
 def _composed(checkout: Checkout, folder: str) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:

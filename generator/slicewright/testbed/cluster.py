@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import (
@@ -191,15 +191,8 @@ def _install_beside(
     processes.start("kwok", command, **environ)
     for item in (*manifests.for_host(manifests.released(PATHWAYS)), *manifests.provisioning_requests()):
         if item["kind"] == "CustomResourceDefinition":
-            _add(api, item)
+            with Ignored("AlreadyExists"):
+                api.create(item)
     boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
     processes.start("pathways", controllers.operator_command(file, boot.environ), **environ)
     processes.note(operator=controllers.operator_name(boot.environ))
-
-
-def _add(api: Api, item: Object) -> None:
-    try:
-        api.create(item)
-    except ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.rehearsal.faults.injection import patch_if_there
 from slicewright.rehearsal.model.fault import check_target, one_host
@@ -49,19 +49,15 @@ def lose(injection: Injection, nodes: list[Object]) -> Undo:
 
 def _bring_back(injection: Injection, nodes: list[Object]) -> None:
     api = injection.setup.api
-    made: list[Object] = []
+    created: list[Object] = []
 
     def create_again(node: Object) -> None:
-        try:
+        with Ignored("AlreadyExists"):  # the autoscaler created it meanwhile
             api.create(_as_new(node))
-        except ApiError as error:
-            if error.reason != "AlreadyExists":  # the autoscaler made it meanwhile
-                raise
-        else:
-            made.append(node)
+            created.append(node)
 
     api.each(create_again, nodes)
-    _note(injection, "poolGrew", made, " back")
+    _note(injection, "poolGrew", created, " back")
 
 
 def _note(injection: Injection, kind: Kind, nodes: list[Object], what: str) -> None:
@@ -78,17 +74,22 @@ def _failed(pod: Object) -> Object:
 
 def _as_new(node: Object) -> Object:
     """Return a node as it was made, without what the API server added and when it was last heard of."""
-    metadata = {
-        key: node["metadata"][key] for key in ("name", "labels", "annotations") if key in node["metadata"]
-    }
-    spec = {key: value for key, value in node["spec"].items() if key == "taints"}
-    spec["taints"] = [taint for taint in spec.get("taints", ()) if not taint["key"].startswith("node.")]
+    metadata, status = node["metadata"], node["status"]
     conditions = [
         {key: value for key, value in entry.items() if key not in _TIMES}
-        for entry in node["status"].get("conditions", ())
+        for entry in status.get("conditions", ())
     ]
-    status = {**node["status"], "conditions": conditions}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata},
+        "spec": {
+            "taints": [
+                taint for taint in node["spec"].get("taints", ()) if not taint["key"].startswith("node.")
+            ]
+        },
+        "status": {**status, "conditions": conditions},
+    }
 
 
 KIND = FaultKind("HostFailure", one_host, check_target, inject)

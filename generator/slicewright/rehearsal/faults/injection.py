@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.kinds import RUN_OF
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX
 from slicewright.core.kubernetes.pods import pods_of
@@ -64,7 +64,11 @@ class Injection(Struct, frozen=True):
 
     def host(self) -> tuple[Object, Object]:
         """Return the running pod of the host that is hit, and its node. Raises Missed."""
-        pods = [pod for pod in self._pods_of_slice() if _index(pod) == self.fault.host]
+        pods = [
+            pod
+            for pod in self._pods_of_slice()
+            if int(pod["metadata"]["labels"].get(COMPLETION_INDEX, 0)) == self.fault.host
+        ]
         (pod, *_), (node, *_) = self._running(pods, one_host(self.fault), 1)
         return pod, node
 
@@ -72,10 +76,16 @@ class Injection(Struct, frozen=True):
         """Return the nodes with running pods of the slice that is hit. Raises Missed."""
         return self._running(self._pods_of_slice(), whole_slice(self.fault), None)[1]
 
-    def _running(self, there: list[Object], what: str, most: int | None) -> tuple[list[Object], list[Object]]:
-        pods = [pod for pod in there if _is_running(pod)][:most]
+    def _running(
+        self, target: list[Object], what: str, most: int | None
+    ) -> tuple[list[Object], list[Object]]:
+        pods = [
+            pod
+            for pod in target
+            if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+        ][:most]
         if not pods:
-            is_over = any(pod["status"].get("phase") == "Succeeded" for pod in there)
+            is_over = any(pod["status"].get("phase") == "Succeeded" for pod in target)
             why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
             raise Missed(why, is_over=is_over)
         nodes = [self.setup.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
@@ -99,16 +109,5 @@ class Injection(Struct, frozen=True):
 
 def patch_if_there(api: Api, item: Object, change: Object, *, subresource: str = "") -> None:
     """Change an object that may be gone meanwhile."""
-    try:
+    with Ignored("NotFound"):
         api.patch(item, change, subresource=subresource)
-    except ApiError as error:
-        if error.reason != "NotFound":
-            raise
-
-
-def _is_running(pod: Object) -> bool:
-    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
-
-
-def _index(pod: Object) -> int:
-    return int(pod["metadata"]["labels"].get(COMPLETION_INDEX, 0))
