@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 AS_JOBSET = "write api: JobSet"
+DIRECT_JOBSET = f"{AS_JOBSET} with the same pathways block"
 _BACKOFF = f"{AS_JOBSET}, or use spec.backoffLimit"
 _LACKS: dict[Api, dict[str, str]] = {
     "Job": {

@@ -22,44 +22,41 @@ def with_account(workload: Workload, cluster: Cluster) -> Workload:
     A template that names one, `default` included, keeps it. The controller of PathwaysJob makes the workers'
     pods, and the head's too where it is headless: there is nothing to write an account into.
     """
-    names = _of_teams(workload, cluster)
+    names = _team_accounts(workload, cluster)
     if len(names) != 1:
         return workload
     runtime, by_controller = workload.pathways, workload.api == "PathwaysJob"
     if runtime is not None and not (by_controller and runtime.headless):
-        head = replace(runtime.head, pod_template=_given(runtime.head.pod_template, names[0]))
+        head = replace(runtime.head, pod_template=_with(runtime.head.pod_template, names[0]))
         runtime = replace(runtime, head=head)
-    template = workload.pod_template if by_controller else _given(workload.pod_template, names[0])
-    jobs = tuple(
-        replace(job, pod_template=_given(job.pod_template, names[0])) for job in workload.auxiliary_jobs
-    )
+    template = workload.pod_template if by_controller else _with(workload.pod_template, names[0])
+    auxiliary = workload.auxiliary_jobs
+    jobs = tuple(replace(job, pod_template=_with(job.pod_template, names[0])) for job in auxiliary)
     return replace(workload, pod_template=template, pathways=runtime, auxiliary_jobs=jobs)
 
 
-def problems(given: Workload, cluster: Cluster) -> Iterator[Problem]:
+def problems(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     """Yield warnings for pods that use a bucket, or that two accounts could be meant for, and name none.
 
-    `given` is a workload with the account of its team.
+    The workload has the account of its team.
     """
-    source, names = given.source, _of_teams(given, cluster)
-    runtime = given.pathways
+    source, names, runtime = workload.source, _team_accounts(workload, cluster), workload.pathways
     path: Path = ("spec", "podTemplate")
-    template, fields = given.pod_template, _FIELD
+    template, fields = workload.pod_template, _FIELD
     if runtime is not None:
         path, template = ("spec", "pathways", "head", "podTemplate"), runtime.head.pod_template
-        fields = f"{_FIELD} and " * (given.api == "JobSet") + f"pathways.head.{_FIELD}"
+        fields = f"{_FIELD} and " * (workload.api == "JobSet") + f"pathways.head.{_FIELD}"
     if _account(template):
         return
     if len(names) > 1:
-        message = f"namespace '{given.namespace}' has the service accounts {' and '.join(names)}, "
+        message = f"namespace '{workload.namespace}' has the service accounts {' and '.join(names)}, "
         message += "and the pods name none: they get 'default'"
-        hint = f"write {fields}"
-        yield source.problem("TEAM011", path, message, hint, warning=True)
+        yield source.problem("TEAM011", path, message, f"write {fields}", warning=True)
         return
     buckets: list[tuple[Path, str]] = [
-        (("spec", "gcsFuse", index, "bucket"), item.bucket) for index, item in enumerate(given.gcs_fuse)
+        (("spec", "gcsFuse", index, "bucket"), item.bucket) for index, item in enumerate(workload.gcs_fuse)
     ]
-    if runtime is not None and given.api == "JobSet" and not given.host_network:
+    if runtime is not None and workload.api == "JobSet" and not workload.host_network:
         buckets.append((("spec", "pathways", "pathwaysDir"), runtime.pathways_dir))
     for place, bucket in buckets:
         message = f"the pods have no service account, and ask for '{bucket}' as 'default' of their namespace"
@@ -68,19 +65,18 @@ def problems(given: Workload, cluster: Cluster) -> Iterator[Problem]:
         yield source.problem("TEAM010", place, message, hint, warning=True)
 
 
-def _of_teams(workload: Workload, cluster: Cluster) -> list[str]:
+def _team_accounts(workload: Workload, cluster: Cluster) -> list[str]:
     """Return the service accounts that teams of a workload's namespace have."""
     teams = (team for team in cluster.teams if team.namespace == workload.namespace)
     return list(dict.fromkeys(team.service_account_name for team in teams if team.service_account_name))
 
 
 def _account(template: dict[str, Any]) -> str:
-    spec: dict[str, Any] = template.get("spec", {})
-    name: str = spec.get("serviceAccountName", spec.get("serviceAccount", ""))
-    return name
+    spec = template.get("spec", {})
+    return str(spec.get("serviceAccountName", spec.get("serviceAccount", "")))
 
 
-def _given(template: dict[str, Any], account: str) -> dict[str, Any]:
+def _with(template: dict[str, Any], account: str) -> dict[str, Any]:
     """Return a pod template with a service account, unless it names one."""
     if _account(template):
         return template

@@ -33,7 +33,7 @@ from slicewright.core.plan import (
 )
 from slicewright.core.plan.pattern import PATTERNS, Pattern, pattern_of
 from slicewright.core.plan.plan import Auxiliary, PathwaysPlan, Plan
-from slicewright.core.plan.resolve import is_older
+from slicewright.core.plan.resolve import is_older, refusal_problem
 from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import id_of, intent_digest
@@ -61,32 +61,32 @@ def _pathways_plan(
     workload: Workload, shape: Shape, name: str, head_node_pool: str, head_topology_request: dict[str, str]
 ) -> PathwaysPlan | None:
     """Return the Pathways part of a workload's plan, None for a workload without Pathways."""
-    wanted = workload.pathways
-    if wanted is None:
+    runtime = workload.pathways
+    if runtime is None:
         return None
-    restarts = _DEFAULT_SLICE_RESTARTS if wanted.max_slice_restarts is None else wanted.max_slice_restarts
-    elastic = wanted.elastic_slices > 0 and restarts > 0
+    restarts = _DEFAULT_SLICE_RESTARTS if runtime.max_slice_restarts is None else runtime.max_slice_restarts
+    elastic = runtime.elastic_slices > 0 and restarts > 0
     return PathwaysPlan(
-        written=wanted,
+        written=runtime,
         instance_type=shape.pathways_instance_type or "",
-        image_tag=wanted.pathways_version or _DEFAULT_TAG,
+        image_tag=runtime.pathways_version or _DEFAULT_TAG,
         subdomain=subdomain(workload.namespace, name),
         max_slice_restarts=restarts,
         worker_backoff_limit=shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
-        colocate_head=wanted.deployment_mode == "colocate_head_with_workers",
-        sidecar_flag=_sidecar_flag(wanted),
+        colocate_head=runtime.deployment_mode == "colocate_head_with_workers",
+        sidecar_flag=_sidecar_flag(runtime),
         head_node_pool=head_node_pool,
         head_topology_request=head_topology_request,
     )
 
 
-def _sidecar_flag(wanted: Pathways) -> str:
+def _sidecar_flag(runtime: Pathways) -> str:
     """Return the flag that makes the proxy use the colocated Python sidecars, unless the user wrote one."""
-    components = {item["componentType"]: item for item in wanted.custom_components}
+    components = {item["componentType"]: item for item in runtime.custom_components}
     flags = components.get("proxy_server", {}).get("customFlags", [])
-    has_sidecar = bool(wanted.colocated_python or "image" in components.get("colocated_python_sidecar", {}))
-    written = any(flag.partition("=")[0] == SIDECAR_FLAG for flag in flags)
-    return f"{SIDECAR_FLAG}=external" if has_sidecar and not written else ""
+    has_sidecar = runtime.colocated_python or "image" in components.get("colocated_python_sidecar", {})
+    has_flag = any(flag.partition("=")[0] == SIDECAR_FLAG for flag in flags)
+    return f"{SIDECAR_FLAG}=external" if has_sidecar and not has_flag else ""
 
 
 _MESSAGE_PATTERNS = (0, 10, 0)
@@ -105,25 +105,19 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
     """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
     answer = resolve(catalogue, workload.tpu) if workload.tpu else None
     shape = None if isinstance(answer, Refusal) else answer
-    found = [
-        *reserved_fields.problems(workload),
-        *validate_workload.fields(workload),
-        *placement.refusals(workload, shape),
-    ]
-    if answer is None:
-        return Decision(workload, None, tuple(found))
+    problems = [*reserved_fields.problems(workload), *validate_workload.fields(workload)]
+    problems += placement.refusals(workload, shape)
     if isinstance(answer, Refusal):
-        path: Path = ("spec", "tpu", answer.field) if answer.field else ("spec", "tpu")
-        found.append(workload.source.problem(answer.id, path, answer.message, answer.hint))
-    else:
-        found += validate_workload.shape(workload, answer, catalogue)
-    return Decision(workload, shape, tuple(found))
+        problems.append(refusal_problem(workload.source, ("spec", "tpu"), answer))
+    elif shape is not None:
+        problems += validate_workload.shape(workload, shape, catalogue)
+    return Decision(workload, shape, tuple(problems))
 
 
 def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tuple[Problem, ...]]:
     """Return the plan of a workload on a cluster and what is wrong there.
 
-    There is no plan where the shape is unknown or an error was problems.
+    There is no plan where the shape is unknown, or with an error among the problems.
     """
     workload, shape, cluster = decision.workload, decision.shape, site.cluster
     problems = [*_references(workload, cluster), *_exit_codes(workload, cluster)]
@@ -132,9 +126,9 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
         shape = cpu_nodes(machines.get(workload.cpu.pool, ""), workload.cpu.nodes)
     if shape is None:
         return None, tuple(problems)
-    given = accounts.with_account(workload, cluster)
-    problems += accounts.problems(given, cluster)
-    plan = _plan(given, shape, site)
+    with_account = accounts.with_account(workload, cluster)
+    problems += accounts.problems(with_account, cluster)
+    plan = _plan(with_account, shape, site)
     problems += names.problems(workload, plan)
     if workload.cpu is not None:
         problems += validate_cpu.problems(workload, workload.cpu, site)
@@ -160,6 +154,10 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         placed = placement.Placement({NODE_POOL: _node_pool(cluster, workload.cpu.pool)}, {}, "")
         by_topology = topology.of_pool(workload, workload.cpu.pool, site)
     head_pool = _head_pool(workload, cluster)
+    refused = {"hostNetwork": workload.host_network, "privileged": workload.privileged}
+    written = workload.annotations.items()
+    # Those that ignore problems stay in the file of the workload.
+    annotations = {key: value for key, value in written if not key.startswith(ACKNOWLEDGED)}
     return Plan(
         cluster=cluster.name,
         namespace=workload.namespace,
@@ -177,7 +175,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         exclusive_topology=not by_topology and _is_exclusive(workload, shape),
         topology_request=by_topology,
         labels=_labels(workload, run),
-        annotations={**_annotations(workload), **placed.annotations},
+        annotations={**annotations, **placed.annotations},
         node_selector=placed.node_selector,
         apart=apart(workload, shape, site),
         env=_env(workload, run),
@@ -207,22 +205,19 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
             topology.of_pool(workload, head_pool, site),
         ),
         patches=workload.patches,
-        left_out=() if standard else tuple(_left_out(workload)),
+        left_out=() if standard else tuple(name for name, is_set in refused.items() if is_set),
     )
 
 
 def _env(workload: Workload, run: str) -> dict[str, str]:
     """Return what the run tells its pods: which it is, and the values of its entry in a sweep."""
-    told = dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {}
-    return {**told, **workload.matrix.get("env", {})}
+    identity = dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {}
+    return {**identity, **workload.matrix.get("env", {})}
 
 
 def _node_pool(cluster: Cluster, pool: str) -> str:
     """Return the GKE node pool behind a CPU pool's name; '' where it is not clear, which is an error then."""
-    for cpu in cluster.cpu_pools:
-        if cpu.name == pool:
-            return cpu.node_pool_names[0]
-    return ""
+    return next((cpu.node_pool_names[0] for cpu in cluster.cpu_pools if cpu.name == pool), "")
 
 
 def _is_exclusive(workload: Workload, shape: Shape) -> bool:
@@ -247,8 +242,7 @@ def _head_pool(workload: Workload, cluster: Cluster) -> str:
         return runtime.head.pool
     spec = runtime.head.pod_template.get("spec", {})
     names = [cpu.name for cpu in cluster.cpu_pools for _ in cpu.node_pool_names]
-    own = "nodeSelector" in spec or "affinity" in spec
-    return names[0] if len(names) == 1 and not own else ""
+    return names[0] if len(names) == 1 and spec.keys().isdisjoint({"nodeSelector", "affinity"}) else ""
 
 
 def _components(workload: Workload, pattern: Pattern, provisioning: str, *, standard: bool) -> Iterator[str]:
@@ -265,27 +259,14 @@ def _components(workload: Workload, pattern: Pattern, provisioning: str, *, stan
         "colocated-python": direct is not None and bool(direct.colocated_python),
         "colocate-head": direct is not None and direct.deployment_mode != "default",
     }
-    for concern, wanted in concerns.items():
-        if wanted:
+    for concern, has_concern in concerns.items():
+        if has_concern:
             # Every JobSet carries its priority in the same place, so they share a component.
             fits = "jobset" if concern == "priority" and variant in ("cpu", "pathways") else variant
             if concern == "host-maintenance" and direct is not None and direct.elastic_slices:
                 fits += "-elastic" if workload.failure_policy.on_host_maintenance == "Restart" else ""
             yield f"bases/components/{concern}/{fits}"
     yield from workload.components
-
-
-def _left_out(workload: Workload) -> Iterator[str]:
-    """Yield the fields that an Autopilot cluster refuses; the same workload may run on a Standard one."""
-    if workload.host_network:
-        yield "hostNetwork"
-    if workload.privileged:
-        yield "privileged"
-
-
-def _annotations(workload: Workload) -> dict[str, str]:
-    """Return the annotations of the run: those that ignore problems stay in the file of the workload."""
-    return {key: value for key, value in workload.annotations.items() if not key.startswith(ACKNOWLEDGED)}
 
 
 def _labels(workload: Workload, run: str) -> dict[str, str]:
@@ -306,10 +287,8 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     source = workload.source
     queues = [queue.name for queue in cluster.local_queues if queue.namespace == workload.namespace]
     if workload.queue_name and cluster.has_queues and workload.queue_name not in queues:
-        message = (
-            f"cluster '{cluster.name}' has no LocalQueue '{workload.queue_name}' "
-            f"in namespace '{workload.namespace}'"
-        )
+        message = f"cluster '{cluster.name}' has no LocalQueue '{workload.queue_name}' "
+        message += f"in namespace '{workload.namespace}'"
         hint = _elsewhere(workload, cluster) or did_you_mean(workload.queue_name, queues)
         hint = hint or f"add it to {cluster.source.file.path}"
         yield source.problem("REF002", ("spec", "queueName"), message, hint)
@@ -340,11 +319,10 @@ def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 def _elsewhere(workload: Workload, cluster: Cluster) -> str:
     """Return the way to a LocalQueue that other namespaces have; '' where none has it."""
-    there = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
-    if not there:
+    namespaces = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
+    if not namespaces:
         return ""
-    names = " or ".join(sorted(there))
-    has = "has" if len(there) == 1 else "have"
+    names, has = " or ".join(sorted(namespaces)), "has" if len(namespaces) == 1 else "have"
     return f"{names} {has} it: write that namespace in metadata, or add it to {cluster.source.file.path}"
 
 
@@ -356,5 +334,4 @@ def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path)
         yield workload.source.problem("REF004", path, message, hint)
     elif len(pools[pool].node_pool_names) != 1:
         message = f"CPU pool '{pool}' has several node pools, and a pod can select only one"
-        hint = "declare a CPU pool for each node pool"
-        yield workload.source.problem("REF004", path, message, hint)
+        yield workload.source.problem("REF004", path, message, "declare a CPU pool for each node pool")

@@ -41,15 +41,15 @@ def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tu
 
 def _defaults(source: Source) -> Iterator[Fact]:
     """Yield the values that TPUDefaults give, elements of lists as a whole, and where they are written."""
-    told: Path = ()
+    explained: Path = ()
     for path, value in values_in(source.data) if source.layers else ():
         is_element = bool(path) and isinstance(path[-1], int)
-        is_inside = bool(told) and path[: len(told)] == told
+        is_inside = bool(explained) and path[: len(explained)] == explained
         if is_inside or (isinstance(value, dict | list) and value and not is_element):
             continue
         layer, way = source.origin(path)
         if layer is not source.written:
-            told, (line, _) = path, layer.place(way)
+            explained, (line, _) = path, layer.place(way)
             shown = value if isinstance(value, str) else json.dumps(value)
             yield Fact(dotted(path), shown, f"{layer.subject}, {layer.file.path}:{line}")
 
@@ -63,8 +63,8 @@ def _nodes(plan: Plan, workload: Workload) -> Iterator[Fact]:
 
 def _shape(plan: Plan, tpu: TpuRequest, workload: Workload, same_count: tuple[Shape, ...]) -> Iterator[Fact]:
     shape = plan.shape
-    asked = tpu.name or " ".join(part for part in (tpu.accelerator, tpu.topology, tpu.machine_type) if part)
-    yield Fact("tpu", asked, f"spec.tpu; catalogue {shape.generation}, tier {shape.tier}")
+    request = tpu.name or " ".join(part for part in (tpu.accelerator, tpu.topology, tpu.machine_type) if part)
+    yield Fact("tpu", request, f"spec.tpu; catalogue {shape.generation}, tier {shape.tier}")
     yield Fact("machine type", shape.machine_type, f"the {shape.chips_per_host}-chip host of this shape")
     yield Fact("topology", shape.topology, _choice(shape, same_count))
     yield Fact("chips per slice", str(shape.chips), shape.topology.replace("x", " x "))
@@ -104,16 +104,18 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, why)
     for toleration in plan.apart.tolerations if base.hosts else ():
-        of = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
-        yield Fact(
-            "toleration",
-            of,
-            "the cluster has this shape with several kinds of provisioning: their flavors have such taints",
+        taint = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
+        because = (
+            "the cluster has this shape with several kinds of provisioning: their flavors have such taints"
         )
+        yield Fact("toleration", taint, because)
     for entry in plan.apart.required if base.hosts else ():
         values = " ".join(entry.get("values", ()))
-        because = "keeps the pods off nodes that are had in another way"
-        yield Fact(f"node affinity {entry['key']}", f"{entry['operator']} {values}".rstrip(), because)
+        rule, because = (
+            f"{entry['operator']} {values}",
+            "keeps the pods off nodes that are had in another way",
+        )
+        yield Fact(f"node affinity {entry['key']}", rule.rstrip(), because)
     if plan.exclusive_topology and base.is_exclusive:
         yield Fact("exclusive-topology", NODE_POOL, "one slice is one node pool")
     yield from _account(plan, workload)
@@ -126,16 +128,16 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
     if not any("backoffLimit" in fields for _, fields in lacks(workload.resolved_spec)):
         why = "a slice is whole or lost" if workload.tpu else "the failure policy restarts the run"
-        given = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
-        yield Fact("backoffLimit", str(plan.backoff_limit), given)
+        because = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
+        yield Fact("backoffLimit", str(plan.backoff_limit), because)
 
 
 def _account(plan: Plan, workload: Workload) -> Iterator[Fact]:
     """Yield the service account that the pods of the program have and the workload does not write."""
-    pods, written = plan.pod_template, workload.pod_template
+    pods, own = plan.pod_template, workload.pod_template
     if plan.pathways is not None and workload.pathways is not None:
-        pods, written = plan.pathways.written.head.pod_template, workload.pathways.head.pod_template
-    if pods != written:
+        pods, own = plan.pathways.written.head.pod_template, workload.pathways.head.pod_template
+    if pods != own:
         account = pods["spec"]["serviceAccountName"]
         yield Fact("serviceAccountName", account, f"spec.teams of {plan.cluster}, namespace {plan.namespace}")
 
@@ -151,6 +153,5 @@ def _runtime(plan: Plan) -> Iterator[Fact]:
         return
     each = runtime.worker_backoff_limit // plan.hosts
     yield Fact("workers' backoffLimit", str(runtime.worker_backoff_limit), f"{plan.hosts} hosts x {each}")
-    yield Fact(
-        "subdomain", runtime.subdomain, "short and its own: the coordinator's address is a label value"
-    )
+    because = "short and its own: the coordinator's address is a label value"
+    yield Fact("subdomain", runtime.subdomain, because)

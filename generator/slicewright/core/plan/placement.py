@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from slicewright.core.intent.excluded import DIRECT_JOBSET
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -20,10 +21,12 @@ from slicewright.core.kubernetes.labels import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import Cluster, TpuPool
     from slicewright.core.intent.workload import Provisioning, Workload
-    from slicewright.core.problem import Problem
+    from slicewright.core.problem import Path, Problem
 
 FLEX_START_SECONDS = (600, 604_800)
 """Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""
@@ -57,33 +60,33 @@ def shape_selector(shape: Shape) -> dict[str, str]:
     return selector
 
 
-def provisioning_selector(wanted: Provisioning) -> dict[str, str]:
+def provisioning_selector(way: Provisioning) -> dict[str, str]:
     """Return the labels by which pods, and the flavors of queues, choose nodes of a way of provisioning.
 
     Nodes on demand have none. Queued flex-start nodes have the label of flex-start, as their node pools are
     made with both flags: what tells them apart is their taint.
     """
-    if wanted.type == "Spot":
+    if way.type == "Spot":
         return {SPOT: "true"}
-    if wanted.type == "FlexStart":
+    if way.type == "FlexStart":
         return {FLEX_START: "true"}
-    if wanted.type == "Reservation":
-        return _reservation(wanted)
-    return {COMPUTE_CLASS: wanted.name} if wanted.type == "ComputeClass" else {}
+    if way.type == "Reservation":
+        return _reservation(way)
+    return {COMPUTE_CLASS: way.name} if way.type == "ComputeClass" else {}
 
 
-def flavor_name(shape: Shape, wanted: Provisioning) -> str:
+def flavor_name(shape: Shape, way: Provisioning) -> str:
     """Return what the ResourceFlavor of a shape and a way of provisioning is called where no file says."""
-    machine = f"-{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
-    way = (_COMPONENT[wanted.type], wanted.name, wanted.block, wanted.sub_block)
-    return f"{shape.generation}-{shape.topology}{machine}{''.join(f'-{part}' for part in way if part)}"
+    machine = f"{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
+    parts = (shape.generation, shape.topology, machine, _COMPONENT[way.type], way.name)
+    return "-".join(filter(None, (*parts, way.block, way.sub_block)))
 
 
-def is_served(shape: Shape, wanted: Provisioning) -> bool:
+def is_served(shape: Shape, way: Provisioning) -> bool:
     """Tell whether GKE has a shape in a way of provisioning, as far as the catalogue knows."""
-    if not wanted.is_flex_start:
+    if not way.is_flex_start:
         return True
-    return shape.flex_start and (wanted.type == "FlexStart" or shape.machine.queued is not False)
+    return shape.flex_start and (way.type == "FlexStart" or shape.machine.queued is not False)
 
 
 def lifetime_problem(what: str, seconds: int | None) -> tuple[str, str] | None:
@@ -95,18 +98,15 @@ def lifetime_problem(what: str, seconds: int | None) -> tuple[str, str] | None:
     return message, f"write a number from {low} (10 minutes) to {high} (7 days)"
 
 
-def tolerated_taints(wanted: Provisioning) -> tuple[str, ...]:
+def tolerated_taints(way: Provisioning) -> tuple[str, ...]:
     """Return the keys of the taints (`true`, NoSchedule) that GKE puts on nodes of a way of provisioning."""
-    keys = {"Spot": (SPOT,), "FlexStartQueued": (QUEUED,)}
-    return keys.get(wanted.type, ())
+    return {"Spot": (SPOT,), "FlexStartQueued": (QUEUED,)}.get(way.type, ())
 
 
-def tolerations(wanted: Provisioning) -> tuple[dict[str, str], ...]:
+def tolerations(way: Provisioning) -> tuple[dict[str, str], ...]:
     """Return the tolerations of those taints."""
-    return tuple(
-        {"key": key, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
-        for key in tolerated_taints(wanted)
-    )
+    taint = {"operator": "Equal", "value": "true", "effect": "NoSchedule"}
+    return tuple({"key": key, **taint} for key in tolerated_taints(way))
 
 
 def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
@@ -117,63 +117,55 @@ def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
     `systemLabelsAddedByClusterAutoscaler` in pkg/cloudprovider/gke/labels/system_labels.go and
     `MaxRunDurationGenerator` in pkg/autoprovisioning/injection.go of GoogleCloudPlatform/cluster-autoscaler).
     """
-    wanted = workload.provisioning
+    way = workload.provisioning
     selector, annotations = shape_selector(shape), {}
     seconds = workload.max_run_duration_seconds
-    if any(way.type == "FlexStartQueued" for way in workload.ways):
+    if any(each.type == "FlexStartQueued" for each in workload.ways):
         annotations[PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
     if workload.alternative_provisioning:
         # Kueue adds the labels and the tolerations of the flavor to which it admits the run.
         return Placement(selector, annotations, "")
-    selector |= provisioning_selector(wanted)
-    if autopilot and seconds is not None and wanted.type != "FlexStartQueued":
+    selector |= provisioning_selector(way)
+    if autopilot and seconds is not None and way.type != "FlexStartQueued":
         selector[MAX_RUN_DURATION] = str(seconds)
-    return Placement(selector, annotations, _COMPONENT[wanted.type])
+    return Placement(selector, annotations, _COMPONENT[way.type])
 
 
-def _reservation(wanted: Provisioning) -> dict[str, str]:
+def _reservation(way: Provisioning) -> dict[str, str]:
     """Return the labels of nodes of a reservation, one for each part that is written."""
-    labels = {
-        "name": wanted.name,
-        "project": wanted.project,
-        "blocks": wanted.block,
-        "subblocks": wanted.sub_block,
-    }
+    labels = {"name": way.name, "project": way.project, "blocks": way.block, "subblocks": way.sub_block}
     return {RESERVATION + key: value for key, value in labels.items() if value}
 
 
-def refusals(workload: Workload, shape: Shape | None) -> list[Problem]:
-    """Return what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
-    wanted, seconds, source = workload.provisioning, workload.max_run_duration_seconds, workload.source
+def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
+    """Yield what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
+    seconds, source = workload.max_run_duration_seconds, workload.source
+    path: Path = ("spec", "maxRunDurationSeconds")
     flex = any(way.is_flex_start for way in workload.ways)
-    problems: list[Problem] = []
     queued = any(way.type == "FlexStartQueued" for way in workload.ways)
     for index, way in enumerate(workload.ways):
         if shape and not is_served(shape, way):
             place = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
             message = f"{shape.machine_type} is not available as {way.type}"
-            problems.append(source.problem("TPU011", place, message, NOT_SERVED))
+            yield source.problem("TPU011", place, message, NOT_SERVED)
     if seconds is not None and workload.alternative_provisioning and not queued:
-        message = (
-            "the run may use several kinds of provisioning, which have no maxRunDurationSeconds in common"
-        )
+        message = "the run may use several kinds of provisioning, "
+        message += "which have no maxRunDurationSeconds in common"
         hint = "leave it out: of several ways it limits FlexStartQueued alone"
-        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
-    elif seconds is not None and wanted.type == "ComputeClass":
+        yield source.problem("TPU012", path, message, hint, key=True)
+    elif seconds is not None and workload.provisioning.type == "ComputeClass":
         message = "the ComputeClass sets how long its nodes live"
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
-        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), message, hint, key=True))
+        yield source.problem("TPU012", path, message, hint, key=True)
     if flex and (wrong := lifetime_problem("runs last", seconds)):
-        problems.append(source.problem("TPU012", ("spec", "maxRunDurationSeconds"), *wrong))
+        yield source.problem("TPU012", path, *wrong)
     if queued and not workload.queue_name:
         message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
         hint = "add spec.queueName, or write provisioning: FlexStart"
-        problems.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
+        yield source.problem("TPU013", ("spec", "provisioning"), message, hint)
     if queued and workload.api == "PathwaysJob":
         message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot carry"
-        hint = "write api: JobSet with the same pathways block"
-        problems.append(source.problem("TPU013", ("spec", "provisioning"), message, hint))
-    return problems
+        yield source.problem("TPU013", ("spec", "provisioning"), message, DIRECT_JOBSET)
 
 
 def placed_by_policy(shape: Shape) -> bool:
@@ -183,5 +175,5 @@ def placed_by_policy(shape: Shape) -> bool:
 
 def policy_name(cluster: Cluster, pool: TpuPool) -> str:
     """Return the name of the workload policy of a pool whose slices need one."""
-    written: str = cluster.written(pool).get("placementPolicyName", "")
-    return written or f"{cluster.name}-{pool.name}"
+    policy: str = cluster.written(pool).get("placementPolicyName", "")
+    return policy or f"{cluster.name}-{pool.name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.source import Source
     from slicewright.core.intent.workload import Workload
+    from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path, Problem
 
 _SELECTORS = {
@@ -66,8 +67,6 @@ _PREFIXES = {"labels": (OURS, KUEUE), "annotations": (OURS,)}
 ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 """What a hashed run tells its pods: the name of the workload and the id of the run."""
 
-Words = dict[str, Any]
-
 
 def problems(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each thing in a workload's own words that only the generator may set."""
@@ -86,8 +85,7 @@ def problems(workload: Workload) -> Iterator[Problem]:
         head, worker = workload.pathways.head, workload.pathways.worker
         path = ("spec", "pathways", "head", "podTemplate")
         yield from _in_template(source, head.pod_template, path, pool="head.pool" if head.pool else "")
-        path = ("spec", "pathways", "worker", "nodeSelector")
-        yield from _in_selector(source, worker.node_selector, path)
+        yield from _in_selector(source, worker.node_selector, ("spec", "pathways", "worker", "nodeSelector"))
 
 
 def excluded(workload: Workload, kind: str, fields: Mapping[str, str]) -> Iterator[Problem]:
@@ -107,7 +105,7 @@ def _refused(source: Source, path: Path, hint: str) -> Problem:
     return source.problem("POD001", path, f"'{path[-1]}' cannot be set here", hint, key=True)
 
 
-def _in_metadata(source: Source, metadata: Words, path: Path) -> Iterator[Problem]:
+def _in_metadata(source: Source, metadata: Object, path: Path) -> Iterator[Problem]:
     for field, taken in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
         for key in metadata.get(field, {}):
             if key in taken:
@@ -120,14 +118,13 @@ def _in_metadata(source: Source, metadata: Words, path: Path) -> Iterator[Proble
                 yield _refused(source, (*path, field, key), hint)
 
 
-def _in_template(source: Source, template: Words, path: Path, *, pool: str = "") -> Iterator[Problem]:
+def _in_template(source: Source, template: Object, path: Path, *, pool: str = "") -> Iterator[Problem]:
     """Look through a pod template; `pool` says what else decides on which node pool the pod runs."""
     spec, where = template.get("spec", {}), (*path, "spec")
     yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
     yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))
     if pool and NODE_POOL in spec.get("nodeSelector", {}):
-        hint = f"the node selector follows from {pool}"
-        yield _refused(source, (*where, "nodeSelector", NODE_POOL), hint)
+        yield _refused(source, (*where, "nodeSelector", NODE_POOL), f"the node selector follows from {pool}")
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
@@ -145,16 +142,15 @@ def _in_selector(source: Source, selector: dict[str, str], path: Path) -> Iterat
             yield _refused(source, (*path, key), f"the node selector follows from {_SELECTORS[key]}")
 
 
-def _in_container(source: Source, container: Words, path: Path) -> Iterator[Problem]:
+def _in_container(source: Source, container: Object, path: Path) -> Iterator[Problem]:
     own = source.data["spec"].get("matrix", {}).get("env", {})
     for index, variable in enumerate(container.get("env", [])):
-        if variable["name"] in ENV:
-            message = f"'{variable['name']}' cannot be set here"
-            hint = "leave it out: hashed runs have it, and your own variables may refer to it"
-            yield source.problem("POD001", (*path, "env", index, "name"), message, hint)
-        elif variable["name"] in own:
-            message = f"'{variable['name']}' cannot be set here"
+        name = variable["name"]
+        if name in ENV or name in own:
             hint = "leave it out, or take it out of the matrix, which sets it for each entry"
+            if name in ENV:
+                hint = "leave it out: hashed runs have it, and your own variables may refer to it"
+            message = f"'{name}' cannot be set here"
             yield source.problem("POD001", (*path, "env", index, "name"), message, hint)
     for field in ("limits", "requests"):
         place = (*path, "resources", field)

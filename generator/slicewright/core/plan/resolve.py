@@ -50,8 +50,8 @@ class ResolvedCluster(Struct, frozen=True):
 
 def is_older(cluster: Cluster, jobset: tuple[int, int, int]) -> bool:
     """Tell whether a cluster has an older release of JobSet; none written means a new one."""
-    written = cluster.spec.get("versions", {}).get("jobset", "")
-    return bool(written) and tuple(int(part) for part in written[1:].split("-")[0].split(".")) < jobset
+    release = cluster.spec.get("versions", {}).get("jobset", "")
+    return bool(release) and tuple(int(part) for part in release[1:].split("-")[0].split(".")) < jobset
 
 
 def region_of(location: str) -> str:
@@ -61,7 +61,11 @@ def region_of(location: str) -> str:
 
 def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedCluster, tuple[Problem, ...]]:
     """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
-    problems = list(_not_yet(cluster))
+    problems: list[Problem] = []
+    if is_older(cluster, _OLDEST_JOBSET):
+        message = "this version renders for JobSet v0.9.0 and newer"
+        hint = "upgrade JobSet; without the field v0.12.0 is meant"
+        problems.append(cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint))
     pools: list[tuple[TpuPool, Shape]] = []
     for pool in cluster.tpu_pools:
         shape = _shape(cluster, pool.tpu, pool.path, catalogue, problems)
@@ -73,7 +77,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
             hint = "each slice is one node pool: write one name a slice, or leave the list out"
             place = (*pool.path, "nodePoolNames")
             problems.append(cluster.source.problem("POOL002", place, message, hint))
-    problems += _twice(cluster)
+    problems += _duplicates(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
     machines = {name: size for name, size in sizes.items() if size is not None}
     for pool, shape in pools:
@@ -92,9 +96,14 @@ def _shape(
     answer = resolve(catalogue, tpu)
     if not isinstance(answer, Refusal):
         return answer
-    place = (*path, "tpu", answer.field) if answer.field else (*path, "tpu")
-    problems.append(cluster.source.problem(answer.id, place, answer.message, answer.hint))
+    problems.append(refusal_problem(cluster.source, (*path, "tpu"), answer))
     return None
+
+
+def refusal_problem(source: Source, path: Path, refusal: Refusal) -> Problem:
+    """Return why the catalogue refuses the `tpu:` field at a path of a document."""
+    place = (*path, refusal.field) if refusal.field else path
+    return source.problem(refusal.id, place, refusal.message, refusal.hint)
 
 
 def _rungs(
@@ -109,24 +118,17 @@ def _rungs(
 
 
 def _provisioned(
-    cluster: Cluster, wanted: Provisioning, shape: Shape | None, seconds: int | None, path: Path
+    cluster: Cluster, way: Provisioning, shape: Shape | None, seconds: int | None, path: Path
 ) -> Iterator[Problem]:
     """Yield what GKE refuses about the provisioning of a pool or of a rung; None is a shape not known."""
-    if shape and not is_served(shape, wanted):
-        message = f"{shape.machine_type} is not available as {wanted.type}"
+    if shape and not is_served(shape, way):
+        message = f"{shape.machine_type} is not available as {way.type}"
         yield cluster.source.problem("POOL011", (*path, "provisioning"), message, NOT_SERVED)
-    if wanted.is_flex_start and (wrong := lifetime_problem("nodes live", seconds)):
+    if way.is_flex_start and (wrong := lifetime_problem("nodes live", seconds)):
         yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), *wrong)
 
 
-def _not_yet(cluster: Cluster) -> Iterator[Problem]:
-    if is_older(cluster, _OLDEST_JOBSET):
-        message = "this version renders for JobSet v0.9.0 and newer"
-        hint = "upgrade JobSet; without the field v0.12.0 is meant"
-        yield cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint)
-
-
-def _twice(cluster: Cluster) -> Iterator[Problem]:
+def _duplicates(cluster: Cluster) -> Iterator[Problem]:
     """Yield a problem for each name of a pool or of a node pool that comes twice, defaults included."""
     pools: dict[str, TpuPool | CpuPool] = {}
     taken: dict[str, str] = {}
@@ -143,10 +145,9 @@ def _twice(cluster: Cluster) -> Iterator[Problem]:
             if other == pool.name and _is_default(name, pools.get(default)):
                 other = default
             if other != pool.name:
-                message = f"duplicate node pool '{name}'"
                 hint = f"pool '{other}' has it; write other nodePoolNames"
-                place = (*pool.path, "nodePoolNames", at)
-                yield cluster.source.problem("POOL001", place, message, hint)
+                path = (*pool.path, "nodePoolNames", at)
+                yield cluster.source.problem("POOL001", path, f"duplicate node pool '{name}'", hint)
 
 
 def _is_default(name: str, pool: TpuPool | CpuPool | None) -> bool:

@@ -36,8 +36,8 @@ def starts_empty(pool: TpuPool | CpuPool) -> bool:
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
     """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
-    written = site.cluster.written(pool).get("autoscaling")
-    return None if written is None else SizeRange(written.get("min", 0), written.get("max", count(pool)))
+    bounds = site.cluster.written(pool).get("autoscaling")
+    return None if bounds is None else SizeRange(bounds.get("min", 0), bounds.get("max", count(pool)))
 
 
 def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
@@ -54,7 +54,5 @@ def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
 
 def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
     """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
-    return tuple(
-        pool.node_pool_names[index] if index < len(pool.node_pool_names) else f"{pool.name}-{index}"
-        for index in range(count)
-    )
+    names = pool.node_pool_names[:count]
+    return (*names, *(f"{pool.name}-{index}" for index in range(len(names), count)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.intent.excluded import DIRECT_JOBSET
 from slicewright.core.kubernetes.labels import NODE_POOL, PODSET
 from slicewright.core.plan.ways import called, fits
 
@@ -32,17 +33,16 @@ def of_slices(workload: Workload, shape: Shape, site: ResolvedCluster) -> dict[s
     """
     if not any(names - {""} for names in _by_way(workload, shape, site)):
         return {}
-    written = workload.pod_template.get("metadata", {}).get("annotations", {})
-    own = {key: value for key, value in written.items() if key.startswith(PODSET)}
+    annotations = workload.pod_template.get("metadata", {}).get("annotations", {})
+    own = {key: value for key, value in annotations.items() if key.startswith(PODSET)}
     return own or {SLICE_LEVEL: NODE_POOL, SLICE_SIZE: str(shape.hosts)}
 
 
 def of_pool(workload: Workload, name: str, site: ResolvedCluster) -> dict[str, str]:
     """Return the annotations of a queued pod on a CPU pool, which may run on any of its nodes."""
-    pools = {cpu.name: cpu.index for cpu in site.cluster.cpu_pools}
-    if not workload.queue_name or name not in pools:
-        return {}
-    return {UNCONSTRAINED: "true"} if site.cluster.spec["pools"][pools[name]].get("topologyName") else {}
+    pools = (pool for pool in site.cluster.cpu_pools if pool.name == name and workload.queue_name)
+    has_topology = any(site.cluster.written(pool).get("topologyName") for pool in pools)
+    return {UNCONSTRAINED: "true"} if has_topology else {}
 
 
 def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
@@ -51,18 +51,16 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     names = set[str]().union(*by_way) - {""}
     if names and workload.api == "PathwaysJob":
         message = "the workers of a PathwaysJob cannot ask for a topology, and their pool's flavor has one"
-        hint = "write api: JobSet with the same pathways block"
-        yield workload.source.problem("TPU153", ("spec", "api"), message, hint, warning=True)
+        yield workload.source.problem("TPU153", ("spec", "api"), message, DIRECT_JOBSET, warning=True)
         return
     yield from _never_given(workload, by_way if names else [])
-    for topology in site.cluster.spec.get("topologies", []):
-        levels = [level["nodeLabel"] for level in topology["levels"]]
-        asked = of_slices(workload, shape, site).get(SLICE_LEVEL)
-        if topology["name"] in names and asked is not None and asked not in levels:
-            path: Path = ("spec", "queueName")
-            message = f"the slices ask for {asked}, which is not a level of Topology '{topology['name']}'"
+    level = of_slices(workload, shape, site).get(SLICE_LEVEL)
+    for topology in site.cluster.spec.get("topologies", []) if level is not None else ():
+        levels = [entry["nodeLabel"] for entry in topology["levels"]]
+        if topology["name"] in names and level not in levels:
+            message = f"the slices ask for {level}, which is not a level of Topology '{topology['name']}'"
             hint = f"add the level {NODE_POOL} to a Topology in {site.cluster.source.file.path}"
-            yield workload.source.problem("TPU152", path, message, hint)
+            yield workload.source.problem("TPU152", ("spec", "queueName"), message, hint)
 
 
 def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem]:
@@ -88,7 +86,7 @@ def _by_way(workload: Workload, shape: Shape, site: ResolvedCluster) -> list[set
     queue = cluster.queue_behind(workload.queue_name, workload.namespace)
     quota = {entry.pool for entry in queue.quota} if queue else set()
     pools = [
-        (pool.provisioning, cluster.spec["pools"][pool.index].get("topologyName", ""))
+        (pool.provisioning, cluster.written(pool).get("topologyName", ""))
         for pool, has in site.pools
         if has == shape and (not cluster.cluster_queues or pool.name in quota)
     ]

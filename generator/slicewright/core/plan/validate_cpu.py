@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def problems(workload: Workload, cpu: Cpu, site: ResolvedCluster) -> Iterator[Problem]:
     """Yield why a run on CPU nodes would never start, or would not be counted."""
-    pool = next((one for one in site.cluster.cpu_pools if one.name == cpu.pool), None)
+    pool = next((pool for pool in site.cluster.cpu_pools if pool.name == cpu.pool), None)
     if pool is None:
         return  # REF004 says so
     most, file = size_range(site, pool).most, site.cluster.source.file.path

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RUNTIME = ("pathways-rm", "pathways-proxy")
 """Sidecars in the head of Pathways, brought by the base or by the PathwaysJob controller."""
 _COLOCATED = "colocated_python_sidecar"
-_HERE: Path = ("spec", "pathways")
+_PATHWAYS: Path = ("spec", "pathways")
 
 
 def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
@@ -23,7 +23,7 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
         message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
         hint = f"write a number below {workload.slices}"
-        yield source.problem("FIELD001", (*_HERE, "elasticSlices"), message, hint)
+        yield source.problem("FIELD001", (*_PATHWAYS, "elasticSlices"), message, hint)
     yield from _custom_components(workload, runtime)
     if runtime.headless and workload.failure_policy.restart_on_exit_codes:
         message = "a headless Pathways run has no program that ends with an exit code"
@@ -39,23 +39,24 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     elif "maxSliceRestarts" in spec["pathways"] and not runtime.elastic_slices:
         message = "maxSliceRestarts counts only with elastic slices"
         hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole"
-        yield source.problem("FIELD001", (*_HERE, "maxSliceRestarts"), message, hint, key=True)
+        yield source.problem("FIELD001", (*_PATHWAYS, "maxSliceRestarts"), message, hint, key=True)
 
 
 def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source = workload.source
-    written = workload.own_containers
-    brought = [item["name"] for item in written if item["name"] in RUNTIME]
+    containers = workload.own_containers
+    brought = [item["name"] for item in containers if item["name"] in RUNTIME]
     if runtime.headless and brought:
         message = f"container '{brought[0]}' comes with Pathways and cannot be changed in head.podTemplate"
         hint = "write its image, flags and variables in pathways.customComponents; "
         hint += "its resources in patches (api: JobSet)"
-        place = (*_HERE, "head", "podTemplate", "spec", "containers")
-        yield source.problem("FIELD001", place, message, hint)
-    elif runtime.headless and (workload.container or written):
+        yield source.problem(
+            "FIELD001", (*_PATHWAYS, "head", "podTemplate", "spec", "containers"), message, hint
+        )
+    elif runtime.headless and (workload.container or containers):
         message = "a headless Pathways run has no container of its own: users connect from outside"
         hint = "leave the container out, or headless"
-        yield source.problem("FIELD001", (*_HERE, "headless"), message, hint)
+        yield source.problem("FIELD001", (*_PATHWAYS, "headless"), message, hint)
     if runtime.headless and workload.gcs_fuse:
         message = "a headless Pathways run has no container to mount a bucket into"
         yield source.problem("FIELD001", ("spec", "gcsFuse"), message, "leave gcsFuse out", key=True)
@@ -66,19 +67,19 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     if runtime.deployment_mode != "default" and runtime.head.pool:
         message = "a head that runs beside the workers has no pool of its own"
         hint = "leave head.pool out, or write deploymentMode: default"
-        yield source.problem("FIELD001", (*_HERE, "head", "pool"), message, hint)
-    named = workload.container.get("name", runtime.main_container_name)
-    if "mainContainerName" in workload.resolved_spec["pathways"] and named != runtime.main_container_name:
-        message = f"the container is called '{named}' here and '{runtime.main_container_name}' there"
+        yield source.problem("FIELD001", (*_PATHWAYS, "head", "pool"), message, hint)
+    name, other = workload.container.get("name"), runtime.main_container_name
+    if "mainContainerName" in workload.resolved_spec["pathways"] and name not in (None, other):
+        message = f"the container is called '{name}' here and '{other}' there"
         hint = "give the name in one place only"
-        yield source.problem("FIELD001", (*_HERE, "mainContainerName"), message, hint)
+        yield source.problem("FIELD001", (*_PATHWAYS, "mainContainerName"), message, hint)
 
 
 def _custom_components(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source = workload.source
     taken: set[str] = set()
     for index, component in enumerate(runtime.custom_components):
-        path: Path = (*_HERE, "customComponents", index)
+        path: Path = (*_PATHWAYS, "customComponents", index)
         kind = component["componentType"]
         if kind in taken:
             message = f"duplicate component '{kind}'"
@@ -102,14 +103,15 @@ def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     if "metadata" in runtime.head.pod_template:
         message = "the controller of PathwaysJob drops the metadata of the head's pod"
         hint = "use metadata.annotations and metadata.labels of the workload, or api: JobSet"
-        path = (*_HERE, "head", "podTemplate", "metadata")
-        yield source.problem("FIELD001", path, message, hint, key=True)
+        yield source.problem(
+            "FIELD001", (*_PATHWAYS, "head", "podTemplate", "metadata"), message, hint, key=True
+        )
     for field in ("pool", "podTemplate"):
         if runtime.headless and field in spec["pathways"].get("head", {}):
             message = f"a headless PathwaysJob has no template for its head, so head.{field} would be dropped"
-            path = (*_HERE, "head", field)
+            path = (*_PATHWAYS, "head", field)
             yield source.problem("FIELD001", path, message, "leave it out, or write api: JobSet", key=True)
     if runtime.deployment_mode != "default" and "nodeSelector" in runtime.head.pod_template.get("spec", {}):
         message = "the controller of PathwaysJob replaces the node selector of a head beside the workers"
-        path = (*_HERE, "head", "podTemplate", "spec", "nodeSelector")
+        path = (*_PATHWAYS, "head", "podTemplate", "spec", "nodeSelector")
         yield source.problem("FIELD001", path, message, "leave it out", key=True)

@@ -32,8 +32,8 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     yield from _alternatives(workload, shape, site, same)
     if workload.provisioning.type == "ComputeClass":
         return
-    wanted, file = workload.provisioning, site.cluster.source.file.path
-    fitting = [pool for pool in same if fits(wanted, pool.provisioning)]
+    way, file = workload.provisioning, site.cluster.source.file.path
+    fitting = [pool for pool in same if fits(way, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
     certain = _has_no_other_nodes(site)
     ends = "it would never start"
@@ -43,19 +43,19 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     if fitting:
         yield from _run_time(workload, fitting, site)
         yield from _scratch(workload, fitting, site)
-        if workload.api == "PathwaysJob" and wanted.type == "Spot" and not workload.queue_name:
+        if workload.api == "PathwaysJob" and way.type == "Spot" and not workload.queue_name:
             message = "the workers of a PathwaysJob cannot tolerate the taint of Spot nodes"
             hint = "add spec.queueName, whose flavor brings the toleration, or write api: JobSet"
-            place = ("spec", "provisioning")
-            yield workload.source.problem("PW131", place, message, hint, warning=not certain)
+            path = ("spec", "provisioning")
+            yield workload.source.problem("PW131", path, message, hint, warning=not certain)
     elif same:
         has = ", ".join(f"'{pool.name}' ({called(pool.provisioning)})" for pool in same)
         message = f"cluster '{site.cluster.name}' has {label} only as {has}"
         never = all(_keeps_off(workload, pool) for pool in same)
         ends = ends if never else "it may never start"
-        hint = f"{ends}: change spec.provisioning, or declare a pool of {called(wanted)} in {file}"
-        place = ("spec", "provisioning")
-        yield workload.source.problem("REF006", place, message, hint, warning=not (certain and never))
+        hint = f"{ends}: change spec.provisioning, or declare a pool of {called(way)} in {file}"
+        path = ("spec", "provisioning")
+        yield workload.source.problem("REF006", path, message, hint, warning=not (certain and never))
     else:
         message = f"cluster '{site.cluster.name}' has no pool of {label}"
         hint = f"{ends}: declare such a pool in {file}, or change spec.tpu"
@@ -86,8 +86,9 @@ def _has_no_other_nodes(site: ResolvedCluster) -> bool:
     and rehearsals know of it by its pool alone, and with `autoscaling: {min: 0}` it is empty.
     """
     cluster = site.cluster
-    by_class = any(pool.provisioning.type == "ComputeClass" for pool in cluster.tpu_pools)
-    by_class = by_class or bool(cluster.compute_classes)
+    by_class = cluster.compute_classes or any(
+        pool.provisioning.type == "ComputeClass" for pool in cluster.tpu_pools
+    )
     return cluster.managed and cluster.mode == "Standard" and not by_class
 
 
@@ -120,18 +121,13 @@ def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -
     has = ", ".join(f"pool '{name}' has {limit or 'none'}" for name, limit in limits.items())
     message = f"no pool has maxRunDurationSeconds {seconds} ({has})"
     others = sorted({limit for limit in limits.values() if limit is not None})
-    here = f"write {' or '.join(map(str, others))} here" if others else "leave it out here"
-    hint = f"{here}, or write {seconds} in the pool in {site.cluster.source.file.path}"
+    change = f"write {' or '.join(map(str, others))} here" if others else "leave it out here"
+    hint = f"{change}, or write {seconds} in the pool in {site.cluster.source.file.path}"
     yield workload.source.problem("REF007", ("spec", "maxRunDurationSeconds"), message, hint, warning=True)
 
 
-_WRITING = (
-    "storage-full",
-    "storage-rw",
-    "cloud-platform",
-    "devstorage.full_control",
-    "devstorage.read_write",
-)
+_STORAGE = ("storage-full", "storage-rw", "devstorage.full_control", "devstorage.read_write")
+_WRITING = ("cloud-platform", *_STORAGE)
 """The scopes with which a node may write to Cloud Storage, where its account may."""
 
 
@@ -147,19 +143,20 @@ def _scratch(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) ->
     by_script = cluster.managed and cluster.mode == "Standard" and "environment" not in cluster.spec
     if runtime is None or not on_host or not by_script:
         return
-    named = runtime.head.pool or (cluster.cpu_pools[0].name if len(cluster.cpu_pools) == 1 else "")
-    heads = [cpu for cpu in cluster.cpu_pools if cpu.name == named and runtime.deployment_mode == "default"]
-    asked: list[TpuPool | CpuPool] = [*pools, *heads]
-    found = [pool.name for pool in asked if not _writes(cluster.spec["pools"][pool.index])]
-    if found:
-        names = joined([f"'{name}'" for name in found])
+    pool_of_head = runtime.head.pool or (cluster.cpu_pools[0].name if len(cluster.cpu_pools) == 1 else "")
+    has_own = runtime.deployment_mode == "default"
+    heads = [cpu for cpu in cluster.cpu_pools if cpu.name == pool_of_head and has_own]
+    used: list[TpuPool | CpuPool] = [*pools, *heads]
+    names = [f"'{pool.name}'" for pool in used if not _writes(cluster.written(pool))]
+    if names:
+        of_pools = f"of pool{'s' * (len(names) > 1)} {joined(names)}"
         message = "Pathways is on the host network and acts as its nodes; "
-        message += f"the nodes of pool{'s' * (len(found) > 1)} {names} cannot write to {runtime.pathways_dir}"
+        message += f"the nodes {of_pools} cannot write to {runtime.pathways_dir}"
         hint = "write nodeConfig: {serviceAccount: ...}, "
         hint += "or {scopes: [storage-full, gke-default, cloud-platform]}, "
         hint += f"in these pools in {cluster.source.file.path}"
-        place = ("spec", "pathways", "pathwaysDir")
-        yield workload.source.problem("POOL040", place, message, hint, warning=True)
+        path = ("spec", "pathways", "pathwaysDir")
+        yield workload.source.problem("POOL040", path, message, hint, warning=True)
 
 
 def _writes(pool: dict[str, Any]) -> bool:

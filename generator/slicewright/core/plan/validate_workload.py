@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.intent.excluded import AS_JOBSET, ONE_SLICE, lacks
+from slicewright.core.intent.excluded import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, lacks
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.pattern import PATTERNS
@@ -28,8 +28,8 @@ FUSE_VOLUME = "gcs-fuse-"
 def container_fields(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each name that comes twice in a pod, and for each mount that hides another."""
     main = workload.main_container
-    for path, template, containers, sidecars in _pods(workload, main):
-        yield from _names(workload, path, template, containers, sidecars)
+    for pod in _pods(workload, main):
+        yield from _names(workload, *pod)
     yield from _mounts(workload, main)
     yield from _copies(workload, main)
 
@@ -63,8 +63,8 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
             message = f"the pod would have two containers '{name}'"
             yield workload.source.problem("FIELD001", path, message, "give yours another name", key=True)
     if workload.pathways is not None:
-        message = "a Pathways worker is one container"
-        yield workload.source.problem("FIELD001", path, message, "leave containersPerHost out", key=True)
+        message, hint = "a Pathways worker is one container", "leave containersPerHost out"
+        yield workload.source.problem("FIELD001", path, message, hint, key=True)
     if len(f"{main}-{count}") > MAX_LABEL:
         message = f"container '{main}-{count}' would have a name of more than {MAX_LABEL} characters"
         yield workload.source.problem("FIELD001", path, message, f"shorten the name '{main}'", key=True)
@@ -72,9 +72,8 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
     ports = [port for item in (workload.container, *own) for port in item.get("ports", [])]
     if any(workload.host_network or port.get("hostPort") for port in ports):
         message = f"{count} containers cannot list the same ports of their host"
-        hint = "leave hostPort out"
-        if workload.host_network:
-            hint = "leave the ports out: on the network of the host they need no entry"
+        on_host = "leave the ports out: on the network of the host they need no entry"
+        hint = on_host if workload.host_network else "leave hostPort out"
         yield workload.source.problem("FIELD001", path, message, hint, key=True)
 
 
@@ -84,8 +83,8 @@ def _pods(
     """Yield each pod template with the containers and the sidecars that it has anyway."""
     head = workload.pathways.head.pod_template if workload.pathways else {}
     copies = [f"{main}-{copy + 1}" for copy in range(workload.containers_per_host)]
-    program_here = () if workload.pathways else (main, *copies) if len(copies) > 1 else (main,)
-    yield ("spec", "podTemplate"), workload.pod_template, program_here, ()
+    program = () if workload.pathways else (main, *copies) if len(copies) > 1 else (main,)
+    yield ("spec", "podTemplate"), workload.pod_template, program, ()
     if workload.pathways is not None and not workload.pathways.headless:
         yield ("spec", "pathways", "head", "podTemplate"), head, (main,), RUNTIME
     for index, job in enumerate(workload.auxiliary_jobs):
@@ -117,18 +116,15 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
     paths |= {("spec", "gcsFuse", index): bucket.mount_path for index, bucket in enumerate(workload.gcs_fuse)}
     for place, path in paths.items():
         if path in taken:
-            message = f"something else is mounted at '{path}'"
-            hint = "give each mount its own path"
+            message, hint = f"something else is mounted at '{path}'", "give each mount its own path"
             yield workload.source.problem("FIELD001", (*place, "mountPath"), message, hint)
         taken.add(path)
-    for (_, field, index), path in paths.items():
-        below = next(
-            (other for other in sorted(taken) if field == "files" and other.startswith(f"{path}/")), ""
-        )
+    for index, file in enumerate(workload.files):
+        below = next((other for other in sorted(taken) if other.startswith(f"{file.mount_path}/")), "")
         if below:
-            message = f"a file is mounted at '{path}', so nothing can be mounted at '{below}'"
+            message = f"a file is mounted at '{file.mount_path}', so nothing can be mounted at '{below}'"
             hint = "a file has no folder below it: mount one of them elsewhere"
-            yield workload.source.problem("FIELD001", ("spec", field, index, "mountPath"), message, hint)
+            yield workload.source.problem("FIELD001", ("spec", "files", index, "mountPath"), message, hint)
     ours = {f"{FUSE_VOLUME}{index}": "gcsFuse" for index in range(len(workload.gcs_fuse))}
     ours |= {FILES_VOLUME: "files"} if workload.files else {}
     for volume in spec.get("volumes", []):
@@ -141,8 +137,6 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
 
 _PATHWAYS_JOB = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
-
-
 EXIT_CODES = "exitCodes"
 """What the failure rule of `failurePolicy.restartOnExitCodes` is called."""
 MAX_INT32 = 2**31 - 1
@@ -183,11 +177,11 @@ def fields(workload: Workload) -> Iterator[Problem]:
 
 
 def _nothing_to_run(workload: Workload) -> Problem:
-    written = workload.own_containers
+    containers = workload.own_containers
     message = "nothing to run: no container has an image"
     hint = "add spec.container.image, or a container with an image to spec.podTemplate"
-    if any("image" in item for item in written):
-        names = ", ".join(f"'{item['name']}'" for item in written)
+    if any("image" in item for item in containers):
+        names = ", ".join(f"'{item['name']}'" for item in containers)
         message = f"it is not clear which container runs the program: {names}"
         hint = "describe it in spec.container, or call it 'main'"
     return workload.source.problem("FIELD001", ("spec",), message, hint)
@@ -201,8 +195,7 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
         yield source.problem("FIELD001", ("spec", field), f"{field} needs a queue", hint, key=True)
     if workload.api == "PathwaysJob":
         message = f"a PathwaysJob has no {field}: its workers tolerate nothing"
-        hint = "write api: JobSet with the same pathways block"
-        yield source.problem("FIELD001", ("spec", field), message, hint, key=True)
+        yield source.problem("FIELD001", ("spec", field), message, DIRECT_JOBSET, key=True)
     for index, way in enumerate(workload.alternative_provisioning):
         if way in workload.ways[: index + 1]:
             message = f"duplicate way of provisioning {way.type}"
@@ -212,9 +205,11 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
 def _in_place(workload: Workload) -> Iterator[Problem]:
     """JobSet's webhook asks for one backoffLimit in every job of a JobSet that restarts in place."""
     paths: list[Path] = [("spec", "backoffLimit")] if workload.backoff_limit is not None else []
-    for index, job in enumerate(workload.auxiliary_jobs):
-        if job.backoff_limit is not None:
-            paths.append(("spec", "auxiliaryJobs", index, "backoffLimit"))
+    paths += [
+        ("spec", "auxiliaryJobs", index, "backoffLimit")
+        for index, job in enumerate(workload.auxiliary_jobs)
+        if job.backoff_limit is not None
+    ]
     for path in paths:
         message = "restartStrategy: InPlaceRestart sets every backoffLimit itself"
         yield workload.source.problem("FIELD001", path, message, "leave it out", key=True)
@@ -252,9 +247,8 @@ def _auxiliary_jobs(workload: Workload) -> Iterator[Problem]:
         path: Path = ("spec", "auxiliaryJobs", index)
         if job.name in taken:
             message = f"duplicate replicatedJob '{job.name}'"
-            yield workload.source.problem(
-                "FIELD001", (*path, "name"), message, f"give each job its own name; '{ours}' runs the program"
-            )
+            hint = f"give each job its own name; '{ours}' runs the program"
+            yield workload.source.problem("FIELD001", (*path, "name"), message, hint)
         taken.add(job.name)
         containers = job.pod_template.get("spec", {}).get("containers", [])
         # A component may bring the job along; then its containers are not for us to judge.
@@ -282,9 +276,8 @@ def _exit_codes(workload: Workload) -> Iterator[Problem]:
     for index, entry in enumerate(workload.resolved_spec["failurePolicy"]["restartOnExitCodes"]):
         first, _, last = str(entry).partition("-")
         if int(first) > int(last or first):
-            message = f"'{entry}' is an empty range"
             hint = f"write the smaller number first: {last}-{first}"
-            yield workload.source.problem("FIELD001", (*path, index), message, hint)
+            yield workload.source.problem("FIELD001", (*path, index), f"'{entry}' is an empty range", hint)
     job = workload.api == "Job"
     if not (workload.backoff_limit if job else workload.failure_policy.max_restarts):
         limit = "spec.backoffLimit" if job else "failurePolicy.maxRestarts"
@@ -292,32 +285,31 @@ def _exit_codes(workload: Workload) -> Iterator[Problem]:
         yield workload.source.problem("FIELD001", path, message, f"write {limit} of 1 or more", key=True)
 
 
-def shape(workload: Workload, found: Shape, catalogue: Catalogue) -> Iterator[Problem]:
+def shape(workload: Workload, resolved: Shape, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield what the resolved shape cannot do."""
-    source, generation = workload.source, catalogue.generations[found.generation]
-    label = f"{found.topology} on {found.machine_type}"
-    yield from share_of_chips(workload, found)
-    if workload.slices > 1 and workload.pathways is None and not found.multislice:
+    source, generation = workload.source, catalogue.generations[resolved.generation]
+    label = f"{resolved.topology} on {resolved.machine_type}"
+    yield from share_of_chips(workload, resolved)
+    if workload.slices > 1 and workload.pathways is None and not resolved.multislice:
         why = f"{label} is one host"
         hint = "write slices: 1, or several workloads, or a topology of several hosts"
         if generation.multislice:
             why += "; GKE documents multislice for multi-host slices only"
         else:
-            why = f"GKE has no multislice on {found.generation}"
+            why = f"GKE has no multislice on {resolved.generation}"
             hint = "write slices: 1, or several workloads, or another generation"
         yield source.problem("TPU010", ("spec", "slices"), why, hint, warning=generation.multislice)
     if workload.pathways is None:
         return
-    if found.pathways_instance_type is None:
+    if resolved.pathways_instance_type is None:
         message = f"Pathways does not run on {label}"
         yield source.problem("TPU014", ("spec", "tpu"), message, catalogue.pathways_hint)
-    elif workload.api == "PathwaysJob" and _PATHWAYS_JOB not in found.listed_by:
+    elif workload.api == "PathwaysJob" and _PATHWAYS_JOB not in resolved.listed_by:
         message = f"the controller of PathwaysJob does not accept {label}"
-        hint = "write api: JobSet with the same pathways block"
-        yield source.problem("TPU015", ("spec", "tpu"), message, hint)
+        yield source.problem("TPU015", ("spec", "tpu"), message, DIRECT_JOBSET)
     restarts = workload.pathways.max_slice_restarts
-    if restarts is not None and restarts * found.hosts > MAX_INT32:
-        most = MAX_INT32 // found.hosts
-        message = f"{restarts} restarts of {found.hosts} hosts are more than a Job can count"
+    if restarts is not None and restarts * resolved.hosts > MAX_INT32:
+        most = MAX_INT32 // resolved.hosts
+        message = f"{restarts} restarts of {resolved.hosts} hosts are more than a Job can count"
         path: Path = ("spec", "pathways", "maxSliceRestarts")
         yield source.problem("FIELD001", path, message, f"write {most} or less")

@@ -21,7 +21,7 @@ from slicewright.core.plan.scaling import size_range, slice_names
 from slicewright.core.run.identity import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import Cluster, TpuPool
@@ -60,16 +60,16 @@ class Apart(Struct, frozen=True):
         return replace(self, tolerations=(*self.of_nodes, *self.tolerations), required=required)
 
 
-def value(wanted: Provisioning) -> str:
+def value(way: Provisioning) -> str:
     """Return the value of a way's taint: `Spot`, `Reservation_r1`, or a digest where that is too long."""
-    parts = (wanted.type, wanted.name, wanted.project, wanted.block, wanted.sub_block)
+    parts = (way.type, way.name, way.project, way.block, way.sub_block)
     text = "_".join(parts).rstrip("_")
-    return text if _LABEL_VALUE.fullmatch(text) else f"{wanted.type}_{digest(parts)[:16]}"
+    return text if _LABEL_VALUE.fullmatch(text) else f"{way.type}_{digest(parts)[:16]}"
 
 
-def taint(wanted: Provisioning) -> Fields:
+def taint(way: Provisioning) -> Fields:
     """Return the taint that the flavor of a way has, and no node."""
-    return {"key": PROVISIONING, "value": value(wanted), "effect": "NoSchedule"}
+    return {"key": PROVISIONING, "value": value(way), "effect": "NoSchedule"}
 
 
 def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
@@ -91,8 +91,8 @@ def called(way: Provisioning) -> str:
 
 def fits(wanted: Provisioning, has: Provisioning) -> bool:
     """Tell whether nodes of a way are what is wanted: `Reservation r1` may be any block of it."""
-    same = wanted.type == has.type
-    return same and provisioning_selector(wanted).items() <= provisioning_selector(has).items()
+    is_part = provisioning_selector(wanted).items() <= provisioning_selector(has).items()
+    return wanted.type == has.type and is_part
 
 
 def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:
@@ -106,10 +106,10 @@ def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
     On Autopilot GKE makes the nodes for the pods and keeps others off.
     """
     pools, ways = alike(site, shape), workload.ways
-    quotas = [one.quota for one in site.cluster.cohorts] + [one.quota for one in site.cluster.cluster_queues]
-    counted = {quota.pool for each in quotas for quota in each if quota.cpu_and_memory}
+    counted = {quota.pool for quota in site.cluster.quotas if quota.cpu_and_memory}
+    on_hosts = not counted.isdisjoint(pool.name for pool in pools)
     several = len({pool.provisioning for pool in pools}) > 1 or len(ways) > 1
-    if not several and counted.isdisjoint(pool.name for pool in pools):
+    if not several and not on_hosts:
         return Apart()
     fitting = [pool for pool in pools if any(fits(way, pool.provisioning) for way in ways)]
     own = tuple(dict.fromkeys((*ways, *(pool.provisioning for pool in fitting))))
@@ -118,7 +118,6 @@ def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
         tolerations.append(_TPU_TOLERATION)
     if site.cluster.mode == "Autopilot":
         return Apart(tuple(map(_in_order, tolerations)))
-    on_hosts = not counted.isdisjoint(pool.name for pool in pools)
     others = [pool for pool in pools if pool not in fitting]
     return Apart(
         tuple(map(_in_order, tolerations)),
@@ -143,15 +142,12 @@ def _lands(pod: Provisioning, nodes: Provisioning) -> bool:
     return provisioning_selector(pod).items() <= node_labels(nodes).items()
 
 
-def _tolerates(pods: Iterable[Provisioning], nodes: Provisioning) -> bool:
-    return {*tolerated_taints(nodes)} <= {key for way in pods for key in tolerated_taints(way)}
-
-
 def _required(
     site: ResolvedCluster, own: tuple[Provisioning, ...], others: list[TpuPool]
 ) -> Iterator[Fields]:
     """Yield what nodes of other ways do not match: by a label of theirs, else by names of node pools."""
     ours = {item for way in own for item in node_labels(way).items()}
+    tolerated = {key for way in own for key in tolerated_taints(way)}
     refused: dict[str, set[str]] = {}
     named: list[TpuPool] = []
     for pool in others:
@@ -161,13 +157,11 @@ def _required(
         key = next((key for key, value in labels.items() if (key, value) not in ours), "")
         if key:
             refused.setdefault(key, set()).add(labels[key])
-        elif _tolerates(own, pool.provisioning):
+        elif tolerated.issuperset(tolerated_taints(pool.provisioning)):
             named.append(pool)
     for key, values in sorted(refused.items()):
-        if key in dict(ours):
-            yield {"key": key, "operator": "NotIn", "values": sorted(values)}
-        else:
-            yield {"key": key, "operator": "DoesNotExist"}
+        not_in = {"operator": "NotIn", "values": sorted(values)}
+        yield {"key": key, **(not_in if key in dict(ours) else {"operator": "DoesNotExist"})}
     if named:
         yield {"key": NODE_POOL, "operator": "NotIn", "values": _node_pools(site, named)}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.excluded import DIRECT_JOBSET
 from slicewright.core.kubernetes.labels import (
     COMPUTE_CLASS,
     FLEX_START,
@@ -96,7 +97,7 @@ def refused(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
     if own and all(capacity.flavor.name in apart and capacity.flavor.may_have_taint for capacity in own):
         name, pool = own[0].flavor.name, own[0].pool.name
         message = f"flavor '{name}' of its queue has a taint, which a PathwaysJob cannot tolerate"
-        hint = "write api: JobSet with the same pathways block, or flavorTaint: false in pool "
+        hint = f"{DIRECT_JOBSET}, or flavorTaint: false in pool "
         hint += f"'{pool}' of {site.cluster.source.file.path}"
         yield workload.source.problem("REF152", ("spec", "api"), message, hint)
 

@@ -49,11 +49,9 @@ def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]
     Kueue admits by quota: the other slices change nothing.
     """
     cluster = site.cluster
-    quotas = [quota for queue in cluster.cluster_queues for quota in queue.quota]
-    quotas += [quota for cohort in cluster.cohorts for quota in cohort.quota]
     shortfalls = []
     for pool in cluster.tpu_pools:
-        slices = [quota.nominal_slices for quota in quotas if quota.pool == pool.name]
+        slices = [quota.nominal_slices for quota in cluster.quotas if quota.pool == pool.name]
         known = sum(number for number in slices if number is not None)
         is_changed = any(change.way == ("pools", pool.name, "slices") for change in changes)
         if is_changed and slices and None not in slices and known < pool.slices:
