@@ -15,8 +15,8 @@ ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
-# What measures waits to a few seconds runs alone: beside other work they are longer.
-ALONE_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py queueing_theory.py what_if.py)
+# They measure waits to a few seconds, so other work must wait for them.
+TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py queueing_theory.py what_if.py)
 # Controllers of other projects, which only tests marked `ci` start.
 CONTROLLERS := lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
@@ -103,11 +103,11 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
 	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
-	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(ALONE_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
-.PHONY: e2e-alone
-e2e-alone: $(VENV)/.dev tools ## Run the tests that measure waits, with nothing beside them (about twelve minutes).
-	@$(PYTEST) $(ALONE_TESTS) $(PYTEST_ARGS)
+.PHONY: e2e-times
+e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits: alone, or beside work of a lower priority (about 12 minutes).
+	@$(PYTEST) $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.
