@@ -21,6 +21,7 @@ from slicewright.core.kubernetes.labels import (
     PROVISIONING_REQUEST_DURATION,
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text
+from slicewright.core.mend import edits
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
@@ -28,22 +29,19 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Path
 
-_AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-
-
-def _finding(path: Path, key: str, right: str) -> Finding:
-    """Say that the last key of a path is misspelt."""
-    fix = Fix(f"Rename '{key}' to '{right}'", (Edit("move", (*path[:-1], right), source=path),))
-    return Finding(path, f"unknown key '{key}'", f"did you mean '{right}'?", fix)
+_NODE_AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_TERMS = (*_NODE_AFFINITY, "nodeSelectorTerms")
 
 
 def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:
-    for path, metadata, _ in resource.holders:
+    for holder, metadata, _ in resource.holders:
         for place in ("labels", "annotations"):
             for key in mapping(metadata.get(place)):
                 right = meant_key(key)
                 if right and right.startswith(PREFIXES_OF_GKE) == of_gke:
-                    yield _finding((*path, place, key), key, right)
+                    path = (*holder, place, key)
+                    hint, fix = f"did you mean '{right}'?", edits.rename(path, right)
+                    yield Finding(path, f"unknown key '{key}'", hint, fix)
 
 
 @rule("KQ150")
@@ -61,10 +59,9 @@ def _selected(resource: Resource) -> Iterator[Path]:
     for pods in resource.pods:
         base = pods.spec_path
         yield from ((*base, "nodeSelector", key) for key in mapping(pods.spec.get("nodeSelector")))
-        terms = at(pods.spec, "affinity", *_AFFINITY)
-        for term, entry in entries(terms):
+        for term, entry in entries(at(pods.spec, *_TERMS)):
             for index, _ in entries(entry.get("matchExpressions")):
-                yield (*base, "affinity", *_AFFINITY, term, "matchExpressions", index, "key")
+                yield (*base, *_TERMS, term, "matchExpressions", index, "key")
     for index, _ in entries(at(resource.data, "spec", "workers")):
         yield from _below(resource, ("spec", "workers", index, "nodeSelector"))
     if resource.kind == "ResourceFlavor":
@@ -90,10 +87,9 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
             or (key in NO_LABELS and path[1] != "workers" and path[-2] == "nodeSelector")
         ):
             continue
-        finding = _finding(path, key, right)
-        message = f"no node has the label '{key}'"
-        fix = Fix(f"Write '{right}'", (Edit("replace", path, right),)) if is_value else finding.fix
-        yield Finding(path, message, finding.hint, fix)
+        written = Fix(f"Write '{right}'", (Edit("replace", path, right),))
+        fix = written if is_value else edits.rename(path, right)
+        yield Finding(path, f"no node has the label '{key}'", f"did you mean '{right}'?", fix)
 
 
 def _own_labels(objects: ObjectSet) -> frozenset[str]:
@@ -110,9 +106,8 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, metadata, pods in resource.holders:
         for key in mapping(metadata.get("labels")):
             if key in (*_ANNOTATIONS, PROVISIONING_REQUEST_DURATION) or key.startswith(PODSET):
-                yield Finding(
-                    (*path, "labels", key), f"{key} is a label, and its controller reads the annotation"
-                )
+                message = f"{key} is a label, and its controller reads the annotation"
+                yield Finding((*path, "labels", key), message)
         for key in mapping(metadata.get("annotations")):
             where = (*path, "annotations", key)
             if key.startswith(PODSET) and pods is None:

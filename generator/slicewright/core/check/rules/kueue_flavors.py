@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.geometry import joined
@@ -10,6 +11,7 @@ from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
+from slicewright.core.check.rules.kueue_queues import checks, groups
 from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.intent.fixes import of_choice
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_SAYS_EFFECTS = "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
 _TOLERATIONS: Path = ("spec", "tolerations")
 _TAINTS: Path = ("spec", "nodeTaints")
 
@@ -44,16 +47,16 @@ _TAINTS: Path = ("spec", "nodeTaints")
         "effect must be 'NoExecute' when 'tolerationSeconds' is set",
         "supported toleration values: 'Equal'(default), 'Exists'",
         "a value must be empty when 'operator' is 'Exists'",
-        "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",
+        _SAYS_EFFECTS,
     ),
 )
 def _tolerations(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from of_tolerations(at(resource.data, *_TOLERATIONS), _TOLERATIONS)
 
 
-def of_tolerations(written: Any, base: Path) -> Findings:
+def of_tolerations(tolerations: Any, base: Path) -> Findings:
     """Yield what the API server refuses about a list of tolerations at a path."""
-    for index, entry in entries(written):
+    for index, entry in entries(tolerations):
         path = (*base, index)
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
@@ -81,11 +84,7 @@ _TAINT_KEY = "write a name of at most 63 letters, digits, '-', '_' and '.', with
 _TAINT_VALUE = "write at most 63 letters, digits, '-', '_' and '.'"
 
 
-@rule(
-    "KQ114",
-    {"ResourceFlavor"},
-    says=("supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'",),
-)
+@rule("KQ114", {"ResourceFlavor"}, says=(_SAYS_EFFECTS,))
 def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
     taken: set[tuple[str, str]] = set()
     for index, taint in entries(at(resource.data, *_TAINTS)):
@@ -123,8 +122,7 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Findings:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
         if label == HOSTNAME:
-            path = ("spec", "levels", index, "nodeLabel")
-            yield Finding(path, "kubernetes.io/hostname is not the last level")
+            yield Finding(("spec", "levels", index, "nodeLabel"), f"{HOSTNAME} is not the last level")
 
 
 @rule(
@@ -135,10 +133,10 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Findings:
 def _source(resource: Resource, _objects: ObjectSet) -> Findings:
     source = at(resource.data, "spec", "clusterSource")
     if resource.version != "v1beta1" and isinstance(source, dict):
-        found = [key for key in ("kubeConfig", "clusterProfileRef") if source.get(key) is not None]
-        if len(found) != 1:
-            said = "both kubeConfig and clusterProfileRef" if found else "no kubeConfig or clusterProfileRef"
-            yield Finding(("spec", "clusterSource"), f"the cluster has {said}")
+        has_config, has_profile = (source.get(key) is not None for key in ("kubeConfig", "clusterProfileRef"))
+        if has_config == has_profile:
+            fields = "both kubeConfig and" if has_config else "no kubeConfig or"
+            yield Finding(("spec", "clusterSource"), f"the cluster has {fields} clusterProfileRef")
 
 
 @rule("KQ118", {"ResourceFlavor"}, "warning")
@@ -166,28 +164,15 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _covered(objects: ObjectSet) -> dict[str, set[str]]:
     """Return, by ProvisioningRequestConfig, the accelerators of the queues whose checks have it."""
-    queues = [(_checks_of(queue), _accelerators(queue)) for queue in objects.of_kind("ClusterQueue")]
-    found: dict[str, set[str]] = {}
+    accelerators: dict[str, set[str]] = defaultdict(set)
+    for queue in objects.of_kind("ClusterQueue"):
+        covered = {name for _, group in groups(queue) for _, name in words(group.get("coveredResources"))}
+        for _, name, _ in checks(queue):
+            accelerators[name] |= {resource for resource in covered if "/" in resource}
+    by_config: dict[str, set[str]] = defaultdict(set)
     for check in objects.of_kind("AdmissionCheck"):
-        name = text(at(check.data, "spec", "parameters", "name"))
-        for checks, accelerators in queues:
-            if check.name in checks:
-                found.setdefault(name, set()).update(accelerators)
-    return found
-
-
-def _checks_of(queue: Resource) -> set[str]:
-    spec = mapping(queue.data.get("spec"))
-    listed = {
-        text(check.get("name"))
-        for _, check in entries(at(spec, "admissionChecksStrategy", "admissionChecks"))
-    }
-    return listed | {name for _, name in words(spec.get("admissionChecks"))}
-
-
-def _accelerators(queue: Resource) -> set[str]:
-    groups = entries(at(queue.data, "spec", "resourceGroups"))
-    return {name for _, group in groups for _, name in words(group.get("coveredResources")) if "/" in name}
+        by_config[text(at(check.data, "spec", "parameters", "name"))] |= accelerators[check.name]
+    return by_config
 
 
 _CLASSES = (
@@ -201,25 +186,29 @@ _CLASSES = (
 def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
     is_check = resource.kind == "AdmissionCheck"
     path: Path = ("spec", "controllerName" if is_check else "provisioningClassName")
-    written = text(at(resource.data, *path))
+    name = text(at(resource.data, *path))
     known = (PROVISIONING_CONTROLLER, SLICE_CONTROLLER) if is_check else _CLASSES
-    found, is_sure = only_near(written, known)
-    part = next((name for name in known if written and name.startswith(f"{written}.")), "")
-    near = next((name for name in known if name.rpartition("/")[2] == written), part) or found * is_sure
-    if written not in known and near:
-        what = "controller of admission checks" if is_check else "class of ProvisioningRequests"
-        fix = of_choice(written, known, path)
-        yield Finding(path, f"unknown {what} '{written}'", f"did you mean '{near}'?", fix)
+    near, is_sure = only_near(name, known)
+    whole = (full for full in known if name and (full.startswith(f"{name}.") or full.endswith(f"/{name}")))
+    meant = next(whole, near * is_sure)
+    if name not in known and meant:
+        noun = "controller of admission checks" if is_check else "class of ProvisioningRequests"
+        fix = of_choice(name, known, path)
+        yield Finding(path, f"unknown {noun} '{name}'", f"did you mean '{meant}'?", fix)
 
 
 @rule("KQ120", {"AdmissionCheck"})
 def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
-    if at(resource.data, "spec", "controllerName") != PROVISIONING_CONTROLLER:
-        return
-    parameters = at(resource.data, "spec", "parameters")
-    if at(parameters, "kind") != "ProvisioningRequestConfig" or at(parameters, "apiGroup") != KUEUE_GROUP:
+    if at(resource.data, "spec", "controllerName") == PROVISIONING_CONTROLLER:
+        yield from parameters_of(resource, "provisioning", "ProvisioningRequestConfig")
+
+
+def parameters_of(check: Resource, name: str, kind: str) -> Findings:
+    """Yield a finding where an admission check of some name has no parameters of its kind."""
+    parameters = at(check.data, "spec", "parameters")
+    if at(parameters, "kind") != kind or at(parameters, "apiGroup") != KUEUE_GROUP:
         path = ("spec", "parameters") if parameters is not None else ("spec",)
-        yield Finding(path, "the provisioning check has no ProvisioningRequestConfig as parameters")
+        yield Finding(path, f"the {name} check has no {kind} as parameters")
 
 
 _MOVED: dict[str, dict[tuple[str, ...], str]] = {
@@ -262,14 +251,13 @@ def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _timeout(objects: ObjectSet) -> int | None:
     """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
-    config = configuration(objects)
-    wait = config.get("waitForPodsReady")
+    wait = configuration(objects).get("waitForPodsReady")
     if isinstance(wait, dict):
         if wait.get("enable") is False:
             return None
-        written = text(wait.get("timeout"))
-        if _DURATION.fullmatch(written):
-            return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(written)))
+        timeout = text(wait.get("timeout"))
+        if _DURATION.fullmatch(timeout):
+            return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(timeout)))
         return _DEFAULT_TIMEOUT
     version = mapping(objects.site.cluster.spec.get("versions")).get("kueue") if objects.site else None
     if isinstance(version, str) and version_numbers(version)[:2] < _ENABLED_SINCE:
@@ -279,17 +267,13 @@ def _timeout(objects: ObjectSet) -> int | None:
 
 @rule("KQ153", RUN_KINDS, "warning")
 def _ready(resource: Resource, objects: ObjectSet) -> Findings:
-    if QUEUE not in resource.labels:
-        return
     timeout = objects.once("timeout of Kueue", _timeout)
-    if timeout is None or timeout > _ENOUGH:
+    if QUEUE not in resource.labels or timeout is None or timeout > _ENOUGH:
         return
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
-            message = (
-                f"flex-start nodes come after admission, and Kueue evicts what is not ready in {timeout} s"
-            )
-            yield Finding(pods.selector_path(FLEX_START), message)
+            message = "flex-start nodes come after admission, and Kueue evicts what is not ready in"
+            yield Finding(pods.selector_path(FLEX_START), f"{message} {timeout} s")
 
 
 @rule("KQ154", {"JobSet"}, "warning")
@@ -297,11 +281,8 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
     timeout = objects.once("timeout of Kueue", _timeout)
     if QUEUE not in resource.labels or timeout is None:
         return
-    for index, job in enumerate(resource.data["spec"]["replicatedJobs"] if resource.pods else ()):
-        depends = at(job, "dependsOn")
-        if isinstance(depends, list) and any(at(entry, "status") == "Complete" for entry in depends):
-            message = (
-                f"the job starts when another is complete, and Kueue evicts what is not ready in {timeout} s"
-            )
-            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), message)
+    for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
+        if any(entry.get("status") == "Complete" for _, entry in entries(at(job, "dependsOn"))):
+            message = "the job starts when another is complete, and Kueue evicts what is not ready in"
+            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {timeout} s")
             return

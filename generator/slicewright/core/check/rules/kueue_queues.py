@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Path
 
-WEBHOOK = "kubernetes-sigs/kueue v0.19.2: pkg/webhooks/clusterqueue_webhook.go"
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
 _QUEUES = frozenset({"ClusterQueue"})
 _GROUPS: Path = ("spec", "resourceGroups")
+_SMALLEST_WEIGHT = Fraction(1, 10**9)
 _MOST_FLAVORS = 256
 _MOST_COMBINATIONS = 512
 
@@ -38,6 +39,23 @@ def quotas(resource: Resource) -> Iterator[tuple[Path, str, dict[str, Any]]]:
         for index, flavor in entries(group.get("flavors")):
             for place, quota in entries(flavor.get("resources")):
                 yield (*path, "flavors", index, "resources", place), text(flavor.get("name")), quota
+
+
+def flavor_names(resource: Resource) -> set[str]:
+    """Return the names of the flavors of a queue or cohort."""
+    flavors = (flavor for _, group in groups(resource) for _, flavor in entries(group.get("flavors")))
+    return {text(flavor.get("name")) for flavor in flavors}
+
+
+_CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+
+
+def checks(queue: Resource) -> Iterator[tuple[Path, str, list[Any]]]:
+    """Yield path, name and flavors (none: all) of the admission checks of a ClusterQueue."""
+    for index, name in words(at(queue.data, "spec", "admissionChecks")):
+        yield ("spec", "admissionChecks", index), name, []
+    for index, check in entries(at(queue.data, *_CHECKS)):
+        yield (*_CHECKS, index), text(check.get("name")), sequence(check.get("onFlavors"))
 
 
 def _names(flavor: dict[str, Any]) -> list[str]:
@@ -70,14 +88,12 @@ def _once(resource: Resource, _objects: ObjectSet) -> Findings:
     for at_group, (path, group) in enumerate(groups(resource)):
         for index, name in words(group.get("coveredResources")):
             if name in resources:
-                message = f"resource '{name}' is covered twice"
-                yield Finding((*path, "coveredResources", index), message)
+                yield Finding((*path, "coveredResources", index), f"resource '{name}' is covered twice")
             resources.add(name)
         for index, flavor in entries(group.get("flavors")):
             name = text(flavor.get("name"))
             if flavors.setdefault(name, at_group) != at_group:
-                message = f"flavor '{name}' is in two resource groups"
-                yield Finding((*path, "flavors", index, "name"), message)
+                yield Finding((*path, "flavors", index, "name"), f"flavor '{name}' is in two resource groups")
 
 
 @rule("KQ103", _QUOTAS, says=("borrowingLimit must be nil when cohort is empty",))
@@ -99,22 +115,20 @@ def _lending(resource: Resource, _objects: ObjectSet) -> Findings:
             limit = f"lendingLimit {quota['lendingLimit']} of {quota.get('name')}"
             message = f"{limit} is above nominalQuota {quota['nominalQuota']}"
             path: Path = (*where, "lendingLimit")
-            lower = edits.write(resource.data, {path: quota["nominalQuota"]}, safe=False)
-            yield Finding(path, message, fix=lower)
+            fix = edits.write(resource.data, {path: quota["nominalQuota"]}, safe=False)
+            yield Finding(path, message, fix=fix)
 
 
 @rule("KQ105", _QUOTAS)
 def _negative(resource: Resource, _objects: ObjectSet) -> Findings:
     for where, _, quota in quotas(resource):
         for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
-            found = amount(quota.get(key))
-            if found is not None and found < 0:
+            if (amount(quota.get(key)) or 0) < 0:
                 yield Finding((*where, key), f"{key} is {quota[key]}")
-    weight = amount(at(resource.data, "spec", "fairSharing", "weight"))
-    smallest = amount("1n")
-    if weight is not None and smallest is not None and (weight < 0 or 0 < weight <= smallest):
-        message = f"weight {at(resource.data, 'spec', 'fairSharing', 'weight')} is negative or nearly nothing"
-        yield Finding(("spec", "fairSharing", "weight"), message)
+    path = ("spec", "fairSharing", "weight")
+    weight = amount(at(resource.data, *path)) or 0
+    if weight < 0 or 0 < weight <= _SMALLEST_WEIGHT:
+        yield Finding(path, f"weight {at(resource.data, *path)} is negative or nearly nothing")
 
 
 @rule("KQ106", _QUOTAS)
@@ -122,9 +136,8 @@ def _resource_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for index, name in words(group.get("coveredResources")):
             if not is_label_key(name):
-                yield Finding(
-                    (*path, "coveredResources", index), f"'{name}' is not a valid name of a resource"
-                )
+                message = f"'{name}' is not a valid name of a resource"
+                yield Finding((*path, "coveredResources", index), message)
 
 
 @rule("KQ107", _QUEUES)
@@ -138,9 +151,9 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Findings:
         if combinations > _MOST_COMBINATIONS:
             message = f"{combinations} pairs of flavor and resource, {_MOST_COMBINATIONS} at most"
             yield Finding(path, message)
-    for found, what in ((total, "flavors"), (covered, "covered resources")):
-        if found > _MOST_FLAVORS:
-            yield Finding(_GROUPS, f"{found} {what} in all groups, {_MOST_FLAVORS} at most")
+    for number, noun in ((total, "flavors"), (covered, "covered resources")):
+        if number > _MOST_FLAVORS:
+            yield Finding(_GROUPS, f"{number} {noun} in all groups, {_MOST_FLAVORS} at most")
 
 
 @rule("KQ108", _QUEUES, says=("reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",))
@@ -158,12 +171,10 @@ def _preemption(resource: Resource, _objects: ObjectSet) -> Findings:
     says=("preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor",),
 )
 def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
-    wanted = mapping(at(resource.data, "spec", "flavorFungibility"))
-    if wanted.get("preference") is None:
-        return
-    borrow = wanted.get("whenCanBorrow", "MayStopSearch")
-    preempt = wanted.get("whenCanPreempt", "TryNextFlavor")
-    if (borrow, preempt) != ("TryNextFlavor", "TryNextFlavor"):
+    fungibility = mapping(at(resource.data, "spec", "flavorFungibility"))
+    borrow = fungibility.get("whenCanBorrow", "MayStopSearch")
+    preempt = fungibility.get("whenCanPreempt", "TryNextFlavor")
+    if fungibility.get("preference") is not None and not borrow == preempt == "TryNextFlavor":
         path = ("spec", "flavorFungibility", "preference")
         fix = edits.remove(path, safe=False)
         yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor", fix=fix)
@@ -171,18 +182,12 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ110", _QUEUES)
 def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
-    known = {
-        text(flavor.get("name"))
-        for _, group in groups(resource)
-        for _, flavor in entries(group.get("flavors"))
-    }
-    base = ("spec", "admissionChecksStrategy", "admissionChecks")
-    for index, check in entries(at(resource.data, *base)):
-        for place, name in words(check.get("onFlavors")):
+    known = flavor_names(resource)
+    for check, _, flavors in checks(resource):
+        for index, name in words(flavors):
             if name not in known:
-                message = f"flavor '{name}' is not in this queue"
-                path = (*base, index, "onFlavors", place)
-                fix = of_choice(name, known, path)
+                path = (*check, "onFlavors", index)
+                message, fix = f"flavor '{name}' is not in this queue", of_choice(name, known, path)
                 yield Finding(path, message, did_you_mean(name, known), fix)
 
 
@@ -190,8 +195,8 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
 def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "namespaceSelector") is None:
         message = "the queue admits nothing: without namespaceSelector it selects no namespace"
-        everyone = edits.write(resource.data, {("spec", "namespaceSelector"): {}}, safe=False)
-        yield Finding(("spec",), message, fix=everyone)
+        fix = edits.write(resource.data, {("spec", "namespaceSelector"): {}}, safe=False)
+        yield Finding(("spec",), message, fix=fix)
 
 
 @rule("KQ112", _QUEUES)
@@ -215,7 +220,7 @@ def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
         for cohort in objects.of_kind("Cohort")
         if (cohort.kind, cohort.name) not in variants(objects)
     }
-    found: dict[str, tuple[str, ...]] = {}
+    cycles: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for first in parents:
         way: dict[str, int] = {}
@@ -226,8 +231,8 @@ def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
             name = parents[name]
         if name in way:
             cycle = tuple(way)[way[name] :]
-            found |= {one: (*cycle[index:], *cycle[:index], one) for index, one in enumerate(cycle)}
-    return found
+            cycles |= {name: (*cycle[place:], *cycle[:place], name) for place, name in enumerate(cycle)}
+    return cycles
 
 
 @rule("FIT107", {"Cohort"})

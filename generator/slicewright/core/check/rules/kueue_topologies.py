@@ -10,10 +10,10 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import queues_of, quotas
 from slicewright.core.check.rules.kueue_queues import quotas as own_quotas
-from slicewright.core.check.rules.kueue_workloads import layers_of
+from slicewright.core.check.rules.kueue_workloads import FIXED, LAYERS, SLICE, layers_of
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
-from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, PODSET, TOPOLOGY, TPU
+from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU
 from slicewright.core.kubernetes.read import at, entries, text
 from slicewright.core.problem import did_you_mean
 
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
 
-_WHOLE = (f"{PODSET}required-topology", f"{PODSET}preferred-topology")
-_SLICE = f"{PODSET}slice-required-topology"
-_LAYERS = f"{PODSET}slice-required-topology-constraints"
-
 
 @rule("KQ156", TEMPLATE_KINDS)
 def _levels(resource: Resource, objects: ObjectSet) -> Findings:
-    asking = [(pods, wanted) for pods in resource.pods if pods.annotations and (wanted := _wanted(pods))]
+    asking = [(pods, asked) for pods in resource.pods if pods.annotations and (asked := _asked(pods))]
     if not asking:
         return
     known = objects.once("levels of topologies", _topologies)
@@ -40,28 +36,24 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
         named = [(view, name) for view, queue in queues for _, group in queue.groups for name in group]
         flavors = [view.flavors[name] for view, name in named if name in view.flavors]
         known = [list(flavor.levels) for flavor in flavors if flavor.levels]
-    for pods, wanted in asking:
+    for pods, asked in asking:
         path = (*pods.path, "metadata", "annotations")
-        fitting = [levels for levels in known if all(level in levels for _, level in wanted)]
+        names = [level for _, level in asked]
+        fitting = [levels for levels in known if set(names) <= set(levels)]
         if not fitting and not queues:  # else FIT102 reports what the flavors of the queue lack
-            missing = _missing([entry for entry in wanted if entry[1] not in beyond], known, path)
+            missing = _missing([entry for entry in asked if entry[1] not in beyond], known, path)
             is_certain = not known or objects.misses("Topology", "", resource)
             yield from (replace(finding, is_certain=is_certain) for finding in missing)
-        names = [level for _, level in wanted]
-        if fitting and not any(_is_sorted([levels.index(name) for name in names]) for levels in fitting):
+        if fitting and all(sorted(names, key=levels.index) != names for levels in fitting):
             message = f"the levels {joined(names)} are in another order in the Topology"
             hint = "name a level for slices that is not above that of all pods"
-            yield Finding((*path, wanted[-1][0]), message, hint)
+            yield Finding((*path, asked[-1][0]), message, hint)
 
 
-def _is_sorted(numbers: list[int]) -> bool:
-    return numbers == sorted(numbers)
-
-
-def _missing(wanted: list[tuple[str, str]], known: list[list[str]], path: Path) -> Findings:
+def _missing(asked: list[tuple[str, str]], known: list[list[str]], path: Path) -> Findings:
     """Yield the levels that no Topology has; where none is known, those that no node of GKE has."""
     levels = {level for levels in known for level in levels}
-    for key, level in wanted:
+    for key, level in asked:
         if known and level not in levels:
             yield Finding((*path, key), f"no Topology has the level '{level}'", did_you_mean(level, levels))
         elif right := "" if known else meant_key(level):
@@ -75,10 +67,10 @@ def _topologies(objects: ObjectSet) -> list[list[str]]:
     ]
 
 
-def _wanted(pods: Pods) -> list[tuple[str, str]]:
+def _asked(pods: Pods) -> list[tuple[str, str]]:
     """Return (annotation, level) of what pods ask for: the level of all pods first, small slices last."""
-    found = [(key, pods.annotations[key]) for key in (*_WHOLE, _SLICE) if key in pods.annotations]
-    return found + [(_LAYERS, level) for level, _ in layers_of(pods.annotations.get(_LAYERS, "")) or ()]
+    asked = [(key, pods.annotations[key]) for key in (*FIXED, SLICE) if key in pods.annotations]
+    return asked + [(LAYERS, level) for level, _ in layers_of(pods.annotations.get(LAYERS, "")) or ()]
 
 
 _SHAPE = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
@@ -91,9 +83,7 @@ def _strict(resource: Resource, objects: ObjectSet) -> Findings:
     known = quotas(objects).flavors
     names = {flavor for _, flavor, quota in own_quotas(resource) if quota.get("name") == TPU}
     shapes = {tuple(known[name].labels.get(key) for key in _SHAPE) for name in names if name in known}
-    several = len(shapes - {(None, None, None)})
-    if several > 1:
-        message = (
-            f"the queue has {several} shapes of TPUs, and a run that waits for one holds back all others"
-        )
+    number = len(shapes - {(None, None, None)})
+    if number > 1:
+        message = f"the queue has {number} shapes of TPUs, and a run that waits for one holds back all others"
         yield Finding(("spec", "queueingStrategy"), message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -30,19 +31,22 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
-_TOPOLOGY = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred", "unconstrained"))
-_SLICE = f"{PODSET}slice-required-topology"
+FIXED = (f"{PODSET}required-topology", f"{PODSET}preferred-topology")
+"""The annotations with a level for all pods."""
+_FREE = f"{PODSET}unconstrained-topology"
+SLICE = f"{PODSET}slice-required-topology"
+LAYERS = f"{SLICE}-constraints"
 _SLICE_SIZE = f"{PODSET}slice-size"
 _GROUP = f"{PODSET}group-name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
-_BOOLEANS = frozenset({"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"})
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_BOOLEANS = _TRUE | {"0", "f", "F", "FALSE", "false", "False"}
 _MOST_PODSETS = 18
 """Pod sets of a Workload in Kueue 0.19; 10 in 0.18, 8 before."""
 
 
-def _integer(written: str) -> int | None:
-    return int(written) if _INTEGER.fullmatch(written) else None
+def _integer(value: str) -> int | None:
+    return int(value) if _INTEGER.fullmatch(value) else None
 
 
 @rule("KQ131", QUEUED_KINDS)
@@ -64,22 +68,19 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KQ133", RUN_KINDS, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        for where, labels in (("template", pods.labels), ("job", pods.job_metadata.get("labels"))):
-            if where == "job" and resource.kind != "JobSet":
-                continue
-            if isinstance(labels, dict) and QUEUE in labels and QUEUE not in resource.labels:
-                base = (*pods.path, "metadata") if where == "template" else (*pods.path[:4], "metadata")
+        job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
+        for path, labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
+            if QUEUE in labels and QUEUE not in resource.labels:
                 message = f"{QUEUE} is on the template, and Kueue reads it from the {resource.kind}"
-                yield Finding((*base, "labels", QUEUE), message)
+                yield Finding((*path, "metadata", "labels", QUEUE), message)
 
 
 @rule("KQ134", _JOBS)
 def _max_time(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = resource.labels.get(MAX_EXECUTION_TIME)
-    if written is not None and ((seconds := _integer(written)) is None or seconds <= 0):
-        yield Finding(
-            ("metadata", "labels", MAX_EXECUTION_TIME), f"'{written}' is not a valid number of seconds"
-        )
+    seconds = resource.labels.get(MAX_EXECUTION_TIME)
+    if seconds is not None and (_integer(seconds) or 0) <= 0:
+        path = ("metadata", "labels", MAX_EXECUTION_TIME)
+        yield Finding(path, f"'{seconds}' is not a valid number of seconds")
 
 
 @rule("KQ135", {"JobSet"})
@@ -90,55 +91,46 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ136", {"Job"})
 def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = resource.annotations.get(MIN_PARALLELISM)
+    least, sync = resource.annotations.get(MIN_PARALLELISM), resource.annotations.get(EQUAL_COMPLETIONS)
     for pods in resource.pods:
-        if written is not None:
-            least = _integer(written)
-            if least is None or not 0 < least < pods.pods_per_job:
-                path = ("metadata", "annotations", MIN_PARALLELISM)
-                yield Finding(path, f"'{written}' is not a number from 1 to {pods.pods_per_job - 1}")
-        sync = resource.annotations.get(EQUAL_COMPLETIONS)
-        if sync is None:
-            continue
+        if least is not None and not 0 < (_integer(least) or 0) < pods.pods_per_job:
+            path = ("metadata", "annotations", MIN_PARALLELISM)
+            yield Finding(path, f"'{least}' is not a number from 1 to {pods.pods_per_job - 1}")
         path = ("metadata", "annotations", EQUAL_COMPLETIONS)
-        if sync not in _BOOLEANS:
+        if sync is not None and sync not in _BOOLEANS:
             yield Finding(path, f"'{sync}' is neither true nor false")
-        elif sync in _TRUE:
-            if pods.job.get("completionMode") != "Indexed":
-                yield Finding(path, "the Job is not Indexed")
-            if pods.parallelism != number(pods.job.get("completions"), 1):
-                yield Finding(
-                    ("spec", "completions"), "completions must equal parallelism for this annotation"
-                )
+        if sync in _TRUE and pods.job.get("completionMode") != "Indexed":
+            yield Finding(path, "the Job is not Indexed")
+        if sync in _TRUE and pods.parallelism != number(pods.job.get("completions"), 1):
+            message = "completions must equal parallelism for this annotation"
+            yield Finding(("spec", "completions"), message)
 
 
 @rule("KQ137", _JOBS)
 def _topology(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        written = [key for key in _TOPOLOGY if key in pods.annotations]
+        modes = [key for key in (*FIXED, _FREE) if key in pods.annotations]
         base = (*pods.path, "metadata", "annotations")
-        if len(written) > 1:
-            yield Finding(base, f"{' and '.join(written)} exclude each other")
-        for key in (*_TOPOLOGY[:2], _SLICE):
+        if len(modes) > 1:
+            yield Finding(base, f"{' and '.join(modes)} exclude each other")
+        for key in (*FIXED, SLICE):
             if key in pods.annotations and not is_label_key(pods.annotations[key]):
                 yield Finding((*base, key), f"'{pods.annotations[key]}' is not a valid key of a node label")
-        free = pods.annotations.get(_TOPOLOGY[2])
+        free = pods.annotations.get(_FREE)
         if free is not None and free not in _BOOLEANS:
-            yield Finding((*base, _TOPOLOGY[2]), f"'{free}' is neither true nor false")
-        if (_SLICE in pods.annotations) != (_SLICE_SIZE in pods.annotations):
-            yield Finding(base, f"{_SLICE} and {_SLICE_SIZE} must be set together")
+            yield Finding((*base, _FREE), f"'{free}' is neither true nor false")
+        if (SLICE in pods.annotations) != (_SLICE_SIZE in pods.annotations):
+            yield Finding(base, f"{SLICE} and {_SLICE_SIZE} must be set together")
         yield from _slice_size(pods, (*base, _SLICE_SIZE))
 
 
 def _slice_size(pods: Pods, path: Path) -> Findings:
-    written = pods.annotations.get(_SLICE_SIZE)
-    if written is None:
-        return
-    size, count = _integer(written), pods.count
-    if size is None or size < 1:
-        yield Finding(path, f"'{written}' is not a valid size of a slice")
-    elif size > count:
-        yield Finding(path, f"a slice of {size} pods is more than the {count} pods of the job")
+    annotation = pods.annotations.get(_SLICE_SIZE)
+    size = _integer(annotation or "") or 0
+    if annotation is not None and size < 1:
+        yield Finding(path, f"'{annotation}' is not a valid size of a slice")
+    elif size > pods.count:
+        yield Finding(path, f"a slice of {size} pods is more than the {pods.count} pods of the job")
 
 
 @rule("KQ138", _JOBS)
@@ -152,64 +144,54 @@ def _slice_divides(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ139", {"JobSet"})
 def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
-    members: dict[str, list[Pods]] = {}
+    members: dict[str, list[Pods]] = defaultdict(list)
     for pods in resource.pods:
         name = pods.annotations.get(_GROUP)
         if name is None:
             continue
-        members.setdefault(name, []).append(pods)
+        members[name].append(pods)
         path = (*pods.path, "metadata", "annotations", _GROUP)
         if name.isascii() and name.isdigit():
             yield Finding(path, f"'{name}' is a number, not a valid name of a group")
-        if _SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
+        if SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
             yield Finding(path, "a group of pod sets has no slices")
-        if not any(key in pods.annotations for key in _TOPOLOGY[:2]):
+        if not any(key in pods.annotations for key in FIXED):
             yield Finding(path, "a group of pod sets needs a required or preferred topology")
     for name, group in members.items():
         path = (*group[0].path, "metadata", "annotations", _GROUP)
-        pair = 2
-        if len(group) != pair:
+        if len(group) != 2:  # noqa: PLR2004 - a leader and its workers
             yield Finding(path, f"group '{name}' must have two pod sets, not {len(group)}")
         elif all(pods.count != 1 for pods in group):
             yield Finding(path, f"no pod set of group '{name}' is a single pod")
-        elif len({tuple(pods.annotations.get(key) for key in _TOPOLOGY[:2]) for pods in group}) > 1:
+        elif len({tuple(pods.annotations.get(key) for key in FIXED) for pods in group}) > 1:
             yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
 
 
 @rule("KQ140", {"JobSet"})
 def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
     if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
-        message = (
-            f"{len(resource.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets at most"
-        )
-        yield Finding(("spec", "replicatedJobs"), message)
+        message = f"{len(resource.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets"
+        yield Finding(("spec", "replicatedJobs"), f"{message} at most")
 
 
 @rule("KQ141", _JOBS)
 def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = resource.annotations.get(GATED_BY, "")
+    gates = resource.annotations.get(GATED_BY, "")
     seen: set[str] = set()
-    for gate in (part.strip() for part in written.split(",")) if written else ():
+    for gate in map(str.strip, gates.split(",")) if gates else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
-            wrong = "is not a domain with a path of 63 characters at most"
-            message = f"duplicate gate '{gate}'" if gate in seen else f"gate '{gate}' {wrong}"
+            refusal = f"gate '{gate}' is not a domain with a path of 63 characters at most"
+            message = f"duplicate gate '{gate}'" if gate in seen else refusal
             yield Finding(("metadata", "annotations", GATED_BY), message)
         seen.add(gate)
-
-
-_POD_SETS: Path = ("spec", "podSets")
 
 
 @rule("KQ143", {"JobSet", "Job"})
 def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
     # Kueue reads the annotation, and the label where there is none.
-    place, names = (
-        ("annotations", resource.annotations)
-        if resource.annotations.get(PREBUILT)
-        else ("labels", resource.labels)
-    )
-    name = names.get(PREBUILT)
-    if name is not None and not is_subdomain(name):
+    place = "annotations" if resource.annotations.get(PREBUILT) else "labels"
+    name = at(resource.metadata, place, PREBUILT)
+    if isinstance(name, str) and not is_subdomain(name):
         yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
@@ -217,25 +199,23 @@ def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
 def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.group != KUEUE_GROUP:
         return
-    partial = [
-        (*_POD_SETS, index, "minCount")
-        for index, podset in entries(at(resource.data, "spec", "podSets"))
-        if podset.get("minCount") is not None
-    ]
+    pod_sets: dict[Path, dict[str, Any]] = {
+        ("spec", "podSets", index): pod_set
+        for index, pod_set in entries(at(resource.data, "spec", "podSets"))
+    }
+    partial = [path for path, pod_set in pod_sets.items() if pod_set.get("minCount") is not None]
     if len(partial) > 1:
-        yield Finding(partial[1], "minCount of a second pod set; one may have it")
+        yield Finding((*partial[1], "minCount"), "minCount of a second pod set; one may have it")
     if partial and resource.annotations.get(ELASTIC) == "true":
-        yield Finding(partial[0], "an elastic Workload has no minCount")
-    for index, podset in entries(at(resource.data, "spec", "podSets")):
-        yield from _requests(mapping(at(podset, "template", "spec")), (*_POD_SETS, index, "template", "spec"))
-        yield from _slices(mapping(podset.get("topologyRequest")), (*_POD_SETS, index, "topologyRequest"))
+        yield Finding((*partial[0], "minCount"), "an elastic Workload has no minCount")
+    for pods in resource.pods:
+        yield from _requests(pods)
+    for path, pod_set in pod_sets.items():
+        yield from _slices(mapping(pod_set.get("topologyRequest")), (*path, "topologyRequest"))
 
 
-def _requests(spec: dict[str, Any], path: Path) -> Findings:
-    holders: list[tuple[Path, dict[str, Any]]] = [(path, spec)]
-    for key in ("initContainers", "containers"):
-        holders += [((*path, key, index), container) for index, container in entries(spec.get(key))]
-    for place, holder in holders:
+def _requests(pods: Pods) -> Findings:
+    for place, holder in ((pods.spec_path, pods.spec), *pods.init_containers, *pods.containers):
         for kind in ("requests", "limits"):
             for resource, value in mapping(at(holder, "resources", kind)).items():
                 where = (*place, "resources", kind, resource)
@@ -253,9 +233,6 @@ def _slices(request: dict[str, Any], path: Path) -> Findings:
         yield Finding((*path, "podSetSliceSize"), f"{size} is not a valid size of a slice")
 
 
-_LAYERS = f"{PODSET}slice-required-topology-constraints"
-_EXCLUDED = tuple(f"{PODSET}{name}" for name in ("slice-required-topology", "slice-size", "group-name"))
-_FIXED = tuple(f"{PODSET}{mode}-topology" for mode in ("required", "preferred"))
 _MOST_LAYERS = 3
 
 _Layer = tuple[str, int]
@@ -265,14 +242,14 @@ _Layer = tuple[str, int]
 @rule("KQ142", {"JobSet", "Job"})
 def _topology_layers(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        written = pods.annotations.get(_LAYERS)
-        if written is None:
+        annotation = pods.annotations.get(LAYERS)
+        if annotation is None:
             continue
-        path = (*pods.path, "metadata", "annotations", _LAYERS)
-        for key in _EXCLUDED:
+        path = (*pods.path, "metadata", "annotations", LAYERS)
+        for key in (SLICE, _SLICE_SIZE, _GROUP):
             if key in pods.annotations:
                 yield Finding(path, f"layers exclude {key}")
-        layers = layers_of(written)
+        layers = layers_of(annotation)
         if layers is None:
             yield Finding(path, "the layers are not a JSON list of {topology, size}")
         elif not 0 < len(layers) <= _MOST_LAYERS:
@@ -295,20 +272,19 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
         if size < 1:
             yield Finding(path, f"{size} is not a valid size of a layer")
         elif above % size:
-            yield Finding(
-                path, f"the {above} pods of the layer above cannot be divided into layers of {size} pods"
-            )
+            message = f"the {above} pods of the layer above cannot be divided into layers of {size} pods"
+            yield Finding(path, message)
         seen.add(topology)
         above = max(size, 0)
 
 
-def layers_of(written: str) -> list[_Layer] | None:
+def layers_of(annotation: str) -> list[_Layer] | None:
     """Return the layers as Go reads them: what is missing is empty, and names are found in any case."""
     try:
-        found = json.loads(written)
+        data = json.loads(annotation)
     except ValueError:
         return None
-    layers = [_layer(entry) for entry in found or ()] if isinstance(found, list | None) else [None]
+    layers = [_layer(entry) for entry in data or ()] if isinstance(data, list | None) else [None]
     return None if None in layers else [layer for layer in layers if layer is not None]
 
 
@@ -329,7 +305,7 @@ def _elastic_job(resource: Resource, _objects: ObjectSet) -> Findings:
         path: Path = ("metadata", "annotations", MIN_PARALLELISM)
         yield Finding(path, "an elastic Job has no partial admission")
     for pods in resource.pods:
-        for key in _FIXED:
+        for key in FIXED:
             if key in pods.annotations:
                 path = (*pods.path, "metadata", "annotations", key)
                 yield Finding(path, "an elastic Job has no required or preferred topology")
