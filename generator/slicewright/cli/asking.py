@@ -19,12 +19,11 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def choice(what: str, names: Iterable[str]) -> str:
+def choice(noun: str, names: list[str]) -> str:
     """Return one of some names. Raises UsageError without a terminal."""
-    known = list(names)
     if not can_ask():
-        raise click.UsageError(f"name a {what} with --{what}: {', '.join(known)}")
-    answer: str = click.prompt(what.capitalize(), type=click.Choice(known))
+        raise click.UsageError(f"name a {noun} with --{noun}: {', '.join(names)}")
+    answer: str = click.prompt(noun.capitalize(), type=click.Choice(names))
     return answer
 
 

@@ -27,7 +27,7 @@ _NAME = re.compile("(?:[a-z0-9][-.a-z0-9]*/)?[A-Za-z0-9][-.A-Za-z0-9]*")
 """Names of Kubernetes, names of the catalogue, and ids: a shell obeys none of their characters."""
 
 
-def _completed(names: Callable[[str], Iterable[str]]) -> Complete:
+def _complete(names: Callable[[str], Iterable[str]]) -> Complete:
     """Return what click calls: the names that begin with the word, in order.
 
     Files of the repository may have other names. They are left out: the shell would run `a$(b)`.
@@ -57,7 +57,8 @@ def _documents(folder: str, kind: str) -> Iterator[tuple[dict[str, Any], dict[st
         yield mapping(source.data.get("metadata")), mapping(source.data.get("spec"))
 
 
-def _workloads(word: str) -> Iterator[str]:
+@_complete
+def workloads(word: str) -> Iterator[str]:
     """Yield names, and `namespace/name` where a word or a second workload of the name asks for it.
 
     With a slash, a word begins a namespace, or the entry of a sweep.
@@ -83,14 +84,18 @@ def _sweep_entries(name: str) -> Iterator[str]:
     for source in _sources("workloads", "TPUWorkload"):
         is_meant = mapping(source.data.get("metadata")).get("name") == name
         if is_meant and not against_schema(source, SCHEMA_OF["TPUWorkload"], package().schemas):
-            yield from (f"{name}/{one.sweep.entry}" for one in expand(source)[0] if one.sweep)
+            yield from (f"{name}/{entry.sweep.entry}" for entry in expand(source)[0] if entry.sweep)
 
 
-def _clusters(_word: str) -> Iterator[str]:
+@_complete
+def clusters(_word: str) -> Iterator[str]:
+    """Return the names of the TPUClusters."""
     return (text(metadata.get("name")) for metadata, _ in _documents("clusters", "TPUCluster"))
 
 
-def _queues(_word: str) -> Iterator[str]:
+@_complete
+def queues(_word: str) -> Iterator[str]:
+    """Yield the LocalQueues of all clusters."""
     for _, spec in _documents("clusters", "TPUCluster"):
         for _, cluster_queue in entries(spec.get("clusterQueues")):
             for _, queue in entries(cluster_queue.get("localQueues")):
@@ -101,7 +106,12 @@ def _tpus(_word: str) -> Iterator[str]:
     return (name for row in catalogue_at(Path())[0].rows("listed") for name in row.names)
 
 
-def _catalogue_names(word: str) -> Iterator[str]:
+tpus = _complete(_tpus)
+
+
+@_complete
+def catalogue_names(word: str) -> Iterator[str]:
+    """Yield generations, accelerators, machine types and TPU names."""
     for row in catalogue_at(Path())[0].rows("listed"):
         yield from (row.generation, row.accelerator, row.machine_type)
     yield from _tpus(word)
@@ -113,10 +123,4 @@ def _ids(_word: str) -> Iterator[str]:
     return ids()
 
 
-def _selectors(word: str) -> Iterable[str]:
-    return selectors_of(_ids(word))
-
-
-workloads, clusters, queues = _completed(_workloads), _completed(_clusters), _completed(_queues)
-tpus, catalogue_names, ids = _completed(_tpus), _completed(_catalogue_names), _completed(_ids)
-selectors = _completed(_selectors)
+ids, selectors = _complete(_ids), _complete(lambda word: selectors_of(_ids(word)))

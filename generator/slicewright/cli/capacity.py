@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -44,48 +43,41 @@ def capacity(cluster: str | None, output: str) -> None:
     if cluster is not None:
         cluster_named(cluster, checkout.repository)
     ignores = read_ignore_files(checkout.root, lambda: [rule.id for rule in all_rules()])
-    wanted = [cluster] if cluster else sorted(checkout.repository.sites)
-    report = capacity_of(checkout.repository, checkout.existing, wanted, ignores.entries)
+    names = [cluster] if cluster else sorted(checkout.repository.sites)
+    report = capacity_of(checkout.repository, checkout.existing, names, ignores.entries)
     if output == "json":
         show.as_json(record(report))
     else:
-        for one in report.clusters:
-            _print(one)
+        for numbers in report.clusters:
+            _print(numbers)
         show.messages(report.problems)
     sys.exit(1 if errors(report.problems) else 0)
 
 
-def _print(one: Capacity) -> None:
-    said = "" if one.managed else ", the platform is not managed here (managed: false)"
-    say(f"{one.cluster}: {one.mode}{said}")
+def _print(cluster: Capacity) -> None:
+    unmanaged = "" if cluster.managed else ", the platform is not managed here (managed: false)"
+    say(f"{cluster.cluster}: {cluster.mode}{unmanaged}")
+    _section("POOL, PROVISIONING, MACHINE TYPE, TOPOLOGY, SLICES, HOSTS, CHIPS, FLAVOR, ", _pools(cluster))
     _section(
-        ("POOL", "PROVISIONING", "MACHINE TYPE", "TOPOLOGY", "SLICES", "HOSTS", "CHIPS", "FLAVOR", ""),
-        _pools(one),
+        "COHORT, PARENT, FLAVOR, RESOURCE, NOMINAL, LENDABLE, ",
+        (row for cohort in cluster.cohorts for row in _shares(cluster, cohort, "cohorts")),
     )
     _section(
-        ("COHORT", "PARENT", "FLAVOR", "RESOURCE", "NOMINAL", "LENDABLE", ""),
-        chain.from_iterable(
-            _shares(cohort, one.about("cohorts", cohort.name), is_queue=False) for cohort in one.cohorts
-        ),
+        "QUEUE, COHORT, FLAVOR, RESOURCE, NOMINAL, BORROWABLE, LENDABLE, AT MOST, ",
+        (row for queue in cluster.queues for row in _shares(cluster, queue, "clusterQueues")),
     )
-    _section(
-        ("QUEUE", "COHORT", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWABLE", "LENDABLE", "AT MOST", ""),
-        chain.from_iterable(
-            _shares(queue, one.about("clusterQueues", queue.name), is_queue=True) for queue in one.queues
-        ),
-    )
-    _section(("RUN", "KIND", "QUEUE", "CHIPS", "OF", "FITS", "FLAVOR", ""), _runs(one.workloads))
+    _section("RUN, KIND, QUEUE, CHIPS, OF, FITS, FLAVOR, ", _runs(cluster.workloads))
     say("")
 
 
-def _section(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+def _section(head: str, rows: Iterable[tuple[str, ...]]) -> None:
     listed = list(rows)
     if listed:
-        show.table(head, listed, indent="  ")
+        show.table(tuple(head.split(", ")), listed, indent="  ")
 
 
-def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
-    for pool in one.pools:
+def _pools(cluster: Capacity) -> Iterator[tuple[str, ...]]:
+    for pool in cluster.pools:
         yield (
             pool.name,
             pool.provisioning,
@@ -95,7 +87,7 @@ def _pools(one: Capacity) -> Iterator[tuple[str, ...]]:
             _span(pool.least_hosts, pool.most_hosts),
             _span(pool.least_chips, pool.most_chips),
             pool.flavor,
-            _marks(one.about("pools", pool.name)),
+            _marks(cluster.about("pools", pool.name)),
         )
 
 
@@ -106,8 +98,9 @@ def _span(least: int, most: int) -> str:
     return f"{least}..{most}"
 
 
-def _shares(holder: Holder, problems: Iterable[Problem], *, is_queue: bool) -> Iterator[tuple[str, ...]]:
-    marks = _marks(problems)
+def _shares(cluster: Capacity, holder: Holder, field: str) -> Iterator[tuple[str, ...]]:
+    """Yield the quota of a queue or a cohort, which is in a field of the TPUCluster."""
+    marks, is_queue = _marks(cluster.about(field, holder.name)), field == "clusterQueues"
     for share in holder.quota:
         best = (share.borrowable, share.lendable, share.total) if is_queue else (share.lendable,)
         numbers = (shown(share.resource, amount) or _UNKNOWN for amount in (share.nominal, *best))
@@ -129,6 +122,7 @@ def _runs(workloads: Iterable[Workload]) -> Iterator[tuple[str, ...]]:
 def _run(workload: Workload) -> tuple[str, ...]:
     """Return the namespace of a run and the cells after its name."""
     fits = {True: "yes", False: "NO", None: _UNKNOWN if workload.queue else _NONE}[workload.fits]
+    flavors = dict.fromkeys(name for by_name in workload.flavors.values() for name in by_name.values())
     return (
         workload.workload.partition("/")[0],
         workload.kind,
@@ -136,14 +130,12 @@ def _run(workload: Workload) -> tuple[str, ...]:
         str(workload.chips),
         _NONE if workload.possible is None else str(workload.possible),
         fits,
-        " ".join(dict.fromkeys(name for given in workload.flavors.values() for name in given.values()))
-        or _NONE,
+        " ".join(flavors) or _NONE,
         "; ".join(f"{problem.id} {problem.message}" for problem in workload.problems),
     )
 
 
 def _marks(problems: Iterable[Problem]) -> str:
     """Return the ids of problems; what is less than an error has a question mark."""
-    return " ".join(
-        dict.fromkeys(f"{problem.id}{'' if problem.severity == 'error' else '?'}" for problem in problems)
-    )
+    marks = (f"{problem.id}{'' if problem.severity == 'error' else '?'}" for problem in problems)
+    return " ".join(dict.fromkeys(marks))

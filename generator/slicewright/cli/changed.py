@@ -26,13 +26,13 @@ _NOW = "working tree"
 
 
 def families_of_change(
-    root: Path, rev: str, now: Sequence[Scenario], there: Container[str], tell: Callable[[str], None]
+    root: Path, rev: str, now: Sequence[Scenario], clusters: Container[str], tell: Callable[[str], None]
 ) -> list[Family]:
     """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
 
     It is the scenario before the change and that of now; of a cluster that cannot be rehearsed before the
-    change it is that of now alone, and `tell` gets the reason. It is also told of the clusters that are not
-    `there` any more. Raises Refused for an unknown revision.
+    change it is that of now alone, and `tell` gets the reason. It is also told of what is not one of the
+    `clusters` any more. Raises Refused for an unknown revision.
     """
     families: list[Family] = []
     with git_errors_shown(), Change(root, rev, ()).before() as (folder, _, _):
@@ -41,7 +41,7 @@ def families_of_change(
         except WrongVersionError as error:
             checkout, unreadable = None, str(error).partition("\n")[0]
         for name in checkout.repository.sites if checkout else ():
-            if name not in there:
+            if name not in clusters:
                 tell(f"{name}: the change removes the cluster, so it is not rehearsed")
         for scenario in now:
             name = scenario.site.cluster.name
@@ -60,11 +60,11 @@ def _before(checkout: Checkout, cluster: str) -> tuple[Scenario | None, str]:
     """Return a cluster's scenario in the tree before a change, or why there is none."""
     if cluster not in checkout.repository.sites:
         return None, "the cluster is not in it"
-    made, refused = scenarios(checkout, [cluster])
-    if refused:
-        more = f" ({counted(len(refused), 'problem')})" if len(refused) > 1 else ""
-        return None, f"{refused[0].id} {refused[0].message}{more}"
-    return (made[0], "") if made else (None, "no workload names the cluster")
+    earlier, problems = scenarios(checkout, [cluster])
+    if problems:
+        more = f" ({counted(len(problems), 'problem')})" if len(problems) > 1 else ""
+        return None, f"{problems[0].id} {problems[0].message}{more}"
+    return (earlier[0], "") if earlier else (None, "no workload names the cluster")
 
 
 def new_errors(family: Family, group: Group, share: float) -> list[Object]:
@@ -85,8 +85,8 @@ def new_errors(family: Family, group: Group, share: float) -> list[Object]:
         if source.file.path not in failed:
             waits = [_waited(row["wait"], group.noise.resolution) for row in (was, now)]
             message = f"{move.name} waits {waits[1]}; at {before['name']} it waits {waits[0]}"
-            found = source.problem("REH022", ("metadata", "name"), message, _LONGER.format(share))
-            after["problems"].append(found.record())
+            problem = source.problem("REH022", ("metadata", "name"), message, _LONGER.format(share))
+            after["problems"].append(problem.record())
     cluster = family.scenarios[-1].site.cluster.source
     for profile, *rows in slower_arrivals(before, after, group.noise, share):
         waits = [_waited(row["p95WaitSeconds"], group.noise.resolution) for row in rows]

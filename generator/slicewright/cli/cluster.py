@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -55,16 +56,12 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
-    wanted, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
+    chosen, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
     show.messages(problems)
     if errors(problems):
         sys.exit(1)
-    bed = Cluster(
-        name,
-        controllers=wanted.objects,
-        kueue_settings=wanted.settings,
-        progress=lambda text: say(text, err=True),
-    )
+    progress = partial(say, err=True)
+    bed = Cluster(name, controllers=chosen.objects, kueue_settings=chosen.settings, progress=progress)
     try:
         with bed:
             if resolved:
@@ -88,9 +85,8 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
 def down(name: str, *, everything: bool) -> None:
     """End a cluster and all that belongs to it."""
-    wanted = process_group.running(clusters_root()) if everything else [_running(name)]
     failed: list[Problem] = []
-    for entry in wanted:
+    for entry in process_group.running(clusters_root()) if everything else [_running(name)]:
         try:
             process_group.end(entry)
         except BedError as error:

@@ -37,9 +37,9 @@ def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str,
         return
     with contextlib.ExitStack() as undo:
         with contextlib.suppress(OSError):  # no way back to a folder that cannot be read
-            here = os.open(".", os.O_RDONLY)
-            undo.callback(os.close, here)
-            undo.callback(os.fchdir, here)
+            current = os.open(".", os.O_RDONLY)
+            undo.callback(os.close, current)
+            undo.callback(os.fchdir, current)
         for folder in filter(None, folders):
             try:
                 os.chdir(folder)
@@ -97,10 +97,12 @@ def command(
     """Return a decorator: a command with `-C` and `-o` as its last options, and examples below its help."""
     declare = group.command if group else click.command
 
-    def declared(function: Callable[..., Any]) -> click.Command:
+    def decorate(function: Callable[..., Any]) -> click.Command:
         topic = (group and group.name) or name or function.__name__
-        made: click.Command = declare(name, context_settings=HELP, epilog=epilog(topic, *examples))(function)
-        made.params += (folder_option(), output or output_option())
-        return made
+        declared: click.Command = declare(name, context_settings=HELP, epilog=epilog(topic, *examples))(
+            function
+        )
+        declared.params += (folder_option(), output or output_option())
+        return declared
 
-    return declared
+    return decorate

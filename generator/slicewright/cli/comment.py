@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from slicewright import forge
 from slicewright.cli import show
-from slicewright.cli.command import BROKEN, command
+from slicewright.cli.command import BROKEN, FILE, command
 from slicewright.cli.report.review import COMMENT
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.text_file import read_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 
@@ -22,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 @command(
     "slicewright comment slicewright-review/comment.md", "slicewright comment clusters.md --name clusters"
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--name", default="review", help="Which comment: others of this pull request have other names.")
 def comment(file: Path, name: str, output: str) -> None:
     """Write a comment on the pull request that a CI job is about.
@@ -38,9 +41,8 @@ def comment(file: Path, name: str, output: str) -> None:
     if isinstance(text, Problem):
         show.stop((text,))
     if len(text.encode()) > COMMENT:
-        raise click.BadParameter(
-            f"{file} is longer than {COMMENT:,} bytes; slicewright review writes a shorter one"
-        )
+        message = f"{file} is longer than {COMMENT:,} bytes; slicewright review writes a shorter one"
+        raise click.BadParameter(message)
     address, problem = forge.write(name, text, os.environ)
     if problem and errors([problem]):
         show.stop((problem,), BROKEN)

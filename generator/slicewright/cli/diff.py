@@ -53,8 +53,8 @@ def diff(rev: str, exit_code: bool, output: str) -> None:
         waits = record(coming) if coming else None
         show.as_json({**difference.record(), "problems": show.records(problems), "notRendered": waits})
     else:
-        nothing = coming is not None and not (difference.objects or difference.provision)
-        parts = [] if nothing else [words(difference)]
+        differs = coming is None or difference.objects or difference.provision
+        parts = [words(difference)] if differs else []
         show.messages(unknown)
         say("\n".join([*parts, *([waiting(coming)] if coming else ())]), nl=False)
         show.messages(difference.problems)

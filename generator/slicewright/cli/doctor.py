@@ -36,10 +36,8 @@ def doctor(output: str) -> None:
 
 
 def _say(checks: list[Check]) -> None:
-    show.table(
-        ("STATE", "WHAT", "FOUND"),
-        ((check.state, f"{check.topic} {check.name}".rstrip(), check.detail) for check in checks),
-    )
+    rows = ((check.state, _subject(check), check.detail) for check in checks)
+    show.table(("STATE", "WHAT", "FOUND"), rows)
     if mends := dict.fromkeys(check.mend for check in checks if check.mend):
         say("\nto mend it:")
         show.table(("COMMAND", "FOR"), ((mend, ", ".join(_names(checks, mend))) for mend in mends), "  ")
@@ -48,10 +46,12 @@ def _say(checks: list[Check]) -> None:
 
 
 def _names(checks: Iterable[Check], mend: str) -> list[str]:
-    mended = [check for check in checks if check.mend == mend]
     return [
-        check.name.split()[0]
-        if check.topic in ("program", "package")
-        else f"{check.topic} {check.name}".rstrip()
-        for check in mended
+        check.name.split()[0] if check.topic in ("program", "package") else _subject(check)
+        for check in checks
+        if check.mend == mend
     ]
+
+
+def _subject(check: Check) -> str:
+    return f"{check.topic} {check.name}".rstrip()

@@ -80,8 +80,8 @@ class Past:
 
             return replace(
                 report,
-                problems=tuple(replace(one, file=now(one.file)) for one in report.problems),
-                objects=tuple(replace(one, file=now(one.file)) for one in report.objects),
+                problems=tuple(replace(problem, file=now(problem.file)) for problem in report.problems),
+                objects=tuple(replace(item, file=now(item.file)) for item in report.objects),
             )
 
     def objects(self) -> tuple[Resource, ...]:

@@ -31,16 +31,15 @@ def explain(name: str, output: str) -> None:
     NAME is a workload, as name or namespace/name. Of a sweep, its entries are listed, with what their runs
     have of the matrix; SWEEP/ENTRY explains one.
     """
-    if name.isupper() and name in {one.id for one in all_rules()}:
-        raise show.unknown(
-            f"'{name}' is an id, and no workload has it", f"did you mean: slicewright rule {name}"
-        )
+    if name.isupper() and name in {rule.id for rule in all_rules()}:
+        hint = f"did you mean: slicewright rule {name}"
+        raise show.unknown(f"'{name}' is an id, and no workload has it", hint)
     checkout = open_checkout()
     chosen = workloads_named([name], checkout.repository) or frozenset()
     planned, planning = plan_all(checkout.repository)
     known = checkout.repository.package.catalogue
     subjects = {f"TPUWorkload {key}" for key in chosen}
-    subjects |= {one.source.subject for one in checkout.repository.levels.documents}
+    subjects |= {defaults.source.subject for defaults in checkout.repository.levels.documents}
     shown = [entry for entry in planned if entry.workload.key in chosen]
     problems = [problem for problem in in_order(planning) if problem.object in subjects]
     if not shown and not errors(problems):
@@ -52,7 +51,7 @@ def explain(name: str, output: str) -> None:
         wrong = bool(errors(problems))
         show.as_json({"problems": show.records(problems), "workloads": listed} if wrong else listed)
     else:
-        is_sweep = any(one.workload.sweep and one.workload.declared in chosen for one in shown)
+        is_sweep = any(entry.workload.sweep and entry.workload.declared in chosen for entry in shown)
         if is_sweep:
             _list(shown)
         for entry in () if is_sweep else shown:
@@ -71,13 +70,12 @@ def explain(name: str, output: str) -> None:
 def _list(entries: list[Planned]) -> None:
     """Print the entries of a sweep with their values."""
     rows = []
-    for one in entries:
-        plan, sweep = one.plan, one.workload.sweep
-        values = " ".join(f"{name}={value}" for name, value in one.workload.matrix.get("env", {}).items())
+    for entry in entries:
+        plan, sweep = entry.plan, entry.workload.sweep
+        values = " ".join(f"{name}={value}" for name, value in entry.workload.matrix.get("env", {}).items())
         tpu = f"{counted(plan.slices, 'slice')} of {plan.shape.topology}"
-        rows.append(
-            (sweep.entry if sweep else "", f"{plan.cluster}/{plan.namespace}/{plan.name}", tpu, values)
-        )
+        run = f"{plan.cluster}/{plan.namespace}/{plan.name}"
+        rows.append((sweep.entry if sweep else "", run, tpu, values))
     show.table(("ENTRY", "RUN", "TPU", "VARIABLES"), rows)
 
 

@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import show
-from slicewright.cli.command import BROKEN, command
+from slicewright.cli.command import BROKEN, FILE, command
 from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.read import read_documents
@@ -36,20 +36,10 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
     name="import",
 )
 @click.option("--context", required=True, help="The context of the kubeconfig file.")
-@click.option(
-    "--kubeconfig",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The kubeconfig file, instead of the one that kubectl takes.",
-)
+@click.option("--kubeconfig", type=FILE, help="The kubeconfig file, instead of the one that kubectl takes.")
 @click.option("--name", help="The name of the cluster. Default: that of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
-def import_cluster(
-    context: str,
-    kubeconfig: Path | None,
-    name: str | None,
-    write: bool,
-    output: str,
-) -> None:
+def import_cluster(context: str, kubeconfig: Path | None, name: str | None, write: bool, output: str) -> None:
     """Write a TPUCluster file from a living cluster, read only.
 
     Nodes, Kueue's objects and priority classes are read through kubectl; nothing is changed, and no secret is
@@ -73,27 +63,27 @@ def import_cluster(
     problems = (*problems, *refused_files)
     if errors(problems):
         show.stop(problems)
-    made = imported(inventory, catalogue, name=name or name_from(context), context=context)
-    refused = read_documents(write_document(made.document), "")[1]
-    if refused:
+    cluster = imported(inventory, catalogue, name=name or name_from(context), context=context)
+    unreadable = read_documents(write_document(cluster.document), "")[1]
+    if unreadable:
         hint = "look at kubectl get -o yaml of the objects that hold it"
-        message = f"the cluster holds what no file can: {refused[0].message}"
+        message = f"the cluster holds what no file can: {unreadable[0].message}"
         show.stop((Problem("IMP012", message, hint),), BROKEN)
-    text = text_of(made, context)
-    if not made.document["spec"]["pools"]:
+    text = text_of(cluster, context)
+    if not cluster.document["spec"]["pools"]:
         message = "the cluster shows no GKE node pool and no quota of chips, so the file has no pools"
         hint = "node pools that grow from nothing have no nodes now: add them by hand"
         problems = (*problems, Problem("IMP005", message, hint, severity="warning"))
-    problems = (*problems, *_file_problems(made, text, catalogue))
+    problems = (*problems, *_file_problems(cluster, text, catalogue))
     if target is not None and not errors(problems):
-        problems = (*problems, *_written(target, schema_line(target.parents[1], "tpucluster") + text))
-    written = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
+        problems = (*problems, *_write(target, schema_line(target.parents[1], "tpucluster") + text))
+    path = f"clusters/{target.name}" if target is not None and not errors(problems) else ""
     if output == "text" and target is None:
         exact(text)
-    elif output == "text" and written:
-        say(f"{written} written", err=True)
-    notes = [{"path": dotted(note.path), "message": note.message} for note in made.notes]
-    show.finish({"cluster": made.document, "notes": notes, "written": written}, problems, output)
+    elif output == "text" and path:
+        say(f"{path} written", err=True)
+    notes = [{"path": dotted(note.path), "message": note.message} for note in cluster.notes]
+    show.finish({"cluster": cluster.document, "notes": notes, "written": path}, problems, output)
 
 
 def _check_context(kubectl: Kubectl) -> None:
@@ -104,19 +94,18 @@ def _check_context(kubectl: Kubectl) -> None:
         raise show.unknown(f"there is no context '{kubectl.context}'", hint)
 
 
-def _file_problems(made: Imported, text: str, catalogue: Catalogue) -> tuple[Problem, ...]:
+def _file_problems(cluster: Imported, text: str, catalogue: Catalogue) -> tuple[Problem, ...]:
     """Return the problems that the file would have in a repository."""
-    path = f"clusters/{made.document['metadata']['name']}.yaml"
+    path = f"clusters/{cluster.document['metadata']['name']}.yaml"
     known = replace(package(), catalogue=catalogue)
-    repository = read_repository([SourceFile(path, text)], Settings(), known, lambda _: None)
-    return repository.problems
+    return read_repository([SourceFile(path, text)], Settings(), known, lambda _: None).problems
 
 
-def _written(target: Path, text: str) -> tuple[Problem, ...]:
+def _write(target: Path, text: str) -> tuple[Problem, ...]:
     """Write a new file; one that exists is left alone."""
     file = f"clusters/{target.name}"
-    if there := already_there(target.parents[1], file, write=True):
-        return there
+    if problems := already_there(target.parents[1], file, write=True):
+        return problems
     try:
         target.parent.mkdir(exist_ok=True)
         with target.open("x", encoding="utf-8") as new:

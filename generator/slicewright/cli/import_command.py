@@ -77,17 +77,17 @@ def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, wr
     """Print the TPUWorkload of a command or write its file, and end with its problems."""
     checkout = open_checkout(repository_root())
     cluster_named(cluster, checkout.repository)
-    found = imported_command(words, tool, cluster, checkout.repository)
-    if not isinstance(found, ImportedCommand):
-        show.stop(found)
-    path = f"workloads/{found.document['metadata']['name']}.yaml"
-    text = schema_line(checkout.root, "tpuworkload") + write_document(found.document)
-    problems = [*found.remarks, *already_there(checkout.root, path, write=write)]
+    workload = imported_command(words, tool, cluster, checkout.repository)
+    if not isinstance(workload, ImportedCommand):
+        show.stop(workload)
+    path = f"workloads/{workload.document['metadata']['name']}.yaml"
+    text = schema_line(checkout.root, "tpuworkload") + write_document(workload.document)
+    problems = [*workload.remarks, *already_there(checkout.root, path, write=write)]
     if not errors(problems):
         further = beside(checkout.repository, SourceFile(path, text))
         problems += errors(judged_beside(checkout, further)[1])
-    written = write and not errors(problems)
-    if written:
+    is_written = write and not errors(problems)
+    if is_written:
         with tree.locked(checkout.root):
             problems += tree.apply(checkout.root, {path: text}, ())
         if output == "text" and not errors(problems):
@@ -96,5 +96,5 @@ def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, wr
         say(show.NOTHING_WRITTEN, err=True)
     elif output == "text":
         exact(text)
-    record = {"file": path, "workload": found.document, "written": [path] if written else []}
+    record = {"file": path, "workload": workload.document, "written": [path] if is_written else []}
     show.finish(record, problems, output)

@@ -33,7 +33,7 @@ from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import WORKLOAD
 from slicewright.core.problem import Problem, counted, errors
-from slicewright.core.record import record
+from slicewright.core.record import plain
 from slicewright.core.render.beside import beside
 from slicewright.workspace import write as tree
 from slicewright.workspace.discovery import Discovery
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from slicewright.workspace.repository_reader import Checkout
 
 
-class Given(Struct, frozen=True):
+class Candidate(Struct, frozen=True):
     """An object to import."""
 
     item: Object
@@ -116,33 +116,32 @@ def import_workload(
     for name in {cluster, from_cluster or cluster}:
         cluster_named(name, checkout.repository)
     values = placeholder_values.values_of(assignments, env_file)
-    names = [one.partition("=")[0] for one in assignments]
-    given, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
+    names = [assignment.partition("=")[0] for assignment in assignments]
+    objects, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
     if from_cluster:
         living, unread = reach.living_runs(from_cluster, checkout, context, kubeconfig)
         problems += unread
-        given += (Given(item, "", named=False, made_by=_made_by(item)) for item in living)
-    made, records, report, refused = _imported(given, cluster, checkout, write=write)
+        objects += (Candidate(item, "", named=False, made_by=_made_by(item)) for item in living)
+    texts, records, report, refused = _imported(objects, cluster, checkout, write=write)
     problems += refused
-    written = write and not errors(problems)
-    if written:
+    is_written = write and not errors(problems)
+    if is_written:
         with tree.locked(checkout.root):
-            problems += tree.apply(checkout.root, made, ())
+            problems += tree.apply(checkout.root, texts, ())
     if output == "text":
         if not write:
-            exact("---\n".join(made.values()))
+            exact("---\n".join(texts.values()))
         for entry in records:
-            _summary(entry, "written, and renders" if written and not errors(problems) else "renders")
+            _summary(entry, "written, and renders" if is_written and not errors(problems) else "renders")
         _totals(report)
         if write and errors(problems):
             say(show.NOTHING_WRITTEN, err=True)
-    show.finish(
-        {"workloads": records, "report": report, "written": sorted(made) if written else []}, problems, output
-    )
+    files = sorted(texts) if is_written else []
+    show.finish({"workloads": records, "report": report, "written": files}, problems, output)
 
 
 def _imported(
-    given: Iterable[Given], cluster: str, checkout: Checkout, *, write: bool
+    objects: Iterable[Candidate], cluster: str, checkout: Checkout, *, write: bool
 ) -> tuple[dict[str, str], list[dict[str, Any]], dict[str, Any], list[Problem]]:
     """Return files, what is said of each, the numbers, and why other objects are not imported.
 
@@ -150,61 +149,61 @@ def _imported(
     """
     engine = Engine(kind_schemas(), requires_schemas=False)
     others: Counter[str] = Counter()
-    origins: dict[str, Given] = {}
-    made: dict[str, str] = {}
+    origins: dict[str, Candidate] = {}
+    texts: dict[str, str] = {}
     records: list[dict[str, Any]] = []
     problems: list[Problem] = []
     of_folders: list[Problem] = []
     runs = 0
-    for one in given:
-        kind = one.item.get("kind")
-        if kind not in RUN_KINDS or one.made_by:
-            others[f"{kind} of a {one.made_by}" if one.made_by else str(kind)] += 1
-            problems += [_not_a_run(one)] if one.named else []
+    for candidate in objects:
+        kind = candidate.item.get("kind")
+        if kind not in RUN_KINDS or candidate.made_by:
+            others[f"{kind} of a {candidate.made_by}" if candidate.made_by else str(kind)] += 1
+            problems += [_not_a_run(candidate)] if candidate.named else []
             continue
         runs += 1
-        run = imported_run(one.item, cluster, checkout.repository)
+        run = imported_run(candidate.item, cluster, checkout.repository)
         against = run if isinstance(run, tuple) else _against_schema(run, engine)
         if isinstance(run, tuple) or against:
-            refused = [replace(problem, file=one.file) for problem in against]
-        elif (path := _path(run)) in made:
+            refused = [replace(problem, file=candidate.file) for problem in against]
+        elif (path := f"workloads/{run.document['metadata']['name']}.yaml") in texts:
             message, hint = "another object has the name of this file", "rename one of them"
             refused = [Problem("IMP006", message, hint, file=path)]
-        elif errors(there := already_there(checkout.root, path, write=write)):
-            refused = [*there]
+        elif errors(existing := already_there(checkout.root, path, write=write)):
+            refused = [*existing]
         else:
-            problems += there
-            made[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
-            origins[path] = one
-            records.append(_record(path, one.item, run))
+            problems += existing
+            texts[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
+            origins[path] = candidate
+            records.append(_record(path, candidate.item, run))
             continue
         problems += refused
-        of_folders += [] if one.named else refused
-    for problem in _refused_by_render(made, checkout):
-        one = origins[problem.file]
-        made.pop(problem.file, None)
-        problems.append(replace(problem, file=one.file))
-        of_folders += [] if one.named else problems[-1:]
-    records = [one for one in records if one["file"] in made]
+        of_folders += [] if candidate.named else refused
+    for problem in _refused_by_render(texts, checkout):
+        origin = origins[problem.file]
+        texts.pop(problem.file, None)
+        problems.append(replace(problem, file=origin.file))
+        of_folders += [] if origin.named else problems[-1:]
+    records = [entry for entry in records if entry["file"] in texts]
     if records:
-        problems = [replace(one, severity="warning") if one in of_folders else one for one in problems]
-    return made, records, _report(records, runs, others), problems
+        problems = [
+            replace(problem, severity="warning") if problem in of_folders else problem for problem in problems
+        ]
+    return texts, records, _report(records, runs, others), problems
 
 
 def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
     """Return the errors of the object that a TPUWorkload renders, which is that of a person."""
-    found = schema_errors(engine, Resource(run.rendered, ""))
-    return tuple(replace(one, message=f"{one.object} {one.dotted()}: {one.message}") for one in found)
+    return tuple(
+        replace(problem, message=f"{problem.object} {problem.dotted()}: {problem.message}")
+        for problem in schema_errors(engine, Resource(run.rendered, ""))
+    )
 
 
-def _refused_by_render(made: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
+def _refused_by_render(texts: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
     """Return the errors of files by which the next render would stop."""
-    files = (SourceFile(path, text) for path, text in made.items())
-    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1]) if made else ()
-
-
-def _path(run: ImportedRun) -> str:
-    return f"workloads/{run.document['metadata']['name']}.yaml"
+    files = (SourceFile(path, text) for path, text in texts.items())
+    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1]) if texts else ()
 
 
 def _kustomization(folder: Path) -> str:
@@ -217,27 +216,27 @@ def _kustomization(folder: Path) -> str:
 
 def _objects(
     paths: Iterable[str], values: Mapping[str, str], names: Iterable[str]
-) -> tuple[list[Given], list[Problem]]:
+) -> tuple[list[Candidate], list[Problem]]:
     """Return the objects of files and folders, and what cannot be read; that warns where nobody named it."""
-    found = Discovery().find(paths)
-    given: list[Given] = []
-    problems: list[Problem] = list(found.problems)
+    discovered = Discovery().find(paths)
+    objects: list[Candidate] = []
+    problems: list[Problem] = list(discovered.problems)
     used: set[str] = set()
-    for unit in found.units:
+    for unit in discovered.units:
         loaded = load(unit, values)
         used |= loaded.used
         # Of a kustomization that is not built a note says why: here nothing of it is imported.
-        unbuilt = [one for one in loaded.problems if not loaded.documents and one.id != "KUS021"]
-        lost = errors(loaded.problems) or unbuilt
-        problems += (replace(one, severity="error" if unit.named else "warning") for one in lost)
-        read = (document.data for document in loaded.documents if unit.named or holds_object(document.data))
-        for one in chain.from_iterable(unpack(data, unit.name) for data in read):
-            if isinstance(one, Problem):
-                problems.append(one if unit.named else replace(one, severity="warning"))
+        unbuilt = () if loaded.documents else loaded.problems
+        lost = errors(loaded.problems) or [problem for problem in unbuilt if problem.id != "KUS021"]
+        problems += (replace(problem, severity="error" if unit.named else "warning") for problem in lost)
+        data = (document.data for document in loaded.documents if unit.named or holds_object(document.data))
+        for item in chain.from_iterable(unpack(each, unit.name) for each in data):
+            if isinstance(item, Problem):
+                problems.append(item if unit.named else replace(item, severity="warning"))
             else:
-                given.append(Given(one.data, unit.name, unit.named))
+                objects.append(Candidate(item.data, unit.name, unit.named))
     # What could not be read may have had the other placeholders.
-    return given, [*problems, *(() if problems else not_taken(names, used))]
+    return objects, [*problems, *(() if problems else not_taken(names, used))]
 
 
 def _made_by(item: Object) -> str:
@@ -249,11 +248,11 @@ def _made_by(item: Object) -> str:
     return next((kind for kind in owners if kind in RUN_KINDS), "")
 
 
-def _not_a_run(one: Given) -> Problem:
-    name = (one.item.get("metadata") or {}).get("name", "")
-    message = f"{one.item.get('kind')} {name} is not imported"
+def _not_a_run(candidate: Candidate) -> Problem:
+    name = (candidate.item.get("metadata") or {}).get("name", "")
+    message = f"{candidate.item.get('kind')} {name} is not imported"
     hint = "only JobSets, Jobs and PathwaysJobs are runs; put what runs need beside them into shared/"
-    return Problem("IMP021", message, hint, severity="warning", file=one.file)
+    return Problem("IMP021", message, hint, severity="warning", file=candidate.file)
 
 
 def _record(path: str, item: Object, run: ImportedRun) -> dict[str, Any]:
@@ -261,16 +260,12 @@ def _record(path: str, item: Object, run: ImportedRun) -> dict[str, Any]:
     return {
         "file": path,
         "workload": run.document,
-        "differences": [record(one) for one in run.differences],
+        "differences": plain(run.differences),
         "patched": run.patched,
         "podTemplateFields": _leaves(run.document["spec"].get("podTemplate", {})),
-        "lines": _lines(run.document),
-        "manifestLines": _lines(item),
+        "lines": write_document(run.document).count("\n"),
+        "manifestLines": write_document(item).count("\n"),
     }
-
-
-def _lines(data: Object) -> int:
-    return write_document(data).count("\n")
 
 
 def _leaves(value: Any) -> int:
@@ -281,8 +276,9 @@ def _leaves(value: Any) -> int:
 
 def _report(records: list[dict[str, Any]], runs: int, beside: Counter[str]) -> dict[str, Any]:
     """Return the numbers of an import."""
-    added = {key: sum(one[key] for one in records) for key in ("lines", "manifestLines", "podTemplateFields")}
-    patched = sum(len(one["patched"]) for one in records)
+    keys = ("lines", "manifestLines", "podTemplateFields")
+    added = {key: sum(entry[key] for entry in records) for key in keys}
+    patched = sum(len(entry["patched"]) for entry in records)
     return {"runs": runs, "imported": len(records), **added, "patched": patched, "notRuns": dict(beside)}
 
 
@@ -292,16 +288,15 @@ def _summary(entry: dict[str, Any], verb: str) -> None:
     say(f"{entry['file']}: {verb} the object; {fields} in patches", err=True)
     for path in entry["patched"]:
         say(f"  {path}: written by a patch", err=True)
-    filled_in = [one for one in entry["differences"] if one["why"] == FILLED_IN]
-    for one in entry["differences"]:
-        if one in filled_in:
+    filled_in = 0
+    for each in entry["differences"]:
+        if each["why"] == FILLED_IN:
+            filled_in += 1
             continue
-        change = "added" if one["given"] is None else "left out" if one["rendered"] is None else "changed"
-        say(f"  {one['path']}: {change}; {one['why']}", err=True)
+        change = "added" if each["given"] is None else "left out" if each["rendered"] is None else "changed"
+        say(f"  {each['path']}: {change}; {each['why']}", err=True)
     if filled_in:
-        say(
-            f"  {counted(len(filled_in), 'value')} of the API server's defaults: -o json lists them", err=True
-        )
+        say(f"  {counted(filled_in, 'value')} of the API server's defaults: -o json lists them", err=True)
 
 
 def _totals(report: dict[str, Any]) -> None:
@@ -310,9 +305,7 @@ def _totals(report: dict[str, Any]) -> None:
     if report["runs"] > 1 or beside:
         say(f"{report['imported']} of {counted(report['runs'], 'run')} imported", err=True)
         lines = f"{report['lines']} lines of TPUWorkload for {report['manifestLines']} lines of manifest"
-        fields = (
-            f"{counted(report['podTemplateFields'], 'field')} in podTemplate, {report['patched']} in patches"
-        )
-        say(f"  {lines}; {fields}", err=True)
+        fields = f"{counted(report['podTemplateFields'], 'field')} in podTemplate"
+        say(f"  {lines}; {fields}, {report['patched']} in patches", err=True)
     if beside:
         say(f"  not runs: {beside}", err=True)

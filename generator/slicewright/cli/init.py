@@ -71,16 +71,16 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
 
 
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
-    made = files.files(__version__, requirement)
-    there = tuple(path for path in sorted(made) if (root / path).is_symlink() or (root / path).exists())
-    problems = [_exists(there)] if there and not keep else []
-    writes = {path: text for path, text in sorted(made.items()) if path not in there}
+    texts = files.files(__version__, requirement)
+    kept = tuple(path for path in sorted(texts) if (root / path).is_symlink() or (root / path).exists())
+    problems = [_exists(kept)] if kept and not keep else []
+    writes = {path: text for path, text in sorted(texts.items()) if path not in kept}
     if not problems:
-        problems += _written(root, writes)
-    record = _record(root, there, () if problems else writes)
+        problems += _write(root, writes)
+    record = _record(root, kept, () if problems else writes)
     problems += _outside_of_ci(root)
     if output == "text" and record["written"]:
-        say(f"{root}: {counted(len(writes), 'file')} written, {len(there):,} kept")
+        say(f"{root}: {counted(len(writes), 'file')} written, {len(kept):,} kept")
         first = "" if _git_top(root) else "git init, "
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
@@ -88,7 +88,7 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     show.finish(record, in_order(problems), output)
 
 
-def _written(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
+def _write(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -97,38 +97,32 @@ def _written(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) ->
     with write.locked(root):
         refused = write.apply(root, writes, ())
         for path in () if refused else deletes:
-            _delete(root, path)
+            (root / path).unlink(missing_ok=True)
+            with suppress(OSError):  # a folder that is not empty stays
+                for folder in Path(path).parents:
+                    (root / folder).rmdir()
     return refused
-
-
-def _delete(root: Path, path: str) -> None:
-    """Delete a copy that nobody edited, and the folders that it leaves empty."""
-    (root / path).unlink(missing_ok=True)
-    with suppress(OSError):
-        for folder in Path(path).parents:
-            (root / folder).rmdir()
 
 
 def _check_requirement(requirement: str, root: Path) -> None:
     """Refuse the path of a wheel or a folder that does not exist: else make fails when it installs."""
     path = requirement.partition(";")[0].strip().partition("[")[0]
     is_path = path.startswith(("./", "../", "/")) or (path.endswith(".whl") and "://" not in path)
-    wanted = Path(os.path.normpath(root / path))  # below a folder that does not exist yet, `..` leads nowhere
-    if is_path and not wanted.exists():
-        message = f"--slicewright-requirement {path}: there is no {wanted}"
+    target = Path(os.path.normpath(root / path))  # below a folder that does not exist yet, `..` leads nowhere
+    if is_path and not target.exists():
+        message = f"--slicewright-requirement {path}: there is no {target}"
         hint = "a path is relative to the new repository: make the folder, and copy the wheel there first"
         raise show.Refused("USE001", message, hint)
 
 
 def _origin() -> str:
     """Say what to do where no index has this slicewright; that is likely where it came from a file."""
-    way = "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
     try:
         recorded = distribution("slicewright").read_text("direct_url.json")  # PEP 610
     except PackageNotFoundError:
-        return way
+        recorded = None
     if recorded is None:
-        return way
+        return "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
     return (
         "slicewright was installed from a file, so pip may not find it: copy the wheel into wheels/ and "
         "write its path into requirements.txt, as --slicewright-requirement ./wheels/NAME.whl does, or run "
@@ -170,9 +164,9 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     open_checkout(root)  # another version may not render it: exit 2
     plan = files.upgrade(root, __version__)
     kept = tuple(problem.file for problem in plan.edited)
-    problems = [replace(one, severity="warning") if keep else one for one in plan.edited]
+    problems = [replace(problem, severity="warning") if keep else problem for problem in plan.edited]
     if not errors(problems):
-        problems += _written(root, plan.writes, plan.deletes)
+        problems += _write(root, plan.writes, plan.deletes)
     record = _record(root, kept)
     if not errors(problems):
         checkout = open_checkout(root)
@@ -201,8 +195,8 @@ def _say(record: dict[str, Any], runs: Iterable[Outdated]) -> None:
         say(f"  ~ {path}")
     for path in record["deleted"]:
         say(f"  - {path}")
-    written = counted(len(record["written"]), "file")
-    changed = f"{written} written, {len(record['deleted']):,} deleted, {len(record['kept']):,} kept"
+    files = counted(len(record["written"]), "file")
+    changed = f"{files} written, {len(record['deleted']):,} deleted, {len(record['kept']):,} kept"
     say(f"bases and schemas are those of slicewright {__version__}: {changed}")
     for run in runs:
         say(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")

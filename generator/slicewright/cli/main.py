@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -104,27 +104,20 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Explain that an option before its command must come after it."""
-        given = list(args)
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            where = self._owner(ctx, given, error.option_name)
-            if where is None:
+            option = error.option_name
+            # `-ojson` and `--output=json` are one word with their value.
+            first = next((at for at, word in enumerate(words) if word.startswith(option)), len(words))
+            at = next((at for at, word in enumerate(words) if at > first and word in _COMMANDS), None)
+            command = None if at is None else self.get_command(ctx, words[at])
+            if at is None or command is None or not any(option in param.opts for param in command.params):
                 raise
-            first, at = where
-            moved = [*given[:first], given[at], *given[first:at], *given[at + 1 :]]
-            message = f"'{error.option_name}' is an option of '{given[at]}', and comes after it"
+            moved = [*words[:first], words[at], *words[first:at], *words[at + 1 :]]
+            message = f"'{option}' is an option of '{words[at]}', and comes after it"
             ctx.fail(f"{message}: slicewright {shlex.join(moved)}")
-
-    def _owner(self, ctx: click.Context, given: list[str], option: str) -> tuple[int, int] | None:
-        """Return the index of an option, and of the command after it that has this option; else None."""
-        # `-ojson` and `--output=json` are one word with their value.
-        first = next((at for at, word in enumerate(given) if word.startswith(option)), len(given))
-        at = next((at for at, word in enumerate(given) if at > first and word in _COMMANDS), None)
-        command = None if at is None else self.get_command(ctx, given[at])
-        if at is None or command is None or not any(option in param.opts for param in command.params):
-            return None
-        return first, at
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -132,7 +125,10 @@ class Commands(click.Group):
         """Resolve a command; for an unknown name, name the nearest one."""
         name = args[0]
         if name == "help":  # as `git help`
-            return super().resolve_command(ctx, [*args[1:2], "--help"]) if args[1:] else self._helped(ctx)
+            if args[1:]:
+                return super().resolve_command(ctx, [args[1], "--help"])
+            say(self.get_help(ctx))
+            ctx.exit()
         if name not in _COMMANDS and not name.startswith("-"):
             from slicewright.core.problem import did_you_mean  # noqa: PLC0415
 
@@ -140,10 +136,6 @@ class Commands(click.Group):
             hint = instead or did_you_mean(name, _COMMANDS)
             ctx.fail(f"unknown command '{name}'; {hint}".rstrip("; "))
         return super().resolve_command(ctx, args)
-
-    def _helped(self, ctx: click.Context) -> NoReturn:
-        say(self.get_help(ctx))
-        ctx.exit()
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what is wrong with the way it was called is a problem like any other."""
@@ -179,9 +171,8 @@ class Commands(click.Group):
 def _wants_json(arguments: list[str]) -> bool:
     """Tell whether JSON is wanted, also where the arguments are wrong and click stops at them."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if not {"-ojson", "--output=json"}.isdisjoint(own):
-        return True
-    return any(pair in {("-o", "json"), ("--output", "json")} for pair in pairwise(own))
+    forms = {"-ojson", "--output=json", ("-o", "json"), ("--output", "json")}
+    return not forms.isdisjoint((*own, *pairwise(own)))
 
 
 @click.group(

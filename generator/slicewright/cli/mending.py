@@ -50,7 +50,8 @@ class Mending(Struct):
     pending: set[str] = field(default_factory=set)
     """Files that wait to be written: all rounds come first, so a killed run leaves no file half mended."""
     refused: dict[str, Problem] = field(default_factory=dict)
-    found: int = 0
+    first: int = 0
+    """The number of findings at the beginning."""
     fixed: int = 0
     later: list[Problem] = field(default_factory=list)
     """Findings that a fix brought, and a later one mended."""
@@ -59,38 +60,41 @@ class Mending(Struct):
 
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
         """Mend what a report found, and return what is left."""
-        self.found = len(report.problems)
+        self.first = len(report.problems)
         first = Counter(map(mark_of, report.problems))
         brought: dict[Mark, Problem] = {}
         rounds = 0
         while rounds < _ROUNDS and (self._changes(report) or self._write()):
             rounds += 1
-            brought |= {mark: one for one in report.problems if (mark := mark_of(one)) not in first}
+            new = ((mark_of(problem), problem) for problem in report.problems)
+            brought |= {mark: problem for mark, problem in new if mark not in first}
             report = check([self._unit(unit) for unit in self.units])
         if self._write():
             report = check([self._unit(unit) for unit in self.units])
         last = Counter(map(mark_of, report.problems))
         self.fixed = (first - last).total()
-        self.later = [one for mark, one in brought.items() if mark not in last]
-        self.left = sum(1 for problem in report.problems if problem.fix and not problem.fix.safe)
+        self.later = [problem for mark, problem in brought.items() if mark not in last]
+        self.left = sum(bool(problem.fix and not problem.fix.safe) for problem in report.problems)
         return replace(report, problems=(*report.problems, *self.refused.values()))
 
     def _unit(self, unit: Unit) -> Unit:
         return replace(unit, text=self.after[unit.name]) if unit.name in self.after else unit
 
     def _changes(self, report: Report) -> bool:
-        by_name = {unit.name: unit for unit in self.units if unit.form != "folder"}
-        wanted: dict[str, list[Fix]] = defaultdict(list)
+        by_name = self._files()
+        done = self.pending if self.writes else self.after
+        fixes: dict[str, list[Fix]] = defaultdict(list)
         for problem in report.problems:
             # What is no unit is read as it was: it has one round until it is written.
-            again = problem.file in by_name or problem.file not in (
-                self.pending if self.writes else self.after
-            )
+            again = problem.file in by_name or problem.file not in done
             if problem.fix and again and (problem.fix.safe or self.unsafe):
-                wanted[problem.file].append(problem.fix)
+                fixes[problem.file].append(problem.fix)
         # Each file is tried.
-        changed = [self._mend(name, by_name.get(name), fixes) for name, fixes in wanted.items()]
+        changed = [self._mend(name, by_name.get(name), of_file) for name, of_file in fixes.items()]
         return any(changed)
+
+    def _files(self) -> dict[str, Unit]:
+        return {unit.name: unit for unit in self.units if unit.form != "folder"}
 
     def _mend(self, name: str, unit: Unit | None, fixes: list[Fix]) -> bool:
         path = self._path(name)
@@ -98,7 +102,7 @@ class Mending(Struct):
         text = read_file(path, name) if text is None else text
         if isinstance(text, Problem) or is_ours(text) or name in self.refused:
             return False
-        written, applied = mended(text, fixes)
+        mended_text, applied = mended(text, fixes)
         if not applied:
             return False
         if path.name:
@@ -107,12 +111,12 @@ class Mending(Struct):
                 return False
             self.pending.add(name)
         self.before.setdefault(name, text)
-        self.after[name] = written
+        self.after[name] = mended_text
         return True
 
     def _write(self) -> bool:
         """Write each file that waits, once its rounds are over; tell whether files must be read again."""
-        names = {unit.name for unit in self.units if unit.form != "folder"}
+        names = self._files().keys()
         again = False
         for name in sorted(self.pending) if self.writes else ():
             problems = replace_file(self._path(name), self.after[name])
@@ -125,14 +129,15 @@ class Mending(Struct):
 
     def _path(self, name: str) -> Path:
         """Return the path of a file; of stdin, which has none, one without a name."""
-        unit = next((unit for unit in self.units if unit.name == name and unit.form != "folder"), None)
+        unit = self._files().get(name)
         return Path(unit.path) if unit else self.root / name
 
     def _in_the_way(self, path: Path) -> tuple[Problem, ...]:
         """Return why a file would not be written, wherever the difference is applied."""
         if not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):  # root may write all
             return (Problem("FILE003", "is read-only", "make it writable: chmod u+w"),)
-        return tuple(one for one in refused(path.parent, {path.name: ""}) if one.id == "FILE004")
+        problems = refused(path.parent, {path.name: ""})
+        return tuple(problem for problem in problems if problem.id == "FILE004")
 
     def _difference(self, name: str) -> str:
         path = self._path(name)
@@ -154,6 +159,6 @@ class Mending(Struct):
         more = f"; --unsafe would fix {self.left} more" if self.left and not self.unsafe else ""
         files = counted(len(self.after), "file")
         also = f" and {len(self.later)} that a fix brought," if self.later else ""
-        say(f"{verb} {self.fixed} of {counted(self.found, 'finding')}{also} in {files}{more}", err=True)
+        say(f"{verb} {self.fixed} of {counted(self.first, 'finding')}{also} in {files}{more}", err=True)
         for problem in self.later:
             say(f"  brought: {problem.text().splitlines()[0]}", err=True)

@@ -71,9 +71,9 @@ def _pairs(
     pairs = [value.partition("=") for value in values]
     if not all(first and equals for first, equals, _ in pairs):
         raise click.BadParameter(f"write {option.opts[0]} {option.metavar}")
-    twice = [name for name, count in Counter(first for first, _, _ in pairs).items() if count > 1]
-    if twice and option.name in ("env", "request"):
-        raise click.BadParameter(f"{twice[0]} is there twice")
+    repeated = [name for name, count in Counter(first for first, _, _ in pairs).items() if count > 1]
+    if repeated and option.name in ("env", "request"):
+        raise click.BadParameter(f"{repeated[0]} is there twice")
     return [(first, second) for first, _, second in pairs]
 
 
@@ -177,7 +177,7 @@ def new(
     namespace: str,
     queue: str | None,
     output: str,
-    **written: Any,
+    **fields: Any,
 ) -> None:
     """Write a TPUWorkload file from a few options.
 
@@ -185,26 +185,27 @@ def new(
     terminal it asks for the cluster, the TPU, the queue, the image and the command where no option says
     them.
     """
-    if command and written["script"]:
+    if command and fields["script"]:
         raise click.UsageError("write either --script, or a command after --")
-    empty = [option for option in ("script", "service_account") if written[option] == ""]
-    if empty or "" in command[:1]:
-        what = f"--{empty[0].replace('_', '-')}" if empty else "the command after --"
-        raise click.UsageError(f"{what} is empty")
-    if bool(written["cpu"]) < bool(written["nodes"]):
+    texts = {"--script": fields["script"], "--service-account": fields["service_account"]}
+    texts["the command after --"] = command[0] if command else None
+    empty = next((name for name, text in texts.items() if text == ""), "")
+    if empty:
+        raise click.UsageError(f"{empty} is empty")
+    if bool(fields["cpu"]) < bool(fields["nodes"]):
         raise click.UsageError("--nodes needs --cpu POOL")
     root = repository_root()
     checkout = open_checkout(root)
     chosen = list(clusters) or _cluster(checkout)
-    if not (written["tpu"] or written["cpu"]):
-        written["tpu"] = asking.tpu(checkout, chosen)
+    if not (fields["tpu"] or fields["cpu"]):
+        fields["tpu"] = asking.tpu(checkout, chosen)
     queue = queue if queue is not None else _queue(checkout, chosen, namespace)
-    if not (written["image"] or _has_default_image(checkout, chosen, namespace)):
-        written["image"] = asking.image()
-        command = command or (() if written["script"] else asking.program())
+    if not (fields["image"] or _has_default_image(checkout, chosen, namespace)):
+        fields["image"] = asking.image()
+        command = command or (() if fields["script"] else asking.program())
     with write.locked(root):
         checkout = open_checkout(root)
-        spec = draft.spec({**written, "clusters": chosen, "queue": queue, "command": command})
+        spec = draft.spec({**fields, "clusters": chosen, "queue": queue, "command": command})
         document = draft.document(name, namespace, spec)
         path, text = f"workloads/{name}.yaml", schema_line(root, "tpuworkload") + write_document(document)
         planned, problems = _plan(checkout, SourceFile(path, text))
@@ -220,14 +221,14 @@ def new(
     show.messages(problems)
     plan = on_one[0]
     size = f"{counted(plan.slices, 'slice')} of {plan.shape.topology}, {counted(chips, 'chip')} in all"
-    if written["matrix"]:
+    if fields["matrix"]:
         size = f"{counted(len(on_one), 'run')}, {counted(chips, 'chip')} in all"
     elif not chips:
-        size = f"{counted(plan.hosts, 'node')} of {written['cpu']}"
+        size = f"{counted(plan.hosts, 'node')} of {fields['cpu']}"
     say(f"{path}: {size}")
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
-    say(f"the next render starts {'them' if written['matrix'] else 'it'}: slicewright render")
+    say(f"the next render starts {'them' if fields['matrix'] else 'it'}: slicewright render")
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
@@ -243,7 +244,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
 def _has_default_image(checkout: Checkout, clusters: list[str], namespace: str) -> bool:
     """Tell whether TPUDefaults name an image on each of some clusters."""
     levels = checkout.repository.levels
-    specs = ((one.source.data["spec"] for one in levels.of(name, namespace)) for name in clusters)
+    specs = ((defaults.source.data["spec"] for defaults in levels.of(name, namespace)) for name in clusters)
     return all(any(spec.get("container", {}).get("image") for spec in chain) for chain in specs)
 
 
@@ -272,9 +273,9 @@ def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
 
 def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
     """Say what a workload without a queue does, and how to name one of those that there are."""
-    said = "no queue: it starts at once, without Kueue"
-    here = [name for place, name in queues if place == namespace]
-    if here:
-        return f"{said}; for one of '{namespace}': " + " or ".join(f"--queue {name}" for name in here)
-    there = " or ".join(f"--namespace {place} --queue {name}" for place, name in queues)
-    return f"{said}; '{namespace}' has no LocalQueue" + (f", but there is {there}" if there else "")
+    text = "no queue: it starts at once, without Kueue"
+    own = [name for place, name in queues if place == namespace]
+    if own:
+        return f"{text}; for one of '{namespace}': " + " or ".join(f"--queue {name}" for name in own)
+    others = " or ".join(f"--namespace {place} --queue {name}" for place, name in queues)
+    return f"{text}; '{namespace}' has no LocalQueue" + (f", but there is {others}" if others else "")

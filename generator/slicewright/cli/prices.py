@@ -27,7 +27,7 @@ def prices_of(path: Path, package: Package) -> Prices:
         message, hint = "a file of prices holds one document", "write currency: and prices: once"
         show.stop(problems or (Problem("IN007", message, hint, file=str(path)),))
     source = Source(SourceFile(str(path), text), documents[0])
-    found = read_prices(source, package.schemas, package.catalogue)
-    if not isinstance(found, Prices):
-        show.stop(found)
-    return found
+    prices = read_prices(source, package.schemas, package.catalogue)
+    if not isinstance(prices, Prices):
+        show.stop(prices)
+    return prices

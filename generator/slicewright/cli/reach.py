@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,12 @@ class Reader:
 
     def read(self) -> list[Status]:
         """Return what runs in each cluster. Raises OSError, ApiError."""
-        found = []
+        statuses = []
         for place in self.places:
             namespaces = {key[3] for key in self._tree if key[0] == place.cluster and key[3]}
             inventory = read_inventory(place.api, sorted(namespaces))
-            found.append(status(place.cluster, place.context, self._tree, inventory, self._catalogue))
-        return found
+            statuses.append(status(place.cluster, place.context, self._tree, inventory, self._catalogue))
+        return statuses
 
     def first(self) -> list[Status]:
         """Return what runs in each cluster; where one cannot be read, the command ends."""
@@ -88,17 +89,16 @@ def _unreadable_shown(places: Iterable[Place]) -> Iterator[None]:
         show.stop((Problem("STA001", message, hint),), BROKEN)
 
 
-def warnings(found: Iterable[Status]) -> list[Problem]:
+def warnings(statuses: Iterable[Status]) -> list[Problem]:
     """Return what could not be read of some clusters."""
-    return [problem for one in found for problem in _not_listed(one.cluster, one.unread)]
+    return [problem for each in statuses for problem in _not_listed(each.cluster, each.unread)]
 
 
 def _not_listed(cluster: str, unread: Mapping[str, str]) -> Iterator[Problem]:
     hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/, or mend what is skipped"
-    for kind, said in unread.items():
-        yield Problem(
-            "STA002", f"not every {kind} on {cluster} can be read: {said}", hint, severity="warning"
-        )
+    for kind, why in unread.items():
+        message = f"not every {kind} on {cluster} can be read: {why}"
+        yield Problem("STA002", message, hint, severity="warning")
 
 
 def living_runs(
@@ -107,43 +107,45 @@ def living_runs(
     """Return the runs of a cluster, and what may not be listed; where it cannot be read, the command ends."""
     (place,) = reach([cluster], checkout, context, file)
     with _unreadable_shown([place]):
-        namespaces = {one.namespace for one in checkout.repository.workloads}
+        namespaces = {workload.namespace for workload in checkout.repository.workloads}
         inventory = read_runs(place.api, sorted(namespaces | {"default"}))
     runs = [item for items in inventory.objects.values() for item in items]
     return runs, list(_not_listed(cluster, inventory.unread))
 
 
-def clusters_of(name: str | None, wanted: str | None, checkout: Checkout) -> tuple[list[str], frozenset[str]]:
+def clusters_of(
+    name: str | None, cluster: str | None, checkout: Checkout
+) -> tuple[list[str], frozenset[str]]:
     """Return the clusters to read, and the workloads that are meant, as `namespace/name`; none for all.
 
     A name is that of a TPUCluster, else of a TPUWorkload, a sweep or an entry of one. Raises Refused.
     """
     repository = checkout.repository
-    called = {text for one in repository.workloads for text in (one.name, one.declared.rpartition("/")[2])}
-    if name in repository.sites and name in called:
+    workloads, sites = repository.workloads, repository.sites
+    names = {text for each in workloads for text in (each.name, each.declared.rpartition("/")[2])}
+    if name in sites and name in names:
         raise show.unknown(f"'{name}' is a cluster and a workload", "write namespace/name of the workload")
-    if wanted is not None:
-        cluster_named(wanted, repository)
-    if name is None or name in repository.sites:
-        every = [name] if name else sorted(repository.sites)
-        return ([wanted] if wanted else every), frozenset()
+    if cluster is not None:
+        cluster_named(cluster, repository)
+    if name is None or name in sites:
+        return [cluster] if cluster else [name] if name else sorted(sites), frozenset()
     keys = workloads_named([name], repository) or frozenset()
-    places = {place for one in repository.workloads if one.key in keys for place in one.clusters}
-    if wanted is not None and wanted not in places:
-        raise show.unknown(f"{name} does not run on '{wanted}'", f"one of: {', '.join(sorted(places))}")
-    return ([wanted] if wanted else sorted(places & repository.sites.keys())), keys
+    clusters = {each for workload in workloads if workload.key in keys for each in workload.clusters}
+    if cluster is not None and cluster not in clusters:
+        raise show.unknown(f"{name} does not run on '{cluster}'", f"one of: {', '.join(sorted(clusters))}")
+    return ([cluster] if cluster else sorted(clusters & sites.keys())), keys
 
 
 def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:
     """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
-    wanted = list(names)
-    if not wanted:
+    clusters = list(names)
+    if not clusters:
         hint = "slicewright import cluster writes one from a living cluster"
         raise show.Refused("USE004", "the repository has no TPUCluster to read", hint)
-    if context is not None and len(wanted) > 1:
-        message = f"--context names one cluster, but {', '.join(wanted)} are meant"
+    if context is not None and len(clusters) > 1:
+        message = f"--context names one cluster, but {', '.join(clusters)} are meant"
         raise show.Refused("USE001", message, "name one of them")
-    return [_reach(checkout.repository.sites[name], context, file) for name in wanted]
+    return [_reach(checkout.repository.sites[name], context, file) for name in clusters]
 
 
 def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Place:
@@ -157,11 +159,9 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
         known = {entry: kubeconfigs.contexts(entry) for entry in files}
         holder = next((entry for entry, names in known.items() if chosen in names), None)
         if holder is None:
-            every = [entry for names in known.values() for entry in names]
-            near = did_you_mean(chosen, every) if context else ""
-            login = (
-                f"gcloud container clusters get-credentials {name} --project={spec.get('project', 'PROJECT')}"
-            )
+            near = did_you_mean(chosen, chain.from_iterable(known.values())) if context else ""
+            login = f"gcloud container clusters get-credentials {name}"
+            login += f" --project={spec.get('project', 'PROJECT')}"
             login += f" --location={spec.get('location', 'LOCATION')}"
             hint = near or f"name another with --context, or run {login}"
             listed = ", ".join(map(str, files))
@@ -173,5 +173,5 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
 
 def _files() -> list[Path]:
     """Return the kubeconfig files that kubectl reads."""
-    named = [Path(entry) for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
-    return named or [home(os.environ) / ".kube/config"]
+    files = [Path(entry) for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    return files or [home(os.environ) / ".kube/config"]
