@@ -23,7 +23,6 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.render.repository import Settings, read_repository
-from slicewright.rehearsal.model.simulate import SECONDS
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
 from slicewright.workspace.package import package
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 _TPU = "v5litepod-64"
 _JOBSETS, _SLICES_EACH = 16, 4
+_SIMULATED = "slicewright.dev/simulated-seconds"
 _RUN_SECONDS = "1"
 _DEADLINE = 600
 _SAMPLE_SECONDS = 0.5
@@ -106,7 +106,7 @@ def _labels(shape: Shape) -> dict[str, str]:
 def _jobset(index: int, shape: Shape) -> Object:
     chips = {TPU: str(shape.chips_per_host)}
     pod = {
-        "metadata": {"annotations": {SECONDS: _RUN_SECONDS}},
+        "metadata": {"annotations": {_SIMULATED: _RUN_SECONDS}},
         "spec": {
             "restartPolicy": "Never",
             "nodeSelector": _labels(shape),

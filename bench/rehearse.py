@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import rehearse
+from slicewright.rehearsal.rehearse import Rehearsal
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.testbed import supervisor
 from slicewright.testbed.cluster import Cluster
@@ -114,13 +114,15 @@ def measure(root: Path, slices: list[int], *, has_pods: bool) -> dict[str, Any]:
     stages.mark("read")
     with Cluster(progress=_say, has_pods=has_pods) as bed:
         stages.mark("bed")
-        report = rehearse(
+        rehearsal = Rehearsal(
             bed,
             scenario,
             clock_settings(scenario.parts, speed=_SPEED),
             has_pods=has_pods,
             progress=lambda text: stages.mark("nodes" if "nodes" in text else "platform"),
         )
+        rehearsal.run()
+        report = rehearsal.report()
         stages.mark("play")
         page([report.record()])
         stages.mark("report")
