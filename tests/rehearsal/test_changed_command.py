@@ -216,7 +216,7 @@ def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.Monke
                 (part.key, timelines[0][1]) if not part.profile else row
                 for part, row in zip(scenario.parts, timelines, strict=True)
             ),
-            arriving=scenario.load.told(scenario.repetition, scenario.platform),
+            arriving=scenario.load.arriving(scenario.repetition, scenario.platform),
             profile_of={part.key: part.profile for part in scenario.parts if part.profile},
             queue_of={part.current: "cq" for part in scenario.parts if part.profile},
         )

@@ -20,7 +20,7 @@ faults:
 
 def test_each_fault_is_told_with_what_it_hits() -> None:
     """A host, a slice, or what comes; and for how long, where that has an end."""
-    found = [Injected(A, fault, 100.0).told() for fault in part_of(FAULTS).faults]
+    found = [Injected(A, fault, 100.0).describe() for fault in part_of(FAULTS).faults]
 
     assert [
         "ContainerFailure at 1m40s: slice 1, host 1, exit code 3",
@@ -39,8 +39,8 @@ def test_fault_that_did_not_happen_says_why() -> None:
         "SliceLoss at 45s (slice 1) did not happen: no pod of slice 1 was running",
         "SliceLoss 30s after the start (slice 1) did not happen: it never ran",
     ] == [
-        Injected(A, fault, 45.0, "no pod of slice 1 was running").told(),
-        Injected(A, fault, missed="it never ran").told(),
+        Injected(A, fault, 45.0, "no pod of slice 1 was running").describe(),
+        Injected(A, fault, missed="it never ran").describe(),
     ]
 
 

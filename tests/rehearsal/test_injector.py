@@ -140,7 +140,7 @@ def test_each_fault_is_kept_with_what_became_of_it() -> None:
     what = "slice 0, host 0, exit code 1"
     late = f"ContainerFailure 1h00m after the start ({what}) did not happen: the rehearsal ended before"
     told = {
-        phase: [one.told() for one in faults.injected(event_log.timelines.close(1.0))]
+        phase: [one.describe() for one in faults.injected(event_log.timelines.close(1.0))]
         for phase in ("Running", "Pending")
         for faults, event_log in (played(part, Setup(phase)),)
     }

@@ -113,7 +113,7 @@ def test_each_repetition_has_a_seed_of_its_own(empty: Repo) -> None:
     assert 3 == len(again.parts)
     assert found.load is not None
     assert [(Arriving("evening", 1, "cq"),), (Arriving("evening", 3, "cq"),)] == [
-        found.load.told(one.repetition, one.platform) for one in (found, again)
+        found.load.arriving(one.repetition, one.platform) for one in (found, again)
     ]
 
 

@@ -160,7 +160,7 @@ def test_run_that_lacks_something_is_told_of_once() -> None:
     part: ScenarioPart = part_of("", needing(SECRET))
     timelines = told(
         says(0.0, "submitted"),
-        says(0.0, "warned", reason="NotInTree", text=TOKEN.told()),
+        says(0.0, "warned", reason="NotInTree", text=TOKEN.describe()),
         says(1.0, "waiting", text="no quota"),
     )
     found = [*not_in_tree([part], {A: (TOKEN,)}, "clusters/c1.yaml")]
@@ -169,7 +169,7 @@ def test_run_that_lacks_something_is_told_of_once() -> None:
         problem.message for problem in found
     ]
     assert "add it to the tree, or list it under existing: in clusters/c1.yaml" == found[0].hint
-    assert TOKEN.told() == timelines[A].why
+    assert TOKEN.describe() == timelines[A].why
     assert () == judge([part], timelines, {}, cut_short=False, missing=[A])
     assert ["REH001"] == [problem.id for problem in judge([part], timelines, {}, cut_short=False)]
 

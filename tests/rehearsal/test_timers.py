@@ -26,7 +26,7 @@ def test_moments_are_those_of_the_rehearsal() -> None:
     """A minute from now is due in a second at 60x."""
     clock = Clock(60.0)
     timers = Timers(clock)
-    timers.later(60.0, lambda: None)
+    timers.at(timers.now() + 60.0, lambda: None)
 
     assert 0.9 < clock.pause(timers.next, 5.0) <= 1.0
     assert (0.2, 0.0) == (clock.pause(timers.next, 0.2), clock.pause(-1.0, 0.2))

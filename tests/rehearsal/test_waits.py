@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from tests.status.kit import jobset, queue
 
 from slicewright.core.status.shortage import Holder, Shortage
-from slicewright.rehearsal.model.waits import Lack, Setting, Wait, setting, waiting_chips, waits
+from slicewright.rehearsal.model.waits import Lack, Setting, Wait, read_setting, waiting_chips, waits
+from slicewright.rehearsal.report.waits import describe
 from slicewright.rehearsal.report.waits import record as record_of
-from slicewright.rehearsal.report.waits import told as told_of
 from slicewright.workspace.package import package
 
 from .kit import pathwaysjob, says, told
@@ -33,7 +33,7 @@ def scene(
     """Return runs a, b and c of 8 chips each, in the queue cq unless said."""
     runs = [jobset(name) for name in "abc"]
     of = {f"default/{name}": "cq" for name in "abc"} | (queues or {})
-    return setting(runs, platform, package().catalogue, of, priorities or {}, settings or {})
+    return read_setting(runs, platform, package().catalogue, of, priorities or {}, settings or {})
 
 
 def why(found: Setting, *events: Event, run: str = A, resolution: float = 5.0) -> tuple[Wait, ...]:
@@ -73,7 +73,8 @@ def test_priority_follows_the_policy_of_the_queue(
     (wait,) = why(scene(*platform, priorities={A: own, B: 5}), *held(), *ASKS)
 
     assert [*expected, ("NominalQuota", 8, None)] == remedies(wait)
-    assert ("QuotaHeld", "8 more needed", (10.0, 100.0)) == (wait.reason, wait.said, (wait.start, wait.end))
+    assert ("QuotaHeld", "8 more needed") == (wait.reason, wait.message)
+    assert (10.0, 100.0) == (wait.start, wait.end)
 
 
 def test_least_priority_that_frees_enough() -> None:
@@ -192,7 +193,7 @@ def test_wait_that_is_over_is_judged_by_what_was_before() -> None:
     later = says(20.0, "reserved", queue="cq", flavors=V5E), says(40.0, "submitted", C)
     wait, _ = why(scene(*queue(8)), ASKS[0], *later)
 
-    assert ("NotTried", 20.0, "Kueue wrote no reason") == (wait.reason, wait.end, told_of(wait, {}))
+    assert ("NotTried", 20.0, "Kueue wrote no reason") == (wait.reason, wait.end, describe(wait, {}))
 
 
 def test_long_lists_are_cut() -> None:
@@ -201,7 +202,7 @@ def test_long_lists_are_cut() -> None:
     lack = Lack(Shortage("v5e", 8, 8, 8, 8, holders))
     ahead = tuple(f"default/{name}" for name in "jklm")
     since = tuple((holder.run, 0.0) for holder in holders)
-    line = told_of(Wait(0.0, 9.0, "QuotaHeld", lacks=(lack,), ahead=ahead, since=since), {})
+    line = describe(Wait(0.0, 9.0, "QuotaHeld", lacks=(lack,), ahead=ahead, since=since), {})
 
     assert line.endswith("1 more runs hold some; behind default/j, default/k, default/l and 1 more")
 
@@ -233,7 +234,7 @@ def test_quota_that_can_never_be_enough() -> None:
 
     assert ("QuotaTooSmall", [("NominalQuota", 4, None)]) == (wait.reason, remedies(wait))
     admits = "4 more chips of nominal quota in ClusterQueue cq"
-    assert f"8 chips of v5e: the quota is 4 chips; what admits it: {admits}" == told_of(wait, {})
+    assert f"8 chips of v5e: the quota is 4 chips; what admits it: {admits}" == describe(wait, {})
 
 
 def test_two_lacks_have_no_single_remedy() -> None:
@@ -259,8 +260,8 @@ def test_what_ended_holds_nothing() -> None:
     (wait,) = why(scene(*queue(8)), *events, *ASKS)
 
     assert (("Pending", "8 more needed"), "Kueue says Pending: 8 more needed") == (
-        (wait.reason, wait.said),
-        told_of(wait, {}),
+        (wait.reason, wait.message),
+        describe(wait, {}),
     )
 
 
@@ -277,11 +278,11 @@ def test_wait_for_nodes_says_nothing_of_quota() -> None:
     (wait,) = why(scene(*queue(8)), *events)
     (checked,) = why(scene(*queue(8)), *events[:2])
 
-    assert ("NoNodes", lacks.text, ()) == (wait.reason, wait.said, wait.lacks)
-    assert "has its quota; pods wait for nodes; added meanwhile: 16 chips in node pool np-0" == told_of(
+    assert ("NoNodes", lacks.text, ()) == (wait.reason, wait.message, wait.lacks)
+    assert "has its quota; pods wait for nodes; added meanwhile: 16 chips in node pool np-0" == describe(
         wait, {}
     )
-    assert "has its quota; an admission check was not ready; no nodes were added" == told_of(checked, {})
+    assert "has its quota; an admission check was not ready; no nodes were added" == describe(checked, {})
     assert () == why(scene(*queue(8)), *events[:3])
 
 
@@ -294,7 +295,7 @@ def test_nodes_that_came_before_a_wait_did_not_end_it() -> None:
     )
     (wait,) = why(scene(*queue(8)), *events)
 
-    assert ("AdmissionCheck", ()) == (wait.reason, wait.came)
+    assert ("AdmissionCheck", ()) == (wait.reason, wait.added)
 
 
 def test_first_sentence_that_the_quota_explains_counts() -> None:
@@ -302,7 +303,7 @@ def test_first_sentence_that_the_quota_explains_counts() -> None:
     again = says(30.0, "waiting", reason="Pending", text="still waiting")
     (wait,) = why(scene(*queue(8)), *held(), *ASKS, again)
 
-    assert ("QuotaHeld", "8 more needed") == (wait.reason, wait.said)
+    assert ("QuotaHeld", "8 more needed") == (wait.reason, wait.message)
 
 
 def test_line_and_record_of_a_wait() -> None:
@@ -317,18 +318,18 @@ def test_line_and_record_of_a_wait() -> None:
     )
     made: Any = record_of(wait, timelines)
 
-    assert (line, line) == (told_of(wait, timelines), made["message"])
+    assert (line, line) == (describe(wait, timelines), made["message"])
     holder = {"run": B, "clusterQueue": "cq", "chips": 8, "since": 1.0, "neverEnds": False}
     assert [holder] == made["lacks"][0]["holders"]
 
 
 def test_holder_that_does_not_end_by_itself_is_told() -> None:
     """A headless Pathways waits for clients."""
-    endless = setting([pathwaysjob("h"), jobset("a")], queue(8), package().catalogue, {}, {}, {}).endless
+    endless = read_setting([pathwaysjob("h"), jobset("a")], queue(8), package().catalogue, {}, {}, {}).endless
     (wait,) = why(replace(scene(*queue(8)), endless=frozenset({B})), *held(), *ASKS)
 
     assert {"default/h"} == endless
-    assert "8 chips of v5e: default/b of cq holds 8 since 1.0s and never ends; " in told_of(wait, {})
+    assert "8 chips of v5e: default/b of cq holds 8 since 1.0s and never ends; " in describe(wait, {})
 
 
 def test_waiting_chips_are_added_up_over_time() -> None:

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from slicewright.apiserver.kubeconfig import Access
     from slicewright.core.kubernetes.types import Object
 
+Item = TypeVar("Item")
 MANAGER = "slicewright"
 _WORKERS = 16
 _TIMEOUT_SECONDS = 60
@@ -203,8 +204,8 @@ class Api:
         )
         self.request("POST", f"{path}/eviction", eviction)
 
-    def each(self, verb: Callable[[Object], Any], items: Iterable[Object]) -> None:
-        """Do something with many objects at once; the first error is raised when all are through."""
+    def each(self, verb: Callable[[Item], Any], items: Iterable[Item]) -> None:
+        """Do something with many items at once; the first error is raised when all are through."""
         with ThreadPoolExecutor(_WORKERS) as pool:
             for done in [pool.submit(verb, item) for item in items]:
                 done.result()

@@ -44,8 +44,8 @@ def play_programs(
 def succeed(api: Api, pods: Iterable[tuple[str, str]]) -> None:
     """Tell pods, by namespace and name, that they have succeeded."""
     write = partial(patch_if_there, api, change=_SUCCEED, subresource="status")
-    api.each(write, [_pod(*pod) for pod in pods])
-
-
-def _pod(namespace: str, name: str) -> dict[str, object]:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
+    items = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
+        for namespace, name in pods
+    ]
+    api.each(write, items)

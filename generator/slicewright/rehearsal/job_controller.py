@@ -11,7 +11,7 @@ from slicewright.rehearsal.model.memory_pods import MemoryPods
 from slicewright.rehearsal.model.simulate import owned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
@@ -44,20 +44,15 @@ class JobController:
 
     def play(self, api: Api) -> None:
         """Do what the Job controller, the scheduler and the kubelets have to do now. Raises ApiError."""
-        changes, over = list(self._noted()), self._over
-        self._over = []
+        changes = [self._changes.get() for _ in range(self._changes.qsize())]
+        over, self._over = self._over, []
         if not (changes or over):
             return
-        made = self._pods.step(changes, over, dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        for verb, item in made.seen:
+        step = self._pods.step(changes, over, dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        for verb, item in step.seen:
             self._event_log.see(verb, item)
 
-        def write(job: Object) -> None:
-            _, status = made.statuses[job["metadata"]["uid"]]
-            patch_if_there(api, job, {"status": status}, subresource="status")
+        def write(entry: tuple[Object, Object]) -> None:
+            patch_if_there(api, entry[0], {"status": entry[1]}, subresource="status")
 
-        api.each(write, [job for job, _ in made.statuses.values()])
-
-    def _noted(self) -> Iterator[tuple[str, Object]]:
-        while not self._changes.empty():
-            yield self._changes.get()
+        api.each(write, step.statuses.values())

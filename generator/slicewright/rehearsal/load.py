@@ -64,7 +64,7 @@ class Load(Struct, frozen=True):
                 parts.append(_arriving(entry, built.objects, named[entry.workload.key][0]))
         return tuple(parts), tuple(refusals)
 
-    def told(self, repetition: int, platform: Iterable[Object]) -> tuple[Arriving, ...]:
+    def arriving(self, repetition: int, platform: Iterable[Object]) -> tuple[Arriving, ...]:
         """Return each profile with the queues of a platform that its mix asks for, in a repetition."""
         queues = queues_behind(platform)
         arriving: dict[Arriving, None] = {}

@@ -16,7 +16,6 @@ from slicewright.testbed.nodes import simulated_nodes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.intent.cluster import CpuPool
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -34,11 +33,6 @@ class NodePool(Struct, frozen=True):
     queued: bool
     """Whether only a ProvisioningRequest can get it."""
 
-    @property
-    def chips(self) -> int:
-        """Return the chips of all its nodes."""
-        return chips_of(self.nodes)
-
 
 class Capacity(Struct, frozen=True):
     """All node pools that a cluster has or can have."""
@@ -48,12 +42,12 @@ class Capacity(Struct, frozen=True):
 
     def chips(self) -> dict[str, int]:
         """Return the chips that each TPU pool can have."""
-        return _added(self.fixed + self.growing)
+        return _chips(self.fixed + self.growing)
 
     def chips_at_start(self) -> dict[str, int]:
         """Return the chips that those pools begin with that grow."""
-        fixed = _added(self.fixed)
-        return {pool: fixed.get(pool, 0) for pool in _added(self.growing)}
+        fixed = _chips(self.fixed)
+        return {pool: fixed.get(pool, 0) for pool in _chips(self.growing)}
 
     def pools(self) -> dict[str, str]:
         """Return the pool of each node pool."""
@@ -79,7 +73,11 @@ def capacity(site: ResolvedCluster, *, annotated: str = nodes.KWOK_NODES) -> Cap
     """
     least = {pool.name: size_range(site, pool).least for pool, _ in site.pools}
     pools = [(replace(pool, slices=size_range(site, pool).most), shape) for pool, shape in site.pools]
-    cpus = tuple(replace(pool, nodes=_nodes(site, pool)) for pool in site.cluster.cpu_pools)
+    # A large `max` of a CPU pool is a bound, and not what is used.
+    cpus = tuple(
+        replace(pool, nodes=max(pool.nodes, min(size_range(site, pool).most, _CPU_NODES)))
+        for pool in site.cluster.cpu_pools
+    )
     grown = replace(site, pools=tuple(pools), cluster=replace(site.cluster, cpu_pools=cpus))
     by_name: dict[str, list[Object]] = {}
     for node in simulated_nodes(grown, annotated=annotated):
@@ -96,14 +94,8 @@ def capacity(site: ResolvedCluster, *, annotated: str = nodes.KWOK_NODES) -> Cap
     return Capacity(tuple(fixed), tuple(growing))
 
 
-def _nodes(site: ResolvedCluster, pool: CpuPool) -> int:
-    """Return how many nodes of a CPU pool are simulated: a large `max` is a bound, and not what is used."""
-    return max(pool.nodes, min(size_range(site, pool).most, _CPU_NODES))
-
-
-def _added(pools: tuple[NodePool, ...]) -> dict[str, int]:
+def _chips(pools: tuple[NodePool, ...]) -> dict[str, int]:
     chips = Counter[str]()
     for node_pool in pools:
-        if node_pool.chips:
-            chips[node_pool.pool] += node_pool.chips
-    return chips
+        chips[node_pool.pool] += chips_of(node_pool.nodes)
+    return +chips

@@ -161,7 +161,7 @@ class Rehearsal:
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
         queue_of = metrics.queues_asked(self._runs, scenario.platform)
-        setting = waits.setting(
+        setting = waits.read_setting(
             self._runs,
             scenario.platform,
             scenario.catalogue,
@@ -179,7 +179,7 @@ class Rehearsal:
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
-            arriving=scenario.load.told(scenario.repetition, scenario.platform) if scenario.load else (),
+            arriving=scenario.load.arriving(scenario.repetition, scenario.platform) if scenario.load else (),
             profile_of=_profiles(scenario.parts),
             team_of=_teams(scenario.site),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
@@ -264,7 +264,7 @@ class Rehearsal:
             self._event_log.note("submitted", run)
             missing = self._missing.get(run, ())
             if missing:
-                text = "; ".join(need.told() for need in missing)
+                text = "; ".join(need.describe() for need in missing)
                 self._event_log.note("warned", run, reason=NOT_IN_TREE, text=text)
             try:
                 self._setup.create(held_back(item, missing))

@@ -173,11 +173,11 @@ def _bed(
     has_pods: bool,
 ) -> Bed:
     if elsewhere is None:
-        wanted = scenario.installation
+        install = scenario.installation
         if keep:
-            return kept_bed(wanted, scenario.catalogue.generations, has_pods=has_pods, progress=say)
-        settings = wanted.settings
-        return Cluster(controllers=wanted.objects, kueue_settings=settings, has_pods=has_pods, progress=say)
+            return kept_bed(install, scenario.catalogue.generations, has_pods=has_pods, progress=say)
+        settings = install.settings
+        return Cluster(controllers=install.objects, kueue_settings=settings, has_pods=has_pods, progress=say)
     # Another KWOK may simulate other nodes there. Rehearsals share a value: one runs at a time, and the next
     # must simulate what is left of another until it is removed.
     return Attached(elsewhere.kubeconfig, context=elsewhere.context, simulates=NAME, progress=say)

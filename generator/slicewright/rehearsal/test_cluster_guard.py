@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 MARK = "slicewright.dev/test-cluster"
 """The label of the namespace kube-system that says so."""
 _NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
-_NEEDED = {
-    "JobSet": (JOBSET_VERSION, "JobSet"),
-    "Kueue": (KUEUE_VERSION, "ClusterQueue"),
-}
+_NEEDED = {"JobSet": (JOBSET_VERSION, "JobSet"), "Kueue": (KUEUE_VERSION, "ClusterQueue")}
 
 
 def admit(access: Access, *, mark: bool) -> None:

@@ -38,10 +38,6 @@ class Timers:
         """Do something at a moment."""
         heapq.heappush(self._entries, (moment, next(self._number), action))
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something some seconds from now."""
-        self.at(self._clock.now() + seconds, action)
-
     def do_what_is_due(self) -> None:
         """Do all whose moment has come, the earliest first."""
         while self.next <= self._clock.now():

@@ -18,7 +18,7 @@ from slicewright.rehearsal.model.offline import advice, never_admitted
 from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Problem
@@ -66,27 +66,25 @@ KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="6
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
     """Return the warning of an arrival that never ran: it pushed nothing aside."""
-    written = part.workload.spec["rehearsal"]["faults"][index]
-    message = f"{timeline.run} arrived at {written['at']} and never ran"
-    message += f": {timeline.why}" if timeline.why else ""
+    at = part.workload.spec["rehearsal"]["faults"][index]["at"]
+    message = f"{timeline.run} arrived at {at} and never ran" + (f": {timeline.why}" if timeline.why else "")
     hint = "check the preemption policy of its ClusterQueue"
     return problem(part, index, "", message, hint, warning=True)
 
 
-def arrivals(parts: Iterable[ScenarioPart]) -> Arrivals:
+def arrivals(parts: Collection[ScenarioPart]) -> Arrivals:
     """Return what arrives in a rehearsal, numbered from 1.
 
     Each fault brings one, also where earlier runs of its workload were kept. A number is passed over under
     which something else would have its name.
     """
-    all_parts = tuple(parts)
-    taken = {item["metadata"]["name"] for part in all_parts for item in (*part.runs, *part.others)}
+    taken = {item["metadata"]["name"] for part in parts for item in (*part.runs, *part.others)}
     numbers = (number for number in itertools.count(1) if _name(number) not in taken)
     return {
         (part.current, index): _arrival(
             part.plan, fault, next(numbers), part.run["metadata"].get("labels", {})
         )
-        for part in all_parts
+        for part in parts
         if part.run
         for index, fault in enumerate(part.faults)
         if fault.kind is KIND

@@ -76,8 +76,8 @@ class Injector:
                 for index in range(len(part.faults)):
                     if part.current in timelines.of and (part.current, index) not in self._injected:
                         problems += never_due(part, index, timelines.of[part.current])
-                    made = self._arrivals.get((part.current, index))
-                    arrived = timelines.of.get(run_key(made)) if made else None
+                    item = self._arrivals.get((part.current, index))
+                    arrived = timelines.of.get(run_key(item)) if item else None
                     if arrived and arrived.outcome == "waiting" and arrived.started is None:
                         problems.append(starved(part, index, arrived))
         return problems
@@ -100,7 +100,7 @@ class Injector:
             self._missed(injection, f"could not be made: {error}")
         else:
             if undo is not None and fault.duration is not None:
-                self._timers.later(fault.duration, partial(self._undo, injection, undo))
+                self._timers.at(self._timers.now() + fault.duration, partial(self._undo, injection, undo))
 
     def _missed(self, injection: Injection, why: str, *, is_over: bool = False) -> None:
         injection.note(f"missed: {why}")

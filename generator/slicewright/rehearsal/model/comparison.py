@@ -42,7 +42,7 @@ class Noise(Struct, frozen=True):
         """Return the seconds that two ranges are apart at most."""
         return self.resolution * (_ALONE if self.repetitions == 1 else 1)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return what a difference would have to exceed, in words."""
         if self.repetitions > 1:
             return f"the spread of {self.repetitions} repetitions"
@@ -190,7 +190,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
         *_missing(base, variant, names),
     ]
     if not parts:
-        text = f"nothing changes by more than {noise.told()}"
+        text = f"nothing changes by more than {noise.describe()}"
     else:
         moved = {move.name for move in (*started, *ended)}
         still = _by_name(variant).keys() - moved

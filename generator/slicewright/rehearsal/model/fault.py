@@ -66,7 +66,7 @@ class Injected(Struct, frozen=True):
     missed: str = ""
     """Why it did not happen; empty where it did."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return it as a sentence without its run."""
         after = f"{shown(self.fault.at)} after the start"
         when = after if self.at is None else f"at {shown(self.at)}"
@@ -103,7 +103,7 @@ def _why_never_due(timeline: Timeline) -> str:
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
     """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
-    told = [fault.told() for fault in injected if fault.run == run and not fault.missed]
+    told = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
     more = f" and {len(told) - _FEW} more" if len(told) > _FEW else ""
     return f"the rehearsal injected {'; '.join(told[:_FEW])}{more}" if told else ""
 

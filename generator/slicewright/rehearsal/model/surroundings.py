@@ -36,7 +36,7 @@ class Need(Struct, frozen=True, order=True):
     key: str = ""
     """The key that the object lacks, where it is there."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return what is wrong where it is missing."""
         lacks = f"has no key '{self.key}'" if self.key else "is not in the tree"
         return f"{self.kind} '{self.name}' of namespace '{self.namespace}' {lacks}"
@@ -93,7 +93,7 @@ def not_in_tree(
             continue
         for run in map(run_key, part.runs):
             for need in missing.get(run, ()):
-                message = f"{run} cannot start: {need.told()}"
+                message = f"{run} cannot start: {need.describe()}"
                 hint = "add the key, or correct its name" if need.key else whole
                 yield part.workload.source.problem("REH021", ("metadata", "name"), message, hint)
 

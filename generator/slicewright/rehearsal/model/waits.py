@@ -5,7 +5,10 @@ Each wait is judged at the moment when Kueue wrote that it has no quota for the 
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -22,7 +25,7 @@ from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.quota import Node, Quotas
@@ -58,7 +61,7 @@ class Wait(Struct, frozen=True):
     reason: str
     """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`; or Kueue's own reason where none of them
     can be derived, and `NotTried` where Kueue wrote nothing."""
-    said: str = ""
+    message: str = ""
     """The controller's own sentence."""
     lacks: tuple[Lack, ...] = ()
     """Of several flavors each one would do."""
@@ -66,7 +69,7 @@ class Wait(Struct, frozen=True):
     """Runs that Kueue tries before it in the same ClusterQueue."""
     since: tuple[tuple[str, float], ...] = ()
     """When the holders got their quota."""
-    came: tuple[tuple[str, int], ...] = ()
+    added: tuple[tuple[str, int], ...] = ()
     """Chips of node pools that were added meanwhile."""
     endless: frozenset[str] = frozenset()
     """Runs that do not end by themselves."""
@@ -88,7 +91,7 @@ class Setting(Struct, frozen=True):
     """Runs that do not end by themselves, such as a headless Pathways."""
 
 
-def setting(
+def read_setting(
     runs: Iterable[Object],
     platform: Sequence[Object],
     catalogue: Catalogue,
@@ -97,58 +100,58 @@ def setting(
     settings: Mapping[str, Any],
 ) -> Setting:
     """Read what runs need, and what their queues may give; `settings` is Kueue's Configuration."""
-    every = [Resource(item, "") for item in runs]
-    objects = ObjectSet([*(Resource(item, "") for item in platform), *every], catalogue)
+    resources = [Resource(item, "") for item in runs]
+    objects = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
     known = quotas(objects)
     demands = {}
-    for item in every:
-        run = run_key(item.data)
+    for resource in resources:
+        run = run_key(resource.data)
         if queue := known.queues.get(queue_of.get(run, "")):
-            needs: dict[tuple[str, ...], int] = {}
-            asked = choices(known, queue, pod_sets(item, objects))
-            for choice in [choice for choice in asked if TPU in choice.requests]:
-                chips = int(choice.requests[TPU])
-                needs[choice.flavors] = needs.get(choice.flavors, 0) + chips
+            needs: dict[tuple[str, ...], int] = defaultdict(int)
+            for choice in choices(known, queue, pod_sets(resource, objects)):
+                if TPU in choice.requests:
+                    needs[choice.flavors] += int(choice.requests[TPU])
             demands[run] = tuple(needs.items())
     policies = {
         item["metadata"]["name"]: item["spec"].get("preemption") or {}
         for item in platform
         if item["kind"] == "ClusterQueue"
     }
-    endless = frozenset(run_key(item.data) for item in every if not ends_by_itself(item.data))
+    endless = frozenset(run_key(item.data) for item in resources if not ends_by_itself(item.data))
     is_fair = bool(settings.get("fairSharing"))
     return Setting(known, demands, queue_of, priorities, policies, is_fair, endless)
 
 
 def waits(
-    events: Iterable[Event], timelines: Iterable[Timeline], found: Setting, resolution: float
+    events: Collection[Event], timelines: Iterable[Timeline], setting: Setting, resolution: float
 ) -> dict[str, tuple[Wait, ...]]:
     """Return the waits of each run that are not shorter than the time resolution."""
-    every = tuple(events)
-    own: dict[str, list[Event]] = {}
-    for event in every:
-        own.setdefault(event.run, []).append(event)
+    by_run: dict[str, list[Event]] = {}
+    for event in events:
+        by_run.setdefault(event.run, []).append(event)
     spans = {
         timeline.run: [span for span in timeline.spans if span.end - span.start >= resolution]
         for timeline in timelines
     }
-    asking = {
-        run: [span for span in spans[run] if span.state == "queued"] for run in found.queue_of if run in spans
+    queued = {
+        run: [span for span in spans[run] if span.state == "queued"]
+        for run in setting.queue_of
+        if run in spans
     }
-    answers = _queued(every, asking, found)
-    made: dict[str, tuple[Wait, ...]] = {}
+    reasons = _queued(events, queued, setting)
+    waits: dict[str, tuple[Wait, ...]] = {}
     for run, of_run in spans.items():
-        told = (
-            answers.get((run, span.start)) or _admitted(own.get(run, ()), own.get("", ()), span)
+        own = (
+            reasons.get((run, span.start)) or _admitted(by_run.get(run, ()), by_run.get("", ()), span)
             for span in of_run
         )
-        if waits_of_run := tuple(filter(None, told)):
-            made[run] = waits_of_run
-    return made
+        if waits_of_run := tuple(filter(None, own)):
+            waits[run] = waits_of_run
+    return waits
 
 
 def waiting_chips(
-    timelines: Iterable[Timeline], found: Setting, resolution: float
+    timelines: Iterable[Timeline], setting: Setting, resolution: float
 ) -> dict[str, dict[tuple[str, ...], tuple[tuple[float, int], ...]]]:
     """Return the chips that queued runs of each ClusterQueue wait for, over time.
 
@@ -157,13 +160,13 @@ def waiting_chips(
     """
     changes: dict[str, dict[tuple[str, ...], dict[float, int]]] = {}
     for timeline in timelines:
-        queued = [span for span in timeline.spans if span.state == "queued"]
-        for flavors, chips in found.demands.get(timeline.run, ()):
-            steps = changes.setdefault(found.queue_of[timeline.run], {}).setdefault(flavors, {})
-            for span in queued:
-                if span.end - span.start >= resolution:
-                    steps[span.start] = steps.get(span.start, 0) + chips
-                    steps[span.end] = steps.get(span.end, 0) - chips
+        for flavors, chips in setting.demands.get(timeline.run, ()):
+            of_queue = changes.setdefault(setting.queue_of[timeline.run], {})
+            steps = of_queue.setdefault(flavors, defaultdict(int))
+            for span in timeline.spans:
+                if span.state == "queued" and span.end - span.start >= resolution:
+                    steps[span.start] += chips
+                    steps[span.end] -= chips
     return {
         queue: {flavors: _summed(steps) for flavors, steps in of_queue.items()}
         for queue, of_queue in changes.items()
@@ -171,11 +174,8 @@ def waiting_chips(
 
 
 def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
-    total, steps = 0, []
-    for at, change in sorted(changes.items()):
-        total += change
-        steps.append((at, total))
-    return tuple(steps)
+    moments = sorted(changes)
+    return tuple(zip(moments, accumulate(changes[at] for at in moments), strict=True))
 
 
 def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:
@@ -187,16 +187,16 @@ def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait
     ]
     if span.state != "reserved" and not (span.state == "starting" and unplaced):
         return None
-    came: dict[str, int] = {}
+    added: dict[str, int] = defaultdict(int)
     for event in others:
         if event.kind == "poolGrew" and span.start <= event.at <= span.end:
-            came[event.node_pool] = came.get(event.node_pool, 0) + event.chips
+            added[event.node_pool] += event.chips
     reason = "AdmissionCheck" if span.state == "reserved" else "NoNodes"
-    return Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", came=tuple(came.items()))
+    return Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", added=tuple(added.items()))
 
 
 def _queued(
-    events: Iterable[Event], asking: Mapping[str, Sequence[Span]], found: Setting
+    events: Iterable[Event], queued: Mapping[str, Sequence[Span]], setting: Setting
 ) -> dict[tuple[str, float], Wait]:
     """Return why runs were queued, by run and begin, in one pass over the events.
 
@@ -204,138 +204,159 @@ def _queued(
     """
     waits = {
         (run, span.start): Wait(span.start, span.end, "NotTried")
-        for run, spans in asking.items()
+        for run, spans in queued.items()
         for span in spans
     }
-    held: dict[str, Event] = {}
-    since: dict[str, float] = {}
-    queued: dict[str, float] = {}
+    moment = _Moment(setting)
     for event in events:
-        if event.kind in ("submitted", "evicted") and event.run in found.queue_of:
-            queued.setdefault(event.run, event.at)
-        elif event.kind in ("finished", "failed", "refused"):
-            queued.pop(event.run, None)
-        elif event.kind in ("reserved", "released"):
-            if event.kind == "reserved":
-                queued.pop(event.run, None)
-                since[event.run] = event.at
-            held.pop(event.run, None)
-            if event.flavors:
-                held[event.run] = event
-        elif event.kind == "waiting":
-            for span in asking.get(event.run, ()):
-                before = waits[event.run, span.start]
-                if span.start <= event.at <= span.end and not before.lacks:
-                    waits[event.run, span.start] = _said(event, span, held, since, queued, found)
+        moment.take_in(event)
+        if event.kind == "waiting":
+            for span in queued.get(event.run, ()):
+                if span.start <= event.at <= span.end and not waits[event.run, span.start].lacks:
+                    waits[event.run, span.start] = moment.wait(event, span)
     return waits
 
 
-def _said(
-    event: Event,
-    span: Span,
-    held: Mapping[str, Event],
-    since: Mapping[str, float],
-    queued: Mapping[str, float],
-    found: Setting,
-) -> Wait:
-    """Return the wait of a run by what Kueue said of it, and by who had quota at that moment."""
-    run = event.run
-    lacks = _lacks(run, [item for item in held.values() if item.run != run], since, queued, found)
-    ahead = tuple(_ahead(run, queued, found))
-    if not lacks:
-        return Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
-    reason = "QuotaTooSmall" if all(lack.short.is_too_small for lack in lacks) else "QuotaHeld"
-    times = tuple(sorted(since.items()))
-    return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=found.endless)
+class _Moment:
+    """Who has quota and who waits for it, at the moment until which events were taken in."""
 
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._held: dict[str, Event] = {}
+        """What gave runs the quota that they hold."""
+        self._since: dict[str, float] = {}
+        """When runs got quota last."""
+        self._queued: dict[str, float] = {}
+        """The runs that wait, and since when."""
 
-def _ahead(run: str, queued: Mapping[str, float], found: Setting) -> list[str]:
-    """Return the runs that Kueue tries first: those of a higher priority, or as high and older."""
+    def take_in(self, event: Event) -> None:
+        """Go on to the moment of an event."""
+        run = event.run
+        if event.kind in ("submitted", "evicted") and run in self._setting.queue_of:
+            self._queued.setdefault(run, event.at)
+        elif event.kind in ("finished", "failed", "refused"):
+            self._queued.pop(run, None)
+        elif event.kind in ("reserved", "released"):
+            if event.kind == "reserved":
+                self._queued.pop(run, None)
+                self._since[run] = event.at
+            self._held.pop(run, None)
+            if event.flavors:
+                self._held[run] = event
 
-    def order(name: str) -> tuple[int, float]:
-        return -found.priorities.get(name, 0), queued.get(name, 0.0)
+    def wait(self, event: Event, span: Span) -> Wait:
+        """Return the wait of a run by what Kueue writes of it now, and by who has quota."""
+        lacks, ahead = self._lacks(event.run), tuple(self._ahead(event.run))
+        if not lacks:
+            return Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
+        reason = "QuotaTooSmall" if all(lack.short.is_too_small for lack in lacks) else "QuotaHeld"
+        times, endless = tuple(sorted(self._since.items())), self._setting.endless
+        return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
 
-    others = [name for name in queued if found.queue_of[name] == found.queue_of[run] and name != run]
-    return sorted((name for name in others if order(name) < order(run)), key=order)
+    def _priority(self, run: str) -> int:
+        return self._setting.priorities.get(run, 0)
 
+    def _ahead(self, run: str) -> list[str]:
+        """Return the runs that Kueue tries first: those of a higher priority, or as high and older."""
 
-def _lacks(
-    run: str,
-    held: Sequence[Event],
-    since: Mapping[str, float],
-    queued: Mapping[str, float],
-    found: Setting,
-) -> tuple[Lack, ...]:
-    if run not in found.demands:
-        return ()
-    queue = found.known.queues[found.queue_of[run]]
-    short: list[list[Shortage]] = []
-    for flavors, chips in found.demands[run]:
-        of_choice = [
-            shortage(found.known, queue, flavor, chips, _holders(held, flavor)) for flavor in flavors
-        ]
-        lacks = [lack for lack in of_choice if lack]
-        if lacks and len(lacks) == len(of_choice):  # with one flavor that suffices, quota is not the reason
-            short.append(lacks)
-    if not short:
-        return ()
-    if len(short) > 1:  # one change does not help where several things are missing
+        def order(name: str) -> tuple[int, float]:
+            return -self._priority(name), self._queued.get(name, 0.0)
+
+        queue_of = self._setting.queue_of
+        others = [name for name in self._queued if queue_of[name] == queue_of[run] and name != run]
+        return sorted((name for name in others if order(name) < order(run)), key=order)
+
+    def _lacks(self, run: str) -> tuple[Lack, ...]:
+        known, demands = self._setting.known, self._setting.demands
+        if run not in demands:
+            return ()
+        queue = known.queues[self._setting.queue_of[run]]
+        short: list[list[Shortage]] = []
+        for flavors, chips in demands[run]:
+            lacks = [shortage(known, queue, flavor, chips, self._holders(run, flavor)) for flavor in flavors]
+            if lacks and all(lacks):  # with one flavor that suffices, quota is not the reason
+                short.append([lack for lack in lacks if lack])
+        if len(short) == 1:
+            ahead = self._ahead(run)
+            return tuple(Lack(lack, tuple(self._remedies(run, lack, queue, ahead))) for lack in short[0])
+        # One change does not help where several things are missing.
         return tuple(Lack(lack) for lacks in short for lack in lacks)
-    ahead = _ahead(run, queued, found)
-    return tuple(Lack(lack, tuple(_remedies(run, lack, queue, ahead, since, found))) for lack in short[0])
+
+    def _holders(self, run: str, flavor: str) -> list[Holder]:
+        """Return the other runs that hold chips of a flavor."""
+        return [
+            Holder(chips, event.run, event.queue)
+            for event in self._held.values()
+            for name, chips in event.flavors
+            if name == flavor and event.run != run
+        ]
+
+    def _remedies(self, run: str, lack: Shortage, queue: Node, ahead: Sequence[str]) -> Iterator[Remedy]:
+        known, policy = self._setting.known, self._setting.policies.get(queue.name, {})
+        own, within = self._priority(run), policy.get("withinClusterQueue", "Never")
+        level = self._enough(queue, lack)
+        if level is not None:
+            level = max([level, *map(self._priority, ahead)])
+            above = None if own > level else level
+            who = "preempts enough of them"
+            if within == "Never":
+                beside = "" if above is None else f" and a priority above {above}"
+                yield Remedy("Preemption", f"withinClusterQueue: LowerPriority{beside} {who}", above=above)
+            elif above is not None:
+                yield Remedy("Priority", f"a priority above {above} {who}", above=above)
+        if ahead:  # what the queue gets more of goes to those runs
+            return
+        key = lack.flavor, TPU
+        cell = queue.cells.get(key, Cell(Fraction(0)))
+        reclaim = policy.get("reclaimWithinCohort", "Never")
+        level = self._reclaimed(queue, lack)
+        if by_queue(lack.held).get(queue.name, 0) + lack.need > cell.nominal:
+            if not self._setting.is_fair:
+                yield from _borrowing(own, lack, policy, level)
+        elif reclaim != "Any" and level is not None:
+            what = f"takes back what other ClusterQueues borrow of {lack.flavor}"
+            if reclaim == "Never":
+                yield Remedy("Reclaim", f"reclaimWithinCohort: Any {what}", lack.missing)
+            elif own <= level:
+                yield Remedy("Priority", f"a priority above {level} {what}", lack.missing, level)
+        grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
+        known = replace(known, queues={**known.queues, queue.name: grown})
+        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
+            message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
+            yield Remedy("NominalQuota", message, lack.missing)
+
+    def _enough(self, queue: Node, lack: Shortage) -> int | None:
+        """Return the least priority whose runs in a queue, and those below it, hold enough; None for none."""
+        own = {item.run: self._priority(item.run) for item in lack.held if item.queue == queue.name}
+        for level in sorted({*own.values()}):
+            rest = [item for item in lack.held if own.get(item.run, math.inf) > level]
+            if not self._is_short(queue, lack, rest):
+                return level
+        return None
+
+    def _reclaimed(self, queue: Node, lack: Shortage) -> int | None:
+        """Return the least priority up to which runs of borrowing queues hold enough; None where none does.
+
+        Kueue takes from a queue only as long as it borrows, the lowest priority first, then the newest.
+        """
+
+        def order(item: Holder) -> tuple[int, float]:
+            return self._priority(item.run), -self._since.get(item.run, 0.0)
+
+        rest, level = list(lack.held), None
+        for item in sorted((item for item in lack.held if item.queue != queue.name), key=order):
+            cells = self._setting.known.queues[item.queue].cells
+            nominal = cells.get((lack.flavor, TPU), Cell(Fraction(0))).nominal
+            if by_queue(rest)[item.queue] > nominal and self._is_short(queue, lack, rest):
+                rest.remove(item)
+                level = self._priority(item.run)
+        return None if self._is_short(queue, lack, rest) else level
+
+    def _is_short(self, queue: Node, lack: Shortage, held: Iterable[Holder]) -> bool:
+        return shortage(self._setting.known, queue, lack.flavor, lack.need, held) is not None
 
 
-def _holders(held: Iterable[Event], flavor: str) -> list[Holder]:
-    return [
-        Holder(chips, event.run, event.queue)
-        for event in held
-        for name, chips in event.flavors
-        if name == flavor
-    ]
-
-
-def _remedies(
-    run: str, lack: Shortage, queue: Node, ahead: Sequence[str], since: Mapping[str, float], found: Setting
-) -> Iterator[Remedy]:
-    own, policy = found.priorities.get(run, 0), found.policies.get(queue.name, {})
-    in_front = [found.priorities.get(name, 0) for name in ahead]
-    within = policy.get("withinClusterQueue", "Never")
-    level = _enough(queue, lack, [item for item in lack.held if item.queue == queue.name], found)
-    if level is not None:
-        level = max([level, *in_front])
-        above = None if own > level else level
-        who = "preempts enough of them"
-        if within == "Never":
-            beside = "" if above is None else f" and a priority above {above}"
-            yield Remedy("Preemption", f"withinClusterQueue: LowerPriority{beside} {who}", above=above)
-        elif above is not None:
-            yield Remedy("Priority", f"a priority above {above} {who}", above=above)
-    if ahead:  # what the queue gets more of goes to those runs
-        return
-    key = lack.flavor, TPU
-    used = by_queue(lack.held)
-    cell = queue.cells.get(key, Cell(Fraction(0)))
-    reclaim = policy.get("reclaimWithinCohort", "Never")
-    if used.get(queue.name, 0) + lack.need > cell.nominal:
-        yield from _borrowing(own, lack, policy, _reclaimed(queue, lack, since, found), is_fair=found.is_fair)
-    elif reclaim != "Any":
-        level = _reclaimed(queue, lack, since, found)
-        if level is not None and reclaim == "Never":
-            message = f"reclaimWithinCohort: Any takes back what other ClusterQueues borrow of {lack.flavor}"
-            yield Remedy("Reclaim", message, lack.missing)
-        elif level is not None and own <= level:
-            message = f"a priority above {level} takes back what other ClusterQueues borrow of {lack.flavor}"
-            yield Remedy("Priority", message, lack.missing, level)
-    grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
-    known = replace(found.known, queues={**found.known.queues, queue.name: grown})
-    message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
-    is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
-    yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
-
-
-def _borrowing(
-    own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None, *, is_fair: bool
-) -> Iterator[Remedy]:
+def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None) -> Iterator[Remedy]:
     """Yield what lets a run that has to borrow take back what others borrow, up to the priority `level`.
 
     For that Kueue v0.19 asks both policies, and a lower priority than the run's (classifyPreemptionVariant in
@@ -343,46 +364,15 @@ def _borrowing(
     """
     borrowing = policy.get("borrowWithinCohort") or {}
     threshold = borrowing.get("maxPriorityThreshold")
-    if is_fair or level is None or (threshold is not None and level > threshold):
+    if level is None or (threshold is not None and level > threshold):
         return
     policies = {
         "reclaimWithinCohort": policy.get("reclaimWithinCohort", "Never"),
         "borrowWithinCohort.policy": borrowing.get("policy", "Never"),
     }
-    asked = [f"{field}: LowerPriority" for field, written in policies.items() if written == "Never"]
-    kind, above = "Reclaim" if asked else "Priority", None if own > level else level
-    asked += [] if above is None else [f"a priority above {above}"]
-    if asked:
-        message = f"{' and '.join(asked)} takes back what other ClusterQueues borrow of {lack.flavor}"
+    changes = [f"{field}: LowerPriority" for field, choice in policies.items() if choice == "Never"]
+    kind, above = "Reclaim" if changes else "Priority", None if own > level else level
+    changes += [] if above is None else [f"a priority above {above}"]
+    if changes:
+        message = f"{' and '.join(changes)} takes back what other ClusterQueues borrow of {lack.flavor}"
         yield Remedy(kind, message, lack.missing, above)
-
-
-def _enough(queue: Node, lack: Shortage, victims: Sequence[Holder], found: Setting) -> int | None:
-    """Return the least priority whose runs, and those below it, hold enough; None where none does."""
-    for level in sorted({found.priorities.get(item.run, 0) for item in victims}):
-        gone = {item.run for item in victims if found.priorities.get(item.run, 0) <= level}
-        rest = [item for item in lack.held if item.run not in gone]
-        if shortage(found.known, queue, lack.flavor, lack.need, rest) is None:
-            return level
-    return None
-
-
-def _reclaimed(queue: Node, lack: Shortage, since: Mapping[str, float], found: Setting) -> int | None:
-    """Return the least priority up to which runs of borrowing queues hold enough; None where none does.
-
-    Kueue takes from a queue only as long as it borrows, the lowest priority first, then the newest.
-    """
-
-    def order(item: Holder) -> tuple[int, float]:
-        return found.priorities.get(item.run, 0), -since.get(item.run, 0.0)
-
-    def is_short() -> bool:
-        return shortage(found.known, queue, lack.flavor, lack.need, rest) is not None
-
-    rest, level = list(lack.held), None
-    for item in sorted((item for item in lack.held if item.queue != queue.name), key=order):
-        cell = found.known.queues[item.queue].cells.get((lack.flavor, TPU), Cell(Fraction(0)))
-        if by_queue(rest)[item.queue] > cell.nominal and is_short():
-            rest.remove(item)
-            level = found.priorities.get(item.run, 0)
-    return None if is_short() else level

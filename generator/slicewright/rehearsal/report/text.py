@@ -9,10 +9,10 @@ from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.report import borrowed_told, on_what, summary, sweep_heads, waiting
-from slicewright.rehearsal.report.waits import told
+from slicewright.rehearsal.report.waits import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.timeline import Span, Timeline
@@ -41,34 +41,25 @@ _ENDS = {
 
 def text(report: Report, *, width: int = _WIDTH) -> str:
     """Return the report of a rehearsal, its problems left out: they are printed where all problems are."""
-    end, column = report.seconds, _column(report)
-    arrivals = list(_arrivals(report))
+    queues = report.usage_of_queues()
+    waited_for = waiting(queues)
+    column = _column(report, waited_for)
     parts = [_head(report), *_resolution(report), "", *_runs(report, column, width)]
     if _rows(report):
         parts += [f"{'':{column}}  {_LEGEND}"]
-    if arrivals:
-        parts += ["", "arrivals", *arrivals]
-    if why := list(_why(report, column)):
-        parts += ["", "why runs waited", *why]
-    if report.faults:
-        parts += [
-            "",
-            "injected faults",
-            *(f"{fault.run:{column}}  {fault.told()}" for fault in report.faults),
-        ]
-    queues = report.usage_of_queues()
-    borrowed = {queue["name"]: borrowed_told(queue) for queue in queues}
-    waited_for = waiting(queues)
     for title, lines in (
-        ("quota in use", _usages(report.queues, borrowed, end, column, width)),
-        ("chips that runs wait for", _waiting(waited_for, end, column, width)),
-        ("chips with pods", _usages(report.pools, {}, end, column, width)),
+        ("arrivals", _arrivals(report)),
+        ("why runs waited", _why(report, column)),
+        ("injected faults", (f"{fault.run:{column}}  {fault.describe()}" for fault in report.faults)),
+        ("quota in use", _queues(report, queues, column, width)),
+        ("chips that runs wait for", _waiting(report, waited_for, column, width)),
+        ("chips with pods", (_usage(report, usage, column, width) for usage in report.pools)),
     ):
-        if drawn_lines := list(lines):
-            parts += ["", title, *drawn_lines]
+        if listed := list(lines):
+            parts += ["", title, *listed]
     if report.stand_ins:
-        made = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
-        parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(made)}."]
+        names = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
+        parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(names)}."]
     if not report.has_pods:
         parts += ["", f"Played {on_what(report.has_pods)}."]
     if report.operator:
@@ -81,7 +72,7 @@ def width_in(report: Report, columns: int | None) -> int:
     if columns is None:
         return _WIDTH
     beside = _BESIDE[all(timeline.is_queued for _, timeline in report.timelines)]
-    left = columns - beside - _column(report)
+    left = columns - beside - _column(report, waiting(report.usage_of_queues()))
     return min(_WIDTH, max(_LEAST_WIDTH, left))
 
 
@@ -107,11 +98,11 @@ def _resolution(report: Report) -> Iterable[str]:
         yield f"time resolution: {shown(report.speed)}, a second of the controllers' own time{finer}"
 
 
-def _column(report: Report) -> int:
+def _column(report: Report, waited_for: Iterable[Object]) -> int:
     """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
     names = [timeline.run for timeline in _rows(report)]
     names += [usage.name for usage in (*report.queues, *report.pools)]
-    names += [one["name"] for one in waiting(report.usage_of_queues())]
+    names += [usage["name"] for usage in waited_for]
     return max(map(len, names), default=0)
 
 
@@ -126,15 +117,11 @@ def _arrivals(report: Report) -> Iterable[str]:
         where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
         ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"
         p50, p95, most = (
-            _told_wait(row[f"{name}WaitSeconds"], report.speed) for name in ("p50", "p95", "max")
+            "without end" if wait is None else shown_within(wait, report.speed)
+            for wait in (row[f"{name}WaitSeconds"] for name in ("p50", "p95", "max"))
         )
         waits = f", waits: median {p50}, 95 % at most {p95}, longest {most}" if row["runs"] else ""
         yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
-
-
-def _told_wait(seconds: float | None, resolution: float) -> str:
-    """Return a wait as people read it; None is endless."""
-    return "without end" if seconds is None else shown_within(seconds, resolution)
 
 
 def _runs(report: Report, column: int, width: int) -> Iterable[str]:
@@ -143,11 +130,8 @@ def _runs(report: Report, column: int, width: int) -> Iterable[str]:
         if timeline.run in heads:
             yield heads[timeline.run]
         bar = drawn(timeline.spans, report.seconds, width)
-        facts = [_outcome(timeline)]
-        facts += _wait(timeline, report.speed)
-        if timeline.restarts:
-            facts.append(counted(timeline.restarts, "restart"))
-        facts += _evictions(timeline)
+        restarts = [counted(timeline.restarts, "restart")] if timeline.restarts else []
+        facts = [_outcome(timeline), *_wait(timeline, report.speed), *restarts, *_evictions(timeline)]
         why = f": {timeline.why}" if timeline.outcome != "finished" and timeline.why else ""
         yield f"{timeline.run:{column}}  {bar}  {', '.join(facts)}{why}"
 
@@ -157,9 +141,9 @@ def _why(report: Report, column: int) -> Iterable[str]:
     timelines = {timeline.run: timeline for _, timeline in report.timelines}
     for timeline in _rows(report):
         if waits := report.waits.get(timeline.run):
-            longest = max(waits, key=lambda wait: wait.end - wait.start)
-            spent = shown(longest.end - longest.start)
-            yield f"{timeline.run:{column}}  {spent} from {shown(longest.start)}: {told(longest, timelines)}"
+            wait = max(waits, key=lambda wait: wait.end - wait.start)
+            spent, why = shown(wait.end - wait.start), describe(wait, timelines)
+            yield f"{timeline.run:{column}}  {spent} from {shown(wait.start)}: {why}"
 
 
 def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:
@@ -199,21 +183,23 @@ def drawn(spans: Iterable[Span], end: float, width: int) -> str:
     return "".join(cells)
 
 
-def _usages(
-    usages: Iterable[Usage], shares: Mapping[str, str], end: float, column: int, width: int
-) -> Iterable[str]:
-    for usage in usages:
-        borrowed = f", borrowed up to {usage.borrowed():,}" if usage.borrowed() else ""
-        told = f" ({shares[usage.name]})" if shares.get(usage.name) else ""
-        facts = f"{usage.utilisation(end):.0%} of {usage.limit:,} chips, peak {usage.peak():,}"
-        top = max(usage.limit, usage.peak(), 1)
-        yield f"{usage.name:{column}}  {_curve(usage.used, top, end, width)}  {facts}{borrowed}{told}"
+def _queues(report: Report, queues: Iterable[Object], column: int, width: int) -> Iterable[str]:
+    for usage, queue in zip(report.queues, queues, strict=True):
+        shares = borrowed_told(queue)
+        yield _usage(report, usage, column, width) + (f" ({shares})" if shares else "")
 
 
-def _waiting(waited_for: Iterable[Object], end: float, column: int, width: int) -> Iterable[str]:
-    for one in waited_for:
-        most = one["peakChips"]
-        yield f"{one['name']:{column}}  {_curve(one['used'], most, end, width)}  up to {most:,} chips"
+def _usage(report: Report, usage: Usage, column: int, width: int) -> str:
+    curve = _curve(usage.used, max(usage.limit, usage.peak(), 1), report.seconds, width)
+    facts = f"{usage.utilisation(report.seconds):.0%} of {usage.limit:,} chips, peak {usage.peak():,}"
+    borrowed = f", borrowed up to {usage.borrowed():,}" if usage.borrowed() else ""
+    return f"{usage.name:{column}}  {curve}  {facts}{borrowed}"
+
+
+def _waiting(report: Report, waited_for: Iterable[Object], column: int, width: int) -> Iterable[str]:
+    for usage in waited_for:
+        curve = _curve(usage["used"], usage["peakChips"], report.seconds, width)
+        yield f"{usage['name']:{column}}  {curve}  up to {usage['peakChips']:,} chips"
 
 
 def _curve(steps: Sequence[Sequence[float]], top: float, end: float, width: int) -> str:
@@ -221,13 +207,8 @@ def _curve(steps: Sequence[Sequence[float]], top: float, end: float, width: int)
     cells = []
     for cell in range(width):
         start, until = cell * end / width, (cell + 1) * end / width
-        most = max(
-            (
-                value
-                for (at, value), (following, _) in pairwise((*steps, (end, 0)))
-                if at < until and following > start
-            ),
-            default=0,
-        )
+        periods = pairwise((*steps, (end, 0)))
+        values = [value for (at, value), (following, _) in periods if at < until and following > start]
+        most = max(values, default=0)
         cells.append(_FULL[min(len(_FULL) - 1, int(most * len(_FULL) // (top + 1)))] if most else " ")
     return "".join(cells)

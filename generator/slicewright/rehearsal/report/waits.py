@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 _MOST_HOLDERS = 3
 
 
-def told(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
+def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     """Return in one line why a run waited, and what would have admitted it."""
     if wait.reason in ("NoNodes", "AdmissionCheck"):
-        came = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.came)
-        what = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
-        return f"has its quota; {what}; {f'added meanwhile: {came}' if came else 'no nodes were added'}"
+        added = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.added)
+        cause = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
+        return f"has its quota; {cause}; {f'added meanwhile: {added}' if added else 'no nodes were added'}"
     ahead = f"; behind {', '.join(wait.ahead[:_MOST_HOLDERS])}" if wait.ahead else ""
     if len(wait.ahead) > _MOST_HOLDERS:
         ahead += f" and {len(wait.ahead) - _MOST_HOLDERS} more"
-    if not wait.lacks:
-        said = f"Kueue says {wait.reason}: {wait.said}" if wait.said else "Kueue wrote no reason"
-        return f"{said}{ahead}"
-    return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
+    if wait.lacks:
+        return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
+    return (f"Kueue says {wait.reason}: {wait.message}" if wait.message else "Kueue wrote no reason") + ahead
 
 
 def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
@@ -58,8 +57,8 @@ def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
         "start": round(wait.start, 2),
         "end": round(wait.end, 2),
         "reason": wait.reason,
-        "message": told(wait, timelines),
-        "said": wait.said,
+        "message": describe(wait, timelines),
+        "said": wait.message,
         "ahead": list(wait.ahead),
         "lacks": [
             {
