@@ -95,7 +95,7 @@ def test_ranges_of_one_sweep_go_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [("a.b=1", "'a.b=1' has no range of numbers"), ("a=1..2,b=1..3", "has ranges of different lengths")],
 )
 def test_sweep_has_ranges_of_one_length(text: str, told: str) -> None:
@@ -112,7 +112,7 @@ def test_range_has_two_to_fifty_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         ("pools.standing.slices=+2", "2 more slices of standing"),
         ("pools.standing.slices=-1", "1 fewer slice of standing"),
@@ -120,6 +120,6 @@ def test_range_has_two_to_fifty_numbers(text: str) -> None:
         ("clusterQueues.a.quota.b.nominalSlices=+1", "clusterQueues.a.quota.b.nominalSlices=+1"),
     ],
 )
-def test_change_in_words(text: str, told: str) -> None:
+def test_change_in_words(text: str, words: str) -> None:
     """What is more or fewer of a pool is told as people say it."""
-    assert told == read_change(text).told()
+    assert words == read_change(text).words()

@@ -32,7 +32,7 @@ class Variant(Struct, frozen=True):
     @property
     def told(self) -> str:
         """Return its changes in words; of a file its name."""
-        words = ", ".join(change.told() for change in self.changes)
+        words = ", ".join(change.words() for change in self.changes)
         return words if self.name == _name(self.changes) else self.name
 
 

@@ -8,6 +8,7 @@ from slicewright.core.build import jobset
 from slicewright.core.build.objects import BUILDERS
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.read import entries
 from slicewright.core.plan.plan import MARKER
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
         if isinstance(parent, dict) and steps[-1] in parent:
             yield from _mapping(item, steps)
     builder = BUILDERS[pattern].get(item["kind"])
-    wanted = list(builder.filled if builder else ())
+    needs = list(builder.filled if builder else ())
     if item["kind"] != "Service":
-        wanted += [_RULES[name] for name in (_short(path) for path in components) if name in _RULES]
-    for steps in wanted:
+        needs += [_RULES[name] for name in map(_short, components) if name in _RULES]
+    for steps in needs:
         yield from _mapping(item, steps)
     if item["kind"] == "JobSet":
         yield from _replicated_jobs(item)
@@ -76,86 +77,79 @@ def _pods(item: Object, schemas: Schemas) -> Iterator[str]:
     for pods in pods_of(item, item["kind"]):
         for problem in schemas.problems(_POD, pods.template):
             if problem.id in _FORM:
-                yield f"in a pod template, {problem.message}{_at(problem.dotted())}"
+                place = f" at {problem.dotted()}" if problem.path else ""
+                yield f"in a pod template, {problem.message}{place}"
 
 
 def _short(component: str) -> str:
     return component.removeprefix("bases/components/")
 
 
-def _at(place: str) -> str:
-    return f" at {place}" if place else ""
-
-
 def _replicated_jobs(item: Object) -> Iterator[str]:
     """Every job is looked through: its pods are told their run, its resources brought into one form."""
     for index, job in enumerate(item["spec"]["replicatedJobs"]):
-        here: Steps = ("spec", "replicatedJobs", index)
-        yield from _mapping(item, (*here, *jobset.POD))
+        steps: Steps = ("spec", "replicatedJobs", index)
+        yield from _mapping(item, (*steps, *jobset.POD))
         if not isinstance(job.get("name"), str):
-            yield f"{_written((*here, 'name'))} must be a string"
+            yield f"{_path((*steps, 'name'))} must be a string"
         if "metadata" in job["template"]:
-            yield from _mapping(item, (*here, "template", "metadata"))
+            yield from _mapping(item, (*steps, "template", "metadata"))
             if "annotations" in job["template"]["metadata"]:
-                yield from _mapping(item, (*here, "template", "metadata", "annotations"))
-    rules = item["spec"]["failurePolicy"].get("rules", [])
-    if not isinstance(rules, list):
+                yield from _mapping(item, (*steps, "template", "metadata", "annotations"))
+    if not isinstance(item["spec"]["failurePolicy"].get("rules", []), list):
         yield "spec.failurePolicy.rules must be a list"
 
 
 def _runtime(item: Object, components: tuple[str, ...]) -> Iterator[str]:
-    found = {
+    containers = {
         container["name"]: container
         for pods in pods_of(item, item["kind"])
         for _, container in (*pods.init_containers, *pods.containers)
     }
-    sidecar = any(_short(path).startswith("colocated-python/") for path in components)
-    for name in (*_RUNTIME, _SIDECAR) if sidecar else _RUNTIME:
-        if name not in found:
+    has_sidecar = any(_short(path).startswith("colocated-python/") for path in components)
+    for name in (*_RUNTIME, _SIDECAR) if has_sidecar else _RUNTIME:
+        if name not in containers:
             yield f"no pod has a container '{name}'"
-        elif name != _SIDECAR and not ("image" in found[name] and "args" in found[name]):
+        elif name != _SIDECAR and not {"image", "args"} <= containers[name].keys():
             yield f"the container '{name}' needs an image and args"
 
 
 def _mapping(item: Object, steps: Steps) -> Iterator[str]:
-    found, lacks = _find(item, steps)
+    value, lacks = _find(item, steps)
     if lacks:
         yield lacks
-    elif not isinstance(found, dict):
-        yield f"{_written(steps)} must be a mapping"
+    elif not isinstance(value, dict):
+        yield f"{_path(steps)} must be a mapping"
 
 
 def _find(item: Any, steps: Steps) -> tuple[Any, str]:
     """Return the value at the end of a way, and '' or why nothing does."""
     value = item
     for at, step in enumerate(steps):
-        before = _written(steps[:at]) or "the object"
+        holder = _path(steps[:at]) or "the object"
         if isinstance(step, str):
             if not isinstance(value, dict):
-                return None, f"{before} must be a mapping"
+                return None, f"{holder} must be a mapping"
             if step not in value:
-                return None, f"{_written(steps[: at + 1])} is missing"
+                return None, f"{_path(steps[: at + 1])} is missing"
             value = value[step]
             continue
         if not isinstance(value, list):
-            return None, f"{before} must be a list"
+            return None, f"{holder} must be a list"
         if isinstance(step, int):
             if step >= len(value):
-                return None, f"{before} is empty"
+                return None, f"{holder} is empty"
             value = value[step]
             continue
-        named = [element for element in value if isinstance(element, dict) and element.get("name") == step[0]]
-        if not named:
-            return None, f"{before} has no element called '{step[0]}'"
-        value = named[0]
+        elements = (element for _, element in entries(value) if element.get("name") == step[0])
+        value = next(elements, None)
+        if value is None:
+            return None, f"{holder} has no element called '{step[0]}'"
     return value, ""
 
 
-def _written(steps: Steps) -> str:
+def _path(steps: Steps) -> str:
     text = ""
     for step in steps:
-        if isinstance(step, str):
-            text += f".{step}" if text else step
-        else:
-            text += f"[{step if isinstance(step, int) else step[0]}]"
-    return text
+        text += f".{step}" if isinstance(step, str) else f"[{step if isinstance(step, int) else step[0]}]"
+    return text.removeprefix(".")

@@ -63,21 +63,21 @@ def _in_turn(jobs: list[dict[str, Any]], main: str, plan: Plan) -> list[dict[str
     """
     runs = {auxiliary.name: auxiliary.runs for auxiliary in plan.auxiliaries}
     before, after = ([job for job in jobs if runs.get(job["name"]) == when] for when in ("Before", "After"))
-    here = [job for job in jobs if job not in before and job not in after]
+    beside = [job for job in jobs if job not in before and job not in after]
     step = ""
-    for job in (*before, *here, *after):
+    for job in (*before, *beside, *after):
         if step:
             job["dependsOn"] = [{"name": step, "status": "Complete"}]
         if job in before or job in after:
             step = job["name"]
-        elif job is here[-1] and after:
+        elif job is beside[-1] and after:
             step = main
-    return [*before, *here, *after]
+    return [*before, *beside, *after]
 
 
 def replicated_job(jobset: Object, name: str) -> dict[str, Any]:
     """Return the replicatedJob of a name. Raises KeyError where there is none."""
-    jobs: dict[str, dict[str, Any]] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
+    jobs: dict[str, Object] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
     return jobs[name]
 
 
@@ -91,17 +91,17 @@ def drop_exclusive_topology(job: dict[str, Any]) -> None:
 
 def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
     """Write the plan's failure policy; a rule of the host-maintenance component stays first."""
-    wanted, policy = plan.failure_policy, spec["failurePolicy"]
-    policy["maxRestarts"] = wanted.max_restarts
-    policy["restartStrategy"] = wanted.restart_strategy
+    asked, policy = plan.failure_policy, spec["failurePolicy"]
+    policy["maxRestarts"] = asked.max_restarts
+    policy["restartStrategy"] = asked.restart_strategy
     rules = policy.get("rules", [])
-    for index, rule in enumerate(wanted.rules, start=len(rules)):
+    for index, rule in enumerate(asked.rules, start=len(rules)):
         rules.append({"name": f"failurePolicyRule{index}", **rule})
-    if wanted.on_host_maintenance == "Fail":
+    if asked.on_host_maintenance == "Fail":
         rules[0]["action"] = "FailJobSet"
     if rules:
         policy["rules"] = rules
-    if wanted.restart_strategy == "InPlaceRestart":
+    if asked.restart_strategy == "InPlaceRestart":
         for job in spec["replicatedJobs"]:
             job["template"]["spec"]["backoffLimit"] = _IN_PLACE_BACKOFF
             job["template"]["spec"]["podReplacementPolicy"] = "Failed"

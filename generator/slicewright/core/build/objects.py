@@ -43,10 +43,9 @@ def normalize(item: Object) -> None:
             _make_canonical(volume.get("emptyDir", {}), ("sizeLimit",))
 
 
-def _normal_container(container: dict[str, Any], *, custom: bool) -> dict[str, Any]:
-    resources = container.get("resources", {})
+def _normal_container(container: Object, *, custom: bool) -> Object:
     for field in ("limits", "requests"):
-        quantities = resources.get(field, {})
+        quantities = container.get("resources", {}).get(field, {})
         _make_canonical(quantities, tuple(quantities))
     if custom:
         for port in container.get("ports", []):
@@ -126,12 +125,12 @@ def _fill(item: Object, plan: Plan) -> None:
 
 
 def _fill_metadata(item: Object, plan: Plan) -> None:
-    given = item["metadata"]
-    labels = {**given.get("labels", {}), **plan.labels}
-    annotations = {**given.get("annotations", {}), **plan.annotations}
+    base = item["metadata"]
+    labels = {**base.get("labels", {}), **plan.labels}
+    annotations = {**base.get("annotations", {}), **plan.annotations}
     if item["kind"] not in RUN_KINDS:
         labels = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
-        annotations = given.get("annotations", {})
+        annotations = base.get("annotations", {})
     if PRIORITY_CLASS in labels:
         labels[PRIORITY_CLASS] = plan.priority_class
     item["metadata"] = {"name": plan.name}
@@ -154,8 +153,7 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
         targets = matching(entry["target"], objects)
         if len(targets) != 1:
             names = ", ".join(f"{identity(item)[1]} {identity(item)[3]}" for item in objects)
-            message = f"the patch matches {len(targets)} objects, not one"
-            hint = f"the objects are {names}"
+            message, hint = f"the patch matches {len(targets)} objects, not one", f"the objects are {names}"
             problems.append(source.problem("PATCH001", (*path, "target"), message, hint))
             continue
         if any(operation["path"] == "" and operation["op"] != "test" for operation in entry["ops"]):

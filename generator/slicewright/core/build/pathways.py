@@ -64,8 +64,8 @@ def fill_pathways(jobset: Object, plan: Plan) -> None:
     _fill_head(head, plan, runtime)
     _fill_worker(job["template"], plan, runtime)
     pods = (head["spec"], job["template"]["spec"])
-    everyone = {item["name"]: item for pod_spec in pods for item in pod.every(pod_spec)}
-    _fill_runtime(everyone, plan, runtime)
+    containers = {item["name"]: item for pod_spec in pods for item in pod.containers_of(pod_spec)}
+    _fill_runtime(containers, plan, runtime)
     fill_failure_policy(spec, plan)
     fail_on_exit_codes(jobset, "pathways-head", plan)
 
@@ -91,13 +91,13 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
 
 
 def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
-    spec = template["spec"]
-    worker = spec["containers"][0]
-    spec["nodeSelector"].update(runtime.written.worker.node_selector)
-    _fill_worker_fields(spec, runtime.written.worker)
+    spec, worker = template["spec"], runtime.written.worker
+    container = spec["containers"][0]
+    spec["nodeSelector"].update(worker.node_selector)
+    _fill_worker_fields(spec, worker)
     pod.merge_template(template, plan.pod_template, plan.topology_request)
     pod.tell_run(spec, plan)
-    pod.claim(spec, worker, plan)
+    pod.claim(spec, container, plan)
 
 
 def _fill_worker_fields(spec: dict[str, Any], worker: PathwaysWorker) -> None:
@@ -108,32 +108,29 @@ def _fill_worker_fields(spec: dict[str, Any], worker: PathwaysWorker) -> None:
         spec["terminationGracePeriodSeconds"] = worker.termination_grace_period_seconds
 
 
-def _fill_runtime(everyone: dict[str, Object], plan: Plan, runtime: PathwaysPlan) -> None:
+def _fill_runtime(containers: dict[str, Object], plan: Plan, runtime: PathwaysPlan) -> None:
     """Give the containers of the Pathways runtime their flags and images."""
     values = {
         "--gcs_scratch_location": runtime.written.pathways_dir,
         "--instance_count": str(plan.slices),
         "--instance_type": runtime.instance_type,
     }
+    replaced = {f"{flag}={MARKER}": f"{flag}={value}" for flag, value in values.items()}
     for name in _METERED:
-        container = everyone[name]
+        container = containers[name]
         container["image"] = container["image"].replace(MARKER, runtime.image_tag)
-        container["args"] = [_flag(item, values) for item in container["args"]]
+        container["args"] = [replaced.get(argument, argument) for argument in container["args"]]
         if runtime.written.enable_metrics_collection:
             container["args"].append("--enable_metrics_collection=true")
     if runtime.written.colocated_python:
-        everyone["colocated-python-sidecar"]["image"] = runtime.written.colocated_python
+        containers["colocated-python-sidecar"]["image"] = runtime.written.colocated_python
+    proxy = containers["pathways-proxy"]
     if runtime.sidecar_flag:
-        everyone["pathways-proxy"]["args"].append(runtime.sidecar_flag)
+        proxy["args"].append(runtime.sidecar_flag)
     for component in runtime.written.custom_components:
-        _customize(everyone[_CONTAINER_OF[component["componentType"]]], component)
+        _customize(containers[_CONTAINER_OF[component["componentType"]]], component)
     if runtime.written.elastic_slices:
-        everyone["pathways-proxy"]["args"].append(f"--num_elastic_slices={runtime.written.elastic_slices}")
-
-
-def _flag(item: str, values: dict[str, str]) -> str:
-    flag, found, value = item.partition("=")
-    return f"{flag}={values[flag]}" if found and value == MARKER else item
+        proxy["args"].append(f"--num_elastic_slices={runtime.written.elastic_slices}")
 
 
 def _customize(container: Object, component: dict[str, Any]) -> None:
@@ -145,8 +142,6 @@ def _customize(container: Object, component: dict[str, Any]) -> None:
         merge(container, {"env": component["customEnv"]})
 
 
-_COLOCATED = "colocated_python_sidecar"
-_PROXY = "proxy_server"
 _SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
@@ -172,9 +167,10 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
     """
     custom: list[dict[str, Any]] = [copied(component) for component in runtime.written.custom_components]
     if runtime.written.colocated_python:
-        _component(custom, _COLOCATED).setdefault("image", runtime.written.colocated_python)
+        sidecar = _component(custom, "colocated_python_sidecar")
+        sidecar.setdefault("image", runtime.written.colocated_python)
     if runtime.sidecar_flag:
-        _component(custom, _PROXY).setdefault("customFlags", []).append(runtime.sidecar_flag)
+        _component(custom, "proxy_server").setdefault("customFlags", []).append(runtime.sidecar_flag)
     return custom
 
 
@@ -193,8 +189,7 @@ def _fill_workers(workers: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     workers["numSlices"] = plan.slices
     workers["maxSliceRestarts"] = runtime.max_slice_restarts
     ours = {key: value for key, value in plan.node_selector.items() if key not in _SET_BY_CONTROLLER}
-    theirs = {**workers.get("nodeSelector", {}), **runtime.written.worker.node_selector}
-    selector = {**theirs, **ours}
+    selector = {**workers.get("nodeSelector", {}), **runtime.written.worker.node_selector, **ours}
     if selector:
         workers["nodeSelector"] = selector
     _fill_worker_fields(workers, runtime.written.worker)

@@ -37,8 +37,8 @@ _ORDER = (
 
 def fill_program(container: Object, plan: Plan) -> None:
     """Give a container of a base the user's program: `container:` of the TPUWorkload, in place."""
-    written = {key: value for key, value in plan.container.items() if key != "script"}
-    merge(container, {**written, "name": plan.main_container})
+    fields = {key: value for key, value in plan.container.items() if key != "script"}
+    merge(container, {**fields, "name": plan.main_container})
     if "script" in plan.container:
         container["command"] = [*_SHELL, plan.container["script"]]
         container.pop("args", None)
@@ -48,7 +48,7 @@ def tell_run(pod: dict[str, Any], plan: Plan) -> None:
     """Tell every container of a pod its run, before any env of the user, who may write $(SLICEWRIGHT_RUN)."""
     if plan.env:
         ours = [{"name": name, "value": value} for name, value in plan.env.items()]
-        for container in every(pod):
+        for container in containers_of(pod):
             theirs = [item for item in container.get("env", []) if item["name"] not in plan.env]
             container["env"] = [*copied(ours), *theirs]
 
@@ -78,7 +78,7 @@ def files_name(plan: Plan) -> str:
     return f"{plan.name}-files"
 
 
-def every(pod: dict[str, Any]) -> Iterator[Object]:
+def containers_of(pod: dict[str, Any]) -> Iterator[Object]:
     """Yield the containers of a pod spec, those that start first before the others."""
     yield from pod.get("initContainers", [])
     yield from pod["containers"]
@@ -145,9 +145,8 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
     if not plan.shape.chips:
         _one_a_node(spec, plan)
         return
-    chips = str(plan.chips_per_container)
-    container["resources"]["requests"][TPU] = chips
-    container["resources"]["limits"][TPU] = chips
+    for field in ("requests", "limits"):
+        container["resources"][field][TPU] = str(plan.chips_per_container)
 
 
 def _one_a_node(spec: dict[str, Any], plan: Plan) -> None:
@@ -182,10 +181,10 @@ def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
         affinity.setdefault(_PREFERRED, []).extend(copied(item) for item in apart.preferred)
 
 
-def merge_template(template: Object, written: Object, request: dict[str, str]) -> None:
+def merge_template(template: Object, own: Object, request: dict[str, str]) -> None:
     """Merge a podTemplate of the user into one of a base, with a request for Kueue's topologies."""
-    if "metadata" in written or request:
+    if "metadata" in own or request:
         template.setdefault("metadata", {})
     if request:
         merge(template, {"metadata": {"annotations": request}})
-    merge(template, written)
+    merge(template, own)

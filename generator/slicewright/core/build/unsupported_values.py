@@ -65,14 +65,12 @@ def in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
 
 def in_base(item: Object) -> Iterator[str]:
     """Yield what kustomize loses of an object of a base."""
-    for path, message, _ in _lost(item):
-        yield f"{message}: {dotted(path)}"
+    return (f"{message}: {dotted(path)}" for path, message, _ in _lost(item))
 
 
 def in_patches(documents: dict[str, Any]) -> Iterator[str]:
     """Yield what kustomize changes or refuses in the patches of an overlay."""
-    for _, message, _ in _lost_in_patches(documents):
-        yield message
+    return (message for _, message, _ in _lost_in_patches(documents))
 
 
 def is_fragile(objects: list[Object]) -> bool:
@@ -103,9 +101,8 @@ def _lost_key(key: str, path: Path) -> Iterator[Loss]:
 
 
 def _control(text: str, path: Path) -> Iterator[Loss]:
-    found = _CONTROL.search(text)
-    if found:
-        message = f"kustomize cannot carry the character U+{ord(found[0]):04X}"
+    if character := _CONTROL.search(text):
+        message = f"kustomize cannot carry the character U+{ord(character[0]):04X}"
         yield path, message, "leave it out, or write it as an escape that the program itself reads"
 
 

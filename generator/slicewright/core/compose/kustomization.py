@@ -93,10 +93,9 @@ class _Tree(Struct):
         self.left -= 1
         if self.left < 0:
             raise Stopped(too_many())
-        found = self.kustomizations.get(folder)
-        if found is None:
-            found = self.kustomizations[folder] = read_kustomization(folder, self.read_text)
-        return found
+        if folder not in self.kustomizations:
+            self.kustomizations[folder] = read_kustomization(folder, self.read_text)
+        return self.kustomizations[folder]
 
     def holds(self, items: list[_Item], kustomization: Kustomization) -> None:
         """Count what a kustomization does to objects. Raises Stopped where that is too much."""
@@ -116,9 +115,8 @@ def too_many(file: str = "") -> Problem:
 def compose(folder: str, read_text: ReadText) -> Composed:
     """Return the objects of the kustomization in a folder of the tree, paths relative to its root."""
     try:
-        top = inside(".", folder, folder)
         tree = _Tree(read_text)
-        items = _build(tree.kustomization(top), [], tree, ())
+        items = _build(tree.kustomization(inside(".", folder, folder)), [], tree, ())
     except Stopped as stopped:
         if stopped.problem is None:
             return Composed(outside=(stopped.outside,))
@@ -179,8 +177,7 @@ def _build(
     above = (*above, folder)
     items = list(items)
     for entry in kustomization.resources:
-        target = inside(folder, entry, file)
-        items += _load(target, kustomization, tree, above)
+        items += _load(inside(folder, entry, file), kustomization, tree, above)
     tree.holds(items, kustomization)
     _refuse_twins(items, file)
     for entry in kustomization.components:
@@ -197,9 +194,8 @@ def _load(target: str, kustomization: Kustomization, tree: _Tree, above: tuple[s
     documents = read_file(target, tree.read_text)
     if documents is None:
         if target.endswith(_FILE_SUFFIXES):
-            raise Stopped(
-                Problem("KUS001", f"file {target} is missing", "check the path", file=kustomization.file)
-            )
+            message = f"file {target} is missing"
+            raise Stopped(Problem("KUS001", message, "check the path", file=kustomization.file))
         return _step("Kustomization", target, [], tree, above)
     refuse_above(kustomization.folder, target, kustomization.file)
     return [_item(document, target) for document in documents]
@@ -241,9 +237,9 @@ def is_object(data: Any) -> bool:
     metadata = data.get("metadata") if isinstance(data, dict) else None
     if not isinstance(metadata, dict):
         return False
-    given = (data.get("apiVersion", ""), metadata.get("namespace", ""))
+    optional = (data.get("apiVersion", ""), metadata.get("namespace", ""))
     needed = (data.get("kind"), metadata.get("name"))
-    return all(isinstance(text, str) for text in (*given, *needed)) and all(needed)
+    return all(isinstance(text, str) for text in (*optional, *needed)) and all(needed)
 
 
 def identity(item: dict[str, Any]) -> tuple[str, str, str, str]:
@@ -260,9 +256,9 @@ def _refuse_twins(items: list[_Item], file: str) -> None:
         for item in items
         for _, kind, namespace, name in [identity(item.data)]
     )
-    for found, count in counts.items():
+    for twin, count in counts.items():
         if count > 1:
-            raise Stopped(Problem("KUS005", f"duplicate object '{' '.join(filter(None, found))}'", file=file))
+            raise Stopped(Problem("KUS005", f"duplicate object '{' '.join(filter(None, twin))}'", file=file))
 
 
 def _apply(change: Patch, items: list[_Item], file: str) -> None:
@@ -273,8 +269,8 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
         try:
             item.data = patch.apply(change.operations, item.own())
         except patch.PatchError as error:
-            named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-            raise Stopped(Problem("KUS006", str(error), file=file, object=named)) from error
+            subject = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+            raise Stopped(Problem("KUS006", str(error), file=file, object=subject)) from error
         _check(item.data, file)
 
 

@@ -57,40 +57,42 @@ def apply(operations: list[Operation], document: Any) -> Any:
     """
     holder = {"": document}
     for operation in operations:
-        said = f"{_read(operation, 'op')} {_read(operation, 'path')}"
+        step = f"{_read(operation, 'op')} {_read(operation, 'path')}"
         try:
-            _apply_one(operation, holder)
+            _apply(operation, holder)
         except PatchError as error:
-            raise PatchError(f"{said}: {error}") from error
+            raise PatchError(f"{step}: {error}") from error
         except (KeyError, IndexError, TypeError) as error:
-            raise PatchError(f"{said}: nothing is at this path") from error
+            raise PatchError(f"{step}: nothing is at this path") from error
     return holder[""]
 
 
 def _read(operation: Any, member: str) -> str:
-    found = operation.get(member) if isinstance(operation, dict) else None
-    if not isinstance(found, str):
+    value = operation.get(member) if isinstance(operation, dict) else None
+    if not isinstance(value, str):
         raise PatchError(f"an operation needs '{member}', a string; this is {_short(operation)}")
-    return found
+    return value
 
 
 def _short(value: Any) -> str:
     return textwrap.shorten(repr(value), 120)
 
 
-def _apply_one(operation: Operation, holder: dict[str, Any]) -> None:
+def _apply(operation: Operation, holder: dict[str, Any]) -> None:
     verb, keys = operation["op"], _keys(operation["path"])
     if verb in _WITH_VALUE and "value" not in operation:
         raise PatchError("'value' is missing")
     if verb == "test":
-        found = _get(holder, keys)
-        if not same(found, operation["value"]):
-            raise PatchError(f"expected {_short(operation['value'])}, found {_short(found)}")
+        value = _get(holder, keys)
+        if not same(value, operation["value"]):
+            raise PatchError(f"expected {_short(operation['value'])}, found {_short(value)}")
     elif verb == "add":
         _add(holder, keys, _fitting(operation["value"], keys))
     elif verb == "replace":
         _get(holder, keys)
-        _set(holder, keys, _fitting(operation["value"], keys))
+        parent, last = _get(holder, keys[:-1]), keys[-1]
+        value = _fitting(operation["value"], keys)
+        parent[_index(last) if isinstance(parent, list) else last] = value
     elif verb == "remove":
         _remove(holder, keys)
     elif verb in ("move", "copy"):
@@ -161,11 +163,6 @@ def _add(holder: Any, keys: Keys, value: Any) -> None:
         if index > len(parent):
             raise PatchError(f"index {index} is beyond the end of a list of {len(parent)}")
         parent.insert(index, value)
-
-
-def _set(holder: Any, keys: Keys, value: Any) -> None:
-    parent, last = _get(holder, keys[:-1]), keys[-1]
-    parent[_index(last) if isinstance(parent, list) else last] = value
 
 
 def _remove(holder: Any, keys: Keys) -> None:

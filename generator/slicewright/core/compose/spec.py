@@ -19,10 +19,7 @@ FILE_NAME = "kustomization.yaml"
 """The name that slicewright writes."""
 OTHER_NAMES = ("kustomization.yml", "Kustomization")
 """Names that kustomize reads as well; it refuses a folder with two of them."""
-_API_VERSIONS = {
-    "Kustomization": KUSTOMIZATION_VERSION,
-    "Component": COMPONENT_VERSION,
-}
+_API_VERSIONS = {"Kustomization": KUSTOMIZATION_VERSION, "Component": COMPONENT_VERSION}
 _KNOWN = frozenset({"apiVersion", "kind", "metadata", "resources", "components", "patches"})
 _TARGET = frozenset({"group", "version", "kind", "name", "namespace"})
 _REMOTE = re.compile(
@@ -79,9 +76,7 @@ def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
     spec = documents[0] if documents else {}
     if len(documents) > 1 or not isinstance(spec, dict):
         raise Stopped(Problem("KUS002", "expected one kustomization", file=file))
-    if all(
-        value is None or key in _API_VERSIONS or key in ("apiVersion", "kind") for key, value in spec.items()
-    ):
+    if all(value is None or key in ("apiVersion", "kind") for key, value in spec.items()):
         hint = "kustomize refuses it; write resources: [] if nothing is meant"
         raise Stopped(Problem("KUS002", "the kustomization is empty", hint, file=file))
     for feature in sorted(set(spec) - _KNOWN):
@@ -130,20 +125,15 @@ def refuse_above(folder: str, path: str, file: str) -> None:
 
 
 def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
-    found = []
-    for name in (FILE_NAME, *OTHER_NAMES):
-        file = posixpath.normpath(posixpath.join(folder, name))
-        text = read_text(file)
-        if text is not None:
-            found.append((file, text))
-    if not found:
+    paths = [posixpath.normpath(posixpath.join(folder, name)) for name in (FILE_NAME, *OTHER_NAMES)]
+    files = [(file, text) for file in paths if (text := read_text(file)) is not None]
+    if not files:
         hint = f"check the path; a folder that is named needs a {FILE_NAME}"
-        file = posixpath.normpath(posixpath.join(folder, FILE_NAME))
-        raise Stopped(Problem("KUS001", f"file {file} is missing", hint, file=file))
-    if len(found) > 1:
-        names = " and ".join(posixpath.basename(file) for file, _ in found)
-        raise Stopped(Problem("KUS002", f"{names} are in one folder", "keep one", file=found[0][0]))
-    return found[0]
+        raise Stopped(Problem("KUS001", f"file {paths[0]} is missing", hint, file=paths[0]))
+    if len(files) > 1:
+        names = " and ".join(posixpath.basename(file) for file, _ in files)
+        raise Stopped(Problem("KUS002", f"{names} are in one folder", "keep one", file=files[0][0]))
+    return files[0]
 
 
 def _documents(text: str, file: str) -> list[Any]:
@@ -168,17 +158,17 @@ def _kind(spec: dict[str, Any], file: str) -> str:
 
 
 def _list(spec: dict[str, Any], field: str, file: str) -> list[Any]:
-    found = spec.get(field) or []
-    if not isinstance(found, list):
+    entries = spec.get(field) or []
+    if not isinstance(entries, list):
         raise Stopped(Problem("KUS002", f"'{field}' must be a list", file=file))
-    return found
+    return entries
 
 
 def _paths(spec: dict[str, Any], field: str, file: str) -> tuple[str, ...]:
-    found = _list(spec, field, file)
-    if not all(isinstance(entry, str) and entry for entry in found):
+    entries = _list(spec, field, file)
+    if not all(isinstance(entry, str) and entry for entry in entries):
         raise Stopped(Problem("KUS002", f"'{field}' must hold paths", file=file))
-    return tuple(found)
+    return tuple(entries)
 
 
 def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:

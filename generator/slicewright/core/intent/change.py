@@ -12,7 +12,8 @@ from slicewright.core.document.read import read_documents
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_STEP = re.compile(r"(?:^|\.)(?P<key>[^.\[\]'\"\s]+)|\['(?P<quoted>[^']+)'\]")
+_STEP = re.compile(r"(?:^|\.)([^.\[\]'\"\s]+)|\['([^']+)'\]")
+_PATH = re.compile(f"(?:{_STEP.pattern})+")
 _RELATIVE = re.compile(r"[+-][0-9]{1,9}")
 _RANGE = re.compile(r"(?P<sign>[+-]?)(?P<first>[0-9]{1,9})\.\.(?P<second>[+-]?)(?P<last>[0-9]{1,9})")
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "'\""
@@ -41,7 +42,7 @@ class Change(Struct, frozen=True):
     is_relative: bool = False
     """Whether the value is added to the number that is in effect."""
 
-    def told(self) -> str:
+    def words(self) -> str:
         """Return the change in words: `2 more slices of standing`; else as it is written."""
         if not self.is_relative or len(self.way) != len(("pools", "standing", "slices")):
             return self.text
@@ -60,8 +61,7 @@ def read_lines(text: str) -> tuple[Change, ...]:
     lines = (line.strip() for line in text.splitlines())
     changes = tuple(read_change(line) for line in lines if line and not line.startswith("#"))
     if not changes:
-        message = "the file holds no change"
-        raise ChangeError(message, "write one PATH=VALUE a line")
+        raise ChangeError("the file holds no change", "write one PATH=VALUE a line")
     return changes
 
 
@@ -73,8 +73,7 @@ def read_change(text: str) -> Change:
         return Change(text.strip(), way, int(value), is_relative=True)
     documents, problems = read_documents(value, "")
     if problems or len(documents) > 1:
-        message = f"'{value}' is not a YAML value"
-        raise ChangeError(message, problems[0].message if problems else "")
+        raise ChangeError(f"'{value}' is not a YAML value", problems[0].message if problems else "")
     return Change(text.strip(), way, documents[0].data if documents else None)
 
 
@@ -86,9 +85,8 @@ def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
     parts = [_values(part) for part in _parts(text)]
     lengths = {len(changes) for changes in parts if len(changes) > 1}
     if len(lengths) != 1:
-        which = "has no range of numbers" if not lengths else "has ranges of different lengths"
-        message = f"'{text}' {which}"
-        raise ChangeError(message, _RANGE_FORM)
+        wrong = "has no range of numbers" if not lengths else "has ranges of different lengths"
+        raise ChangeError(f"'{text}' {wrong}", _RANGE_FORM)
     (length,) = lengths
     columns = [changes if len(changes) > 1 else changes * length for changes in parts]
     return tuple(zip(*columns, strict=True))
@@ -97,38 +95,29 @@ def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
 def _values(text: str) -> tuple[Change, ...]:
     """Return a change for each number of a range, both ends of which have a sign or none; else one."""
     path, value = _sides(text)
-    found = _RANGE.fullmatch(value)
-    if found is None:
+    limits = _RANGE.fullmatch(value)
+    if limits is None:
         return (read_change(text),)
-    first, last = int(found["sign"] + found["first"]), int(found["second"] + found["last"])
-    if bool(found["sign"]) != bool(found["second"]) or not first < last < first + MOST_VALUES:
+    first, last = int(limits["sign"] + limits["first"]), int(limits["second"] + limits["last"])
+    if bool(limits["sign"]) != bool(limits["second"]) or not first < last < first + MOST_VALUES:
         message = f"'{text.strip()}' is not a range of 2 to {MOST_VALUES} numbers, the lowest first"
         raise ChangeError(message, _RANGE_FORM)
-    sign = "+" if found["sign"] else ""
+    sign = "+" if limits["sign"] else ""
     return tuple(read_change(f"{path}={value:{sign}d}") for value in range(first, last + 1))
 
 
 def _sides(text: str) -> tuple[str, str]:
     path, equals, value = text.partition("=")
     if not equals:
-        message = f"'{text}' is not a change"
-        raise ChangeError(message, "write PATH=VALUE, for example pools.NAME.slices=+2")
+        raise ChangeError(f"'{text}' is not a change", "write PATH=VALUE, for example pools.NAME.slices=+2")
     return path.strip(), value.strip()
 
 
 def _way(path: str, text: str) -> tuple[str, ...]:
-    way: list[str] = []
-    at = 0
-    while at < len(path):
-        step = _STEP.match(path, at)
-        if step is None:
-            break
-        way.append(step["key"] or step["quoted"])
-        at = step.end()
-    if at < len(path) or not way:
+    if not _PATH.fullmatch(path):
         message = f"'{path}' is not a path (in '{text.strip()}')"
         raise ChangeError(message, "separate names by dots; write a name that has dots as ['NAME']")
-    return tuple(way)
+    return tuple(key or quoted for key, quoted in _STEP.findall(path))
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -78,23 +78,10 @@ _SHORT = 40
 """Characters of a value that a message still names beside its type."""
 _LONG = 100
 """Characters of a value that a message quotes; then it is cut."""
-_UNITS = {
-    "minItems": "elements",
-    "maxItems": "elements",
-    "minLength": "characters",
-    "maxLength": "characters",
-    "minProperties": "keys",
-    "maxProperties": "keys",
-}
-_NAMES: dict[type, str] = {
-    dict: "a mapping",
-    list: "a list",
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    type(None): "null",
-}
+_UNITS = {"Items": "elements", "Length": "characters", "Properties": "keys"}
+"""What `min...` and `max...` of a schema count."""
+_JSON_TYPES = (dict, list, str, int, float, bool, type(None))
+_NAMES: dict[type, str] = dict(zip(_JSON_TYPES, _TYPES.values(), strict=True))
 
 
 class Schemas:
@@ -134,12 +121,12 @@ class Schemas:
         if self.accepts(name, data):
             return
         errors = _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data)
-        found = bounded(problem for error in errors for problem in explain(error))
-        if not found:  # the engines differ: what the stricter one says is short, but it must not get lost
+        problems = bounded(problem for error in errors for problem in explain(error))
+        if not problems:  # the engines differ: what the stricter one says is short, but it must not get lost
             refused = self._fast[name].iter_errors(data)
-            found = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
-        mistyped = {problem.path for problem in found if problem.id == "IN001"}
-        for problem in found:
+            problems = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
+        mistyped = {problem.path for problem in problems if problem.id == "IN001"}
+        for problem in problems:
             if problem.id == "IN001" or problem.path not in mistyped:
                 yield fixes.vouched(problem, data, self._fast[name])
 
@@ -174,46 +161,42 @@ def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Ite
 def explain(error: Any) -> Iterator[Problem]:
     """Yield what a refusal means: that of a ValidationError, or of anything else that has its fields."""
     path: Path = tuple(error.absolute_path)
-    wanted: Any = error.validator_value
+    limit: Any = error.validator_value
     schema: Any = error.schema
     value: Any = error.instance
-    validator = str(error.validator)
-    subject = _subject(path)
+    validator, subject = str(error.validator), _subject(path)
     if validator == "additionalProperties":
         yield from _unknown_keys(schema, value, path)
     elif validator == "required":
-        for key in wanted:
+        for key in limit:
             if error.message.startswith(f"{key!r} "):
-                yield Problem("IN003", f"'{key}' is missing", _describe(schema, key), path=path)
+                hint = _hint_of(schema.get("properties", {}).get(key, {})) or f"add '{key}'"
+                yield Problem("IN003", f"'{key}' is missing", hint, path=path)
     elif "propertyNames" in error.absolute_schema_path:
         message = f"{_quoted(value)} cannot be a key of {subject}"
         yield Problem("IN005", message, "a key is a name with at most one '/' before it", path=path)
-    elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in wanted)):
-        branches = wanted if validator == "anyOf" else [{"type": wanted}]
-        types = [name for branch in branches for name in _listed(branch["type"])]
+    elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in limit)):
+        branches = [branch["type"] for branch in limit] if validator == "anyOf" else [limit]
+        types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]
         message = f"{subject} must be {' or '.join(_TYPES[name] for name in types)}, not {_name(value)}"
         hint = _quote(types, value) or _to_write(schema, types, path)
         yield Problem("IN001", message, hint, path=path, fix=fixes.of_type(value, types, path))
     elif validator in {"enum", "const"}:
-        choices = [wanted] if validator == "const" else wanted
+        choices = [limit] if validator == "const" else limit
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
         fix = fixes.of_choice(value, choices, path)
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path, fix=fix)
     elif validator == "not":
         yield _excluded(path, tuple(error.absolute_schema_path))
     else:
-        hint = _with_v(error) or _bound(validator, wanted) or _hint_of(schema)
-        yield Problem("IN005", f"{subject} {_form(validator, wanted, value)}", hint, path=path)
+        hint = _with_v(error) or _bound(validator, limit) or _hint_of(schema)
+        yield Problem("IN005", f"{subject} {_form(validator, limit, value)}", hint, path=path)
 
 
 def _subject(path: Path) -> str:
     """Return what a message calls the value at a path: its key, with the index where it is in a list."""
     keys = [index for index, part in enumerate(path) if isinstance(part, str)]
     return f"'{dotted(path[keys[-1] :])}'" if keys else "the document"
-
-
-def _listed(types: str | list[str]) -> list[str]:
-    return [types] if isinstance(types, str) else types
 
 
 def _quoted(value: Any) -> str:
@@ -223,9 +206,9 @@ def _quoted(value: Any) -> str:
 
 def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> Iterator[Problem]:
     known = schema.get("properties", {})
-    for key, written in value.items():
+    for key, tried in value.items():
         if key not in known:
-            hint = _of_tried(key, written, known) or did_you_mean(key, known)
+            hint = _of_tried(key, tried, known) or did_you_mean(key, known)
             fix = None if key in _TRIED else fixes.of_key(key, value, known, path)
             yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key), fix=fix)
 
@@ -249,25 +232,26 @@ def _excluded(path: Path, way: Path) -> Problem:
     return Problem("IN006", message, f"remove '{path[-1]}', or the keys that exclude it", path=path)
 
 
-def _form(validator: str, wanted: Any, value: Any) -> str:
+def _form(validator: str, limit: Any, value: Any) -> str:
     if validator == "minimum":
-        return f"must be at least {wanted}, not {value}"
+        return f"must be at least {limit}, not {value}"
     if validator == "maximum":
-        return f"must be at most {wanted}, not {value}"
-    if validator in _UNITS:
-        unit = _UNITS[validator] if len(value) != 1 else _UNITS[validator][:-1]
+        return f"must be at most {limit}, not {value}"
+    units = _UNITS.get(validator[3:])
+    if units:
+        has = f"has {len(value)} {units if len(value) != 1 else units[:-1]}"
         if validator.startswith("max"):
-            return f"has {len(value)} {unit}; the limit is {wanted}"
-        return "must not be empty" if wanted == 1 else f"has {len(value)} {unit}; it needs {wanted} or more"
+            return f"{has}; the limit is {limit}"
+        return "must not be empty" if limit == 1 else f"{has}; it needs {limit} or more"
     if validator == "uniqueItems":
         return "has duplicate entries"
     return f"cannot be {_quoted(value)}"
 
 
-def _bound(validator: str, wanted: Any) -> str:
+def _bound(validator: str, limit: Any) -> str:
     """Return what to write where a limit says it all."""
     if validator in {"minimum", "maximum"}:
-        return f"write {wanted} or {'more' if validator == 'minimum' else 'less'}"
+        return f"write {limit} or {'more' if validator == 'minimum' else 'less'}"
     return "write each entry once" if validator == "uniqueItems" else ""
 
 
@@ -302,16 +286,12 @@ def _hint_of(schema: dict[str, Any]) -> str:
     return text.strip()
 
 
-def _describe(schema: dict[str, Any], key: str) -> str:
-    return _hint_of(schema.get("properties", {}).get(key, {})) or f"add '{key}'"
-
-
 def _name(value: Any) -> str:
-    said = _NAMES[type(value)]
+    name = _NAMES[type(value)]
     if isinstance(value, bool):
         return "true" if value else "false"
     short = isinstance(value, int | float | str) and len(str(value)) <= _SHORT
-    return f"{said} ({value})" if short else said
+    return f"{name} ({value})" if short else name
 
 
 def _quote(types: list[str], value: Any) -> str:

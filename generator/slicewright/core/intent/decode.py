@@ -57,6 +57,7 @@ DEFAULT_PRIORITY_CLASSES = {"very-low": 100, "low": 250, "medium": 500, "high": 
 def workload(source: Source) -> Workload:
     """Return the TPUWorkload of a document that its schema accepts, or of one with defaults."""
     metadata, spec = source.data["metadata"], source.data["spec"]
+    policy = spec.get("failurePolicy", {})
     return _decoded(
         Workload,
         spec,
@@ -72,7 +73,7 @@ def workload(source: Source) -> Workload:
         alternative_provisioning=tuple(map(provisioning, spec.get("alternativeProvisioning", ()))),
         gcs_fuse=tuple(_decoded(GcsFuse, item) for item in spec.get("gcsFuse", ())),
         files=tuple(_decoded(RunFile, item) for item in spec.get("files", ())),
-        failure_policy=_failure_policy(spec.get("failurePolicy", {})),
+        failure_policy=_decoded(FailurePolicy, policy, restart_on_exit_codes=_exit_codes(policy)),
         auxiliary_jobs=tuple(_decoded(AuxiliaryJob, item) for item in spec.get("auxiliaryJobs", ())),
         pathways=_pathways(spec["pathways"]) if "pathways" in spec else None,
     )
@@ -92,7 +93,7 @@ def cluster(source: Source) -> Cluster:
         mode=spec.get("mode", "Standard"),
         managed=managed,
         installs=managed and spec.get("controllers", {}).get("managed", True),
-        tpu_pools=tuple(_tpu_pool(index, item) for index, item in pools if "tpu" in item),
+        tpu_pools=tuple(_slices(TpuPool, item, index=index) for index, item in pools if "tpu" in item),
         cpu_pools=tuple(_cpu_pool(index, item) for index, item in pools if "tpu" not in item),
         local_queues=tuple(
             _decoded(LocalQueue, item, cluster_queue=queue["name"], weight=_weight(item))
@@ -111,7 +112,12 @@ def cluster(source: Source) -> Cluster:
             for item in queues
         ),
         compute_classes=tuple(
-            _decoded(ComputeClass, item, index=index, rungs=tuple(map(_rung, item["priorities"])))
+            _decoded(
+                ComputeClass,
+                item,
+                index=index,
+                rungs=tuple(_slices(Rung, rung) for rung in item["priorities"]),
+            )
             for index, item in enumerate(spec.get("computeClasses", []))
         ),
         teams=tuple(_team(index, item) for index, item in enumerate(spec.get("teams", []))),
@@ -136,22 +142,17 @@ def _keys(kind: Any) -> tuple[tuple[str, str], ...]:
     return tuple((name, camel(name)) for name in kind.__struct_fields__)
 
 
-def _decoded(kind: Callable[..., _Value], written: Mapping[str, Any], /, **given: Any) -> _Value:
-    """Return a Struct with the fields that are given, else those that are written; lists become tuples."""
-    values = {name: written[key] for name, key in _keys(kind) if key in written}
+def _decoded(kind: Callable[..., _Value], data: Mapping[str, Any], /, **decoded: Any) -> _Value:
+    """Return a Struct with the fields that are decoded, else those of the data; lists become tuples."""
+    values = {name: data[key] for name, key in _keys(kind) if key in data}
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return kind(**{**plain, **given})
+    return kind(**{**plain, **decoded})
 
 
-def _failure_policy(value: dict[str, Any]) -> FailurePolicy:
-    codes = _exit_codes(value.get("restartOnExitCodes", []))
-    return _decoded(FailurePolicy, value, restart_on_exit_codes=codes)
-
-
-def _exit_codes(entries: list[int | str]) -> tuple[int, ...]:
+def _exit_codes(policy: dict[str, Any]) -> tuple[int, ...]:
     """Return the exit codes of a list of codes and ranges (`128-255`), in order and each once."""
     codes: set[int] = set()
-    for entry in entries:
+    for entry in policy.get("restartOnExitCodes", []):
         first, _, last = str(entry).partition("-")
         codes |= set(range(int(first), int(last or first) + 1))
     return tuple(sorted(codes))
@@ -167,9 +168,10 @@ def _pathways(value: dict[str, Any]) -> Pathways:
     )
 
 
-def _tpu_pool(index: int, value: dict[str, Any]) -> TpuPool:
+def _slices(kind: Callable[..., _Value], value: dict[str, Any], **decoded: Any) -> _Value:
+    """Return what has slices of a shape: a pool, or a rung of a ComputeClass."""
     way = provisioning(value.get("provisioning", "OnDemand"))
-    return _decoded(TpuPool, value, index=index, tpu=tpu_request(value["tpu"]), provisioning=way)
+    return _decoded(kind, value, tpu=tpu_request(value["tpu"]), provisioning=way, **decoded)
 
 
 def _cpu_pool(index: int, value: dict[str, Any]) -> CpuPool:
@@ -179,10 +181,8 @@ def _cpu_pool(index: int, value: dict[str, Any]) -> CpuPool:
 
 def _weight(value: dict[str, Any]) -> str | int | float | None:
     """Return the weight of fair sharing; a block that says nothing of it means 1."""
-    weight: str | int | float | None = (
-        value["fairSharing"].get("weight", 1) if "fairSharing" in value else None
-    )
-    return weight
+    weight: str | int | float = value.get("fairSharing", {}).get("weight", 1)
+    return weight if "fairSharing" in value else None
 
 
 def _quotas(value: dict[str, Any]) -> tuple[Quota, ...]:
@@ -197,11 +197,6 @@ def _priorities(declared: list[dict[str, Any]]) -> tuple[PriorityClass, ...]:
     return tuple(sorted(classes.values(), key=lambda entry: (entry.value, entry.name)))
 
 
-def _rung(value: dict[str, Any]) -> Rung:
-    way = provisioning(value.get("provisioning", "OnDemand"))
-    return _decoded(Rung, value, tpu=tpu_request(value["tpu"]), provisioning=way)
-
-
 def _team(index: int, value: dict[str, Any]) -> Team:
     accounts = {name: tuple(map(_account, value.get(name, ()))) for name in ("admins", "viewers")}
     return _decoded(Team, value, index=index, **accounts)
@@ -210,15 +205,10 @@ def _team(index: int, value: dict[str, Any]) -> Team:
 def _gitops(value: dict[str, Any]) -> GitOps:
     argocd, flux = value.get("argocd"), value.get("flux")
     source = {"kind": "GitRepository", **flux["sourceRef"]} if flux else {}
+    destination = argocd and (argocd.get("destination") or IN_CLUSTER)
     return GitOps(
-        None if argocd is None else _argocd(argocd),
-        None if flux is None else _decoded(Flux, flux, source_ref=source),
-    )
-
-
-def _argocd(value: dict[str, Any]) -> ArgoCD:
-    return _decoded(
-        ArgoCD, value, repo_url=value["repoURL"], destination=value.get("destination") or IN_CLUSTER
+        argocd and _decoded(ArgoCD, argocd, repo_url=argocd["repoURL"], destination=destination),
+        flux and _decoded(Flux, flux, source_ref=source),
     )
 
 

@@ -6,6 +6,7 @@ merged, the wider first, and the workload last. The rest of slicewright sees ord
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -80,23 +81,23 @@ class Levels:
 
     def __init__(self, documents: Iterable[Defaults] = (), clusters: Iterable[Cluster] = ()) -> None:
         """Take the documents, and the clusters with their teams."""
-        self.documents = tuple(sorted(documents, key=lambda one: one.order))
+        self.documents = tuple(sorted(documents, key=lambda defaults: defaults.order))
         self._teams = {
             (cluster.name, team.name): team.namespace for cluster in clusters for team in cluster.teams
         }
         self._chains: dict[tuple[str, str], tuple[Defaults, ...]] = {}
-        self._given: dict[tuple[str, str], Object] = {}
+        self._merged: dict[tuple[str, str], Object] = {}
 
     def of(self, cluster: str, namespace: str) -> tuple[Defaults, ...]:
         """Return the documents that apply to workloads of a namespace on a cluster, the narrowest last."""
         key = (cluster, namespace)
         if key not in self._chains:
-            self._chains[key] = tuple(one for one in self.documents if self._applies(one, *key))
+            self._chains[key] = tuple(filter(partial(self._applies, *key), self.documents))
         return self._chains[key]
 
-    def _applies(self, one: Defaults, cluster: str, namespace: str) -> bool:
-        of_team = not one.team or self._teams.get((cluster, one.team)) == namespace
-        return one.cluster in ("", cluster) and one.namespace in ("", namespace) and of_team
+    def _applies(self, cluster: str, namespace: str, defaults: Defaults) -> bool:
+        of_team = not defaults.team or self._teams.get((cluster, defaults.team)) == namespace
+        return defaults.cluster in ("", cluster) and defaults.namespace in ("", namespace) and of_team
 
     def applied(self, source: Source, cluster: str) -> Source:
         """Return the document of a workload with the defaults that apply to it on a cluster."""
@@ -105,18 +106,19 @@ class Levels:
         metadata = source.data["metadata"]
         key = (cluster, metadata.get("namespace", "default"))
         chain = self.of(*key)
-        if key not in self._given:
-            given: Object = self._given.setdefault(key, {"metadata": {}, "spec": {}})
-            for one in chain:
-                _overlay(given, _values(one.layer.data))
+        if key not in self._merged:
+            self._merged[key] = {"metadata": {}, "spec": {}}
+            for defaults in chain:
+                _overlay(self._merged[key], _values(defaults.layer.data))
         own = _values(source.data)
-        values = copied(_fitting(self._given[key], own["spec"]))
+        values = copied(_fitting(self._merged[key], own["spec"]))
         _overlay(values, own)
         if values == own:
             return source
         data = {**source.data, "metadata": {**metadata, **values["metadata"]}, "spec": values["spec"]}
-        giving = (one.layer for one in reversed(chain) if any(_values(one.layer.data).values()))
-        return replace(source, document=replace(source.document, data=data), layers=(source, *giving))
+        layers = (defaults.layer for defaults in reversed(chain))
+        used = (layer for layer in layers if any(_values(layer.data).values()))
+        return replace(source, document=replace(source.document, data=data), layers=(source, *used))
 
 
 def _values(data: Object) -> Object:
@@ -147,9 +149,9 @@ def _cleared(base: Object, addition: Object) -> Object:
     return kept
 
 
-def _fitting(given: Object, own: Object) -> Object:
+def _fitting(defaults: Object, own: Object) -> Object:
     """Return the defaults that have a meaning for a workload, by what it writes itself."""
-    spec = given["spec"]
+    spec = defaults["spec"]
     pathways = own.get("pathways")
     excluded = [field for _, fields in lacks(own) for field in fields]
     if not isinstance(pathways, dict):
@@ -158,7 +160,7 @@ def _fitting(given: Object, own: Object) -> Object:
         excluded += _NOT_HEADLESS
     if not own.get("queueName", spec.get("queueName")):
         excluded += _NEED_QUEUE
-    return {**given, "spec": _without(spec, excluded)}
+    return {**defaults, "spec": _without(spec, excluded)}
 
 
 def _without(spec: Object, excluded: Iterable[str]) -> Object:

@@ -34,15 +34,15 @@ def of_choice(value: Any, choices: Iterable[Any], path: Path) -> Fix | None:
 
 def of_type(value: Any, types: Collection[str], path: Path) -> Fix | None:
     """Return the fix of a scalar that has another type only because of its quotes."""
-    wanted: Any = None
+    right: Any = None
     if types == ["string"] and isinstance(value, int):
-        wanted = str(value).lower()
+        right = str(value).lower()
     elif types == ["integer"] and isinstance(value, str) and value.isdecimal() and value == str(int(value)):
-        wanted = int(value)
+        right = int(value)
     elif types == ["boolean"] and value in ("true", "false"):
-        wanted = value == "true"
-    title = "Put it in quotes" if isinstance(wanted, str) else "Remove the quotes"
-    return None if wanted is None or not path else Fix(title, (Edit("replace", path, wanted),))
+        right = value == "true"
+    title = "Put it in quotes" if isinstance(right, str) else "Remove the quotes"
+    return None if right is None or not path else Fix(title, (Edit("replace", path, right),))
 
 
 def vouched(problem: Problem, data: Any, validator: jsonschema_rs.Draft7Validator) -> Problem:

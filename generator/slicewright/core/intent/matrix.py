@@ -60,32 +60,29 @@ def expand(source: Source) -> tuple[list[Source], list[Problem]]:
     number = math.prod(len(values) for _, values in lists) if lists else 0
     number += len(matrix.get("include", ()))
     if number > MOST:
-        message = f"the matrix has {number:,} entries"
         hint = f"write at most {MOST}, or several TPUWorkloads"
-        return [], [source.problem("SWEEP001", _MATRIX, message, hint, key=True)]
+        return [], [source.problem("SWEEP001", _MATRIX, f"the matrix has {number:,} entries", hint, key=True)]
     combined, problems = _combined(source, lists)
     entries: dict[str, _Entry] = {}
     for entry in (*combined, *_included(matrix)):
         name = entry.name or _name(source, entry.values)
         if name in entries:
-            both = f"{_said(entries[name].values)} and {_said(entry.values)}"
+            both = f"{_in_words(entries[name].values)} and {_in_words(entry.values)}"
             message = f"two entries of the matrix are called '{name}': {both}"
             hint = "write one of them with a name of its own under include"
             problems.append(source.problem("SWEEP002", entry.place, message, hint))
         entries.setdefault(name, entry)
     problems += _unknown(source, matrix, list(entries))
     if not entries and not problems:
-        message, hint = (
-            "the matrix has no entry",
-            "write an axis under env, slices or tpu, or an entry under include",
-        )
+        message = "the matrix has no entry"
+        hint = "write an axis under env, slices or tpu, or an entry under include"
         if lists:
             message, hint = "exclude leaves no entry of the matrix", "take an entry out of exclude"
         problems.append(source.problem("SWEEP001", _MATRIX, message, hint, key=True))
     return [_source(source, name, entry) for name, entry in entries.items()], problems
 
 
-def _said(values: dict[Path, Any]) -> str:
+def _in_words(values: dict[Path, Any]) -> str:
     """Return the values of an entry as `explain` shows them: `LR=0.1 slices=2`."""
     return " ".join(f"{path[-1]}={value}" for path, value in values.items())
 
@@ -104,12 +101,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _values(written: dict[str, Any]) -> dict[Path, Any]:
+def _values(entry: dict[str, Any]) -> dict[Path, Any]:
     """Return the values of an entry that is written out, as those of a combination are."""
-    variables: dict[Path, Any] = {
-        ("env", name): _text(value) for name, value in sorted(written.get("env", {}).items())
-    }
-    return {**variables, **{(name,): written[name] for name in _FIELDS if name in written}}
+    values: dict[Path, Any] = {}
+    for name, value in sorted(entry.get("env", {}).items()):
+        values["env", name] = _text(value)
+    return values | {(name,): entry[name] for name in _FIELDS if name in entry}
 
 
 def _combined(source: Source, axes: list[tuple[Path, list[Any]]]) -> tuple[list[_Entry], list[Problem]]:
@@ -136,18 +133,14 @@ def _combined(source: Source, axes: list[tuple[Path, list[Any]]]) -> tuple[list[
 
 
 def _included(matrix: dict[str, Any]) -> Iterator[_Entry]:
-    for at, written in enumerate(matrix.get("include", ())):
+    for at, entry in enumerate(matrix.get("include", ())):
         place: Path = (*_MATRIX, "include", at)
-        values = _values(written)
-        renamed = {_read_as(path): (*place, *path) for path in values}
-        name = ("name",) if "name" in written else ()
-        renamed["metadata", "name"] = (*place, *name)
-        yield _Entry(values, place, renamed, written.get("name", ""))
-
-
-def _read_as(path: Path) -> Path:
-    """Return where the document of an entry has a value."""
-    return ("spec", *path) if path[0] in _FIELDS else (*_MATRIX, *path)
+        values = _values(entry)
+        renamed: dict[Path, Path] = {
+            (*(("spec",) if path[0] in _FIELDS else _MATRIX), *path): (*place, *path) for path in values
+        }
+        renamed["metadata", "name"] = (*place, "name") if "name" in entry else place
+        yield _Entry(values, place, renamed, entry.get("name", ""))
 
 
 def _unknown(source: Source, matrix: dict[str, Any], names: list[str]) -> Iterator[Problem]:
@@ -177,7 +170,7 @@ def room_for_name(spec: dict[str, Any]) -> int:
     if spec.get("api") == "PathwaysJob":
         room = room_in_pathwaysjob()
     # An id was always counted for those: names of sweeps that run do not change.
-    beside = {one["name"]: (1, 1) for one in spec.get("auxiliaryJobs", ())}
+    beside = {job["name"]: (1, 1) for job in spec.get("auxiliaryJobs", ())}
     rooms = [room_in_jobset(beside).length - _ID * (spec.get("naming") != "Fixed")] if beside else []
     return min([room.length - _ID, *rooms])
 

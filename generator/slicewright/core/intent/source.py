@@ -10,10 +10,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.core.document.read import Document, Places, read_places
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.problem import Path, Problem, meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from slicewright.core.problem import Severity
 
 
 class SourceFile(Struct, frozen=True):
@@ -38,8 +41,8 @@ class Sweep(Struct, frozen=True):
     @property
     def most(self) -> int | None:
         """How many of its runs may be admitted at once; None: as many as there is quota for."""
-        found: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
-        return found
+        most: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
+        return most
 
 
 class Source(Struct, frozen=True, dict=True):
@@ -66,7 +69,7 @@ class Source(Struct, frozen=True, dict=True):
         if not self.layers:
             return self, path
         ways = [(layer, _way(self.data, layer.data, path)) for layer in self.layers]
-        layer, way = max(ways, key=lambda found: len(found[1]))
+        layer, way = max(ways, key=lambda pair: len(pair[1]))
         return layer, (*way, *path[len(way) :])
 
     @property
@@ -90,19 +93,17 @@ class Source(Struct, frozen=True, dict=True):
         if self.layers:
             layer, path = self.origin(path)
             return layer.place(path, key=key)
-        for right, written in self.renamed.items():
+        for right, original in self.renamed.items():
             if path[: len(right)] == right:
-                path = (*written, *path[len(right) :])
+                path = (*original, *path[len(right) :])
         return self.places.of(path, key=key)
 
     @property
     def subject(self) -> str:
         """What a report calls the document: `TPUWorkload default/name`."""
-        if not isinstance(self.data, dict):
-            return ""
-        metadata = self.data.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
-        kind, name = self.data.get("kind") or "", metadata.get("name") or ""
+        data = mapping(self.data)
+        metadata = mapping(data.get("metadata"))
+        kind, name = data.get("kind") or "", metadata.get("name") or ""
         if kind == "TPUWorkload":
             name = f"{metadata.get('namespace') or 'default'}/{name}"
         return f"{kind} {name}".strip()
@@ -118,28 +119,15 @@ class Source(Struct, frozen=True, dict=True):
         warning: bool = False,
     ) -> Problem:
         """Return a problem at a path of this document; `key` points at the key instead of the value."""
-        if self.layers:
-            layer, path = self.origin(path)
-            return layer.problem(ident, path, message, hint, key=key, warning=warning)
-        line, column = self.place(path, key=key)
-        return Problem(
-            ident,
-            message,
-            hint,
-            severity="warning" if warning else "error",
-            file=self.file.path,
-            line=line,
-            column=column,
-            object=self.subject,
-            path=path,
-        )
+        severity: Severity = "warning" if warning else "error"
+        return self.placed(Problem(ident, message, hint, severity, path=path), key=key)
 
-    def placed(self, problem: Problem) -> Problem:
+    def placed(self, problem: Problem, *, key: bool | None = None) -> Problem:
         """Return a problem found in this document's data with its place in the file."""
         if self.layers:
             layer, path = self.origin(problem.path)
-            return layer.placed(replace(problem, path=path))
-        line, column = self.place(problem.path, key=problem.is_about_key)
+            return layer.placed(replace(problem, path=path), key=key)
+        line, column = self.place(problem.path, key=problem.is_about_key if key is None else key)
         fix = problem.fix.within(self.document.index) if problem.fix else None
         return replace(problem, file=self.file.path, line=line, column=column, object=self.subject, fix=fix)
 
@@ -150,24 +138,24 @@ _KEYS = ("name", "mountPath")
 
 def _way(merged: Any, layer: Any, path: Path) -> Path:
     """Return how far a path in a merged document leads in one of its layers, in lists by key or by value."""
-    found: Path = ()
+    way: Path = ()
     for part in path:
         at: str | int | None = None
         if isinstance(merged, list) and isinstance(layer, list) and part in range(len(merged)):
             entry = merged[int(part)]
-            at = next((index for index, one in enumerate(layer) if _is_same(one, entry)), None)
+            at = next((index for index, other in enumerate(layer) if _is_same(other, entry)), None)
         elif isinstance(merged, dict) and isinstance(layer, dict) and part in merged and part in layer:
             at = part
         if at is None:
             break
-        merged, layer, found = merged[part], layer[at], (*found, at)
-    return found
+        merged, layer, way = merged[part], layer[at], (*way, at)
+    return way
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    both = isinstance(one, dict) and isinstance(other, dict)
-    key = next((key for key in _KEYS if both and key in other), "")
-    return bool(one.get(key) == other[key] if key else one == other)
+def _is_same(first: Any, second: Any) -> bool:
+    both = isinstance(first, dict) and isinstance(second, dict)
+    key = next((key for key in _KEYS if both and key in second), "")
+    return bool(first.get(key) == second[key] if key else first == second)
 
 
 _NAMED = frozenset({"clusterQueues", "managed", "mode", "pools", "priorityClasses", "teams"})

@@ -56,12 +56,11 @@ def read_frozen(text: str) -> Frozen | None:
     text = text.replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     second, _, body = rest.partition("\n")
-    found = _FROZEN.fullmatch(second)
-    if first != GENERATED or found is None:
+    match = _FROZEN.fullmatch(second)
+    if first != GENERATED or match is None:
         return None
-    start = f"{first}\n{second[: -len(found['content'])]}"
-    intact = found["content"] == _digest(start, body)
-    return Frozen(tool=found["tool"], intact=intact, intent=found["intent"] or "")
+    start = f"{first}\n{second[: -len(match['content'])]}"
+    return Frozen(match["tool"], match["content"] == _digest(start, body), match["intent"] or "")
 
 
 def body_of(text: str) -> str:

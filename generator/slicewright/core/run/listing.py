@@ -20,14 +20,11 @@ _LIST = re.compile(r"\nkind: Kustomization\nresources:\n(?:- .*\n)*\Z")
 """How a kustomization ends that holds a list and nothing else; the order of patches would matter."""
 
 
-def listing(of: str, entries: Iterable[str]) -> str:
-    """Return the text of a list `of` something, as its header says.
-
-    Two changes side by side merge line by line.
-    """
-    return header.live(of, write_document({**KUSTOMIZATION, "resources": list(entries)}))
+def listing(subject: str, entries: Iterable[str]) -> str:
+    """Return the text of a list of something, as its header says; two changes merge line by line."""
+    return header.live(subject, write_document({**KUSTOMIZATION, "resources": list(entries)}))
 
 
-def is_same_list(one: str, other: str) -> bool:
+def is_same_list(first: str, second: str) -> bool:
     """Tell whether two files are lists of the same entries: git merges neighbours in either order."""
-    return all(map(_LIST.search, (one, other))) and sorted(one.split("\n")) == sorted(other.split("\n"))
+    return all(map(_LIST.search, (first, second))) and sorted(first.split("\n")) == sorted(second.split("\n"))
