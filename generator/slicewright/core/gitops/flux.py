@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,9 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.gitops.place import FLUX, folder, in_repository, of_workload
 from slicewright.core.gitops.synced import SYNCED
-from slicewright.core.kubernetes.kinds import (
-    FLUX_GROUP,
-    JOBSET_VERSION,
-    KUEUE_VERSION,
-    RBAC_GROUP,
-    RBAC_VERSION,
-)
+from slicewright.core.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
-from slicewright.core.run import header
+from slicewright.core.kubernetes.role import role, rule
 from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.identity import digest
 from slicewright.core.run.listing import listing
@@ -137,29 +132,11 @@ _VOWELS = "aeiou"
 
 def access(account: str, flux_namespace: str, namespace: SyncedNamespace) -> Iterator[dict[str, Any]]:
     """Yield the service account that Flux acts as, which lives beside Flux, and its rights."""
-    subject = {"kind": "ServiceAccount", "name": account, "namespace": flux_namespace}
     metadata = {"name": account, "namespace": flux_namespace}
     yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    version, within = RBAC_VERSION, {"name": ROLE, "namespace": namespace.name}
-    yield {"apiVersion": version, "kind": "Role", "metadata": within, "rules": _rules(namespace.kinds)}
-    yield {
-        "apiVersion": version,
-        "kind": "RoleBinding",
-        "metadata": dict(within),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": ROLE},
-        "subjects": [subject],
-    }
-
-
-def _rules(kinds: tuple[tuple[str, str], ...]) -> list[dict[str, Any]]:
-    """Return one rule a group."""
-    groups: dict[str, list[str]] = {}
-    for group, kind in sorted({*SYNCED, *kinds}):
-        groups.setdefault(group, []).append(_resource(kind))
-    return [
-        {"apiGroups": [group], "resources": sorted(names), "verbs": list(_VERBS)}
-        for group, names in groups.items()
-    ]
+    by_group = groupby(sorted({*SYNCED, *namespace.kinds}), itemgetter(0))
+    rules = [rule(group, sorted(_resource(kind) for _, kind in kinds), _VERBS) for group, kinds in by_group]
+    yield from role(ROLE, namespace.name, rules, [{"kind": "ServiceAccount", **metadata}])
 
 
 def _resource(kind: str) -> str:
@@ -183,28 +160,22 @@ def files(
     flux = site.cluster.gitops.flux
     if flux is None:
         return {}
-    here = folder(site.cluster.name)
-    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
     installs = [_controllers(site, flux)] if controllers else []
-    first = [one["metadata"]["name"] for one in installs]
+    first = [installed["metadata"]["name"] for installed in installs]
     platforms = [_platform(site, flux, first)] if platform else []
-    depends = [one["metadata"]["name"] for one in platforms] or first
-    made: dict[str, str] = {}
-    listed: list[str] = []
+    depends = [synced["metadata"]["name"] for synced in platforms] or first
     shared = {"controllers.yaml": installs, "platform.yaml": platforms}
     parts = [*shared.items(), *_parts(site, flux, namespaces, depends)]
-    for name, objects in filter(itemgetter(1), parts):
-        made[f"{here}/{FLUX}/{name}"] = header.live(inputs, write_documents(objects))
-        listed.append(name)
-    if listed:
-        made[f"{here}/{FLUX}/{FILE_NAME}"] = listing("the Kustomizations of Flux in this folder", listed)
-    if not flux.service_account_name:
-        for namespace in namespaces:
-            where = _access_folder(site, namespace)
-            objects = list(access(_account(site, namespace), flux.namespace, namespace))
-            made[f"{where}/{_ACCESS_FILE}"] = header.live(inputs, write_documents(objects))
-            made[f"{where}/{FILE_NAME}"] = listing("what Flux may do in this namespace", [_ACCESS_FILE])
-    return made
+    contents = {name: site.live(write_documents(objects)) for name, objects in parts if objects}
+    if contents:
+        contents[FILE_NAME] = listing("the Kustomizations of Flux in this folder", contents)
+    files = {f"{folder(site.cluster.name)}/{FLUX}/{name}": text for name, text in contents.items()}
+    for namespace in () if flux.service_account_name else namespaces:
+        path = _access_folder(site, namespace)
+        objects = list(access(_account(site, namespace), flux.namespace, namespace))
+        files[f"{path}/{_ACCESS_FILE}"] = site.live(write_documents(objects))
+        files[f"{path}/{FILE_NAME}"] = listing("what Flux may do in this namespace", [_ACCESS_FILE])
+    return files
 
 
 def _parts(
@@ -298,4 +269,4 @@ _HOURS = 24
 
 def flux_duration(text: str) -> str:
     """Return a time span of a TPUCluster with its days as hours."""
-    return _DAYS.sub(lambda found: f"{Decimal(found[1]) * _HOURS:f}h", text)
+    return _DAYS.sub(lambda days: f"{Decimal(days[1]) * _HOURS:f}h", text)

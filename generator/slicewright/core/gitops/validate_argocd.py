@@ -34,7 +34,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             message = "the URL has a password or a token in it, which would be in every Application in Git"
             hint = "leave out what is before the @, and give it to Argo CD in a repository Secret"
             at: Path = ("spec", "gitops", "argocd", "repoURL")
-            yield site.cluster.source.problem("GITOPS005", at, message, hint)
+            yield site.source.problem("GITOPS005", at, message, hint)
         if not site.cluster.managed:
             yield from _idle(site, argocd)
             continue
@@ -67,7 +67,7 @@ def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
 
 def _problem(site: ResolvedCluster, message: str) -> Problem:
     hint = f"leave project out: it is {site.cluster.name}-platform then"
-    return site.cluster.source.problem("GITOPS001", _AT, message, hint)
+    return site.source.problem("GITOPS001", _AT, message, hint)
 
 
 def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
@@ -75,4 +75,4 @@ def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
     if argocd.project:
         message = "'project' has no effect: managed is false, and the platform is not synced"
         hint = "leave it out: each namespace has an AppProject of its own"
-        yield site.cluster.source.problem("FIELD002", _AT, message, hint, key=True)
+        yield site.source.problem("FIELD002", _AT, message, hint, key=True)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def compute_classes(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the ComputeClasses; without a rung that has capacity pods wait, and no other machine comes."""
-    for item, rungs in site.compute_classes:
+    for compute_class, rungs in site.compute_classes:
         yield {
             "apiVersion": "cloud.google.com/v1",
             "kind": "ComputeClass",
-            "metadata": {"name": item.name},
+            "metadata": {"name": compute_class.name},
             "spec": {
-                "activeMigration": {"optimizeRulePriority": item.optimize_rule_priority},
-                "nodePoolAutoCreation": {"enabled": item.node_pool_auto_creation},
+                "activeMigration": {"optimizeRulePriority": compute_class.optimize_rule_priority},
+                "nodePoolAutoCreation": {"enabled": compute_class.node_pool_auto_creation},
                 "priorities": [_priority(rung, shape) for rung, shape in rungs],
                 "whenUnsatisfiable": "DoNotScaleUp",
             },
@@ -33,25 +33,25 @@ def compute_classes(site: ResolvedCluster) -> Iterator[Object]:
 def _priority(rung: Rung, shape: Shape) -> dict[str, Any]:
     """Return a rung; `count` is the chips of one node."""
     tpu = {"type": shape.accelerator, "count": shape.chips_per_host, "topology": shape.topology}
-    found: dict[str, Any] = {"tpu": tpu, **_obtained(rung.provisioning)}
+    priority: dict[str, Any] = {"tpu": tpu, **_obtained(rung.provisioning)}
     if rung.max_run_duration_seconds is not None:
-        found["maxRunDurationSeconds"] = rung.max_run_duration_seconds
+        priority["maxRunDurationSeconds"] = rung.max_run_duration_seconds
     if rung.placement_policy_name:
-        found["placement"] = {"policyName": rung.placement_policy_name}
-    return found
+        priority["placement"] = {"policyName": rung.placement_policy_name}
+    return priority
 
 
-def _obtained(wanted: Provisioning) -> dict[str, Any]:
-    if wanted.type == "Spot":
+def _obtained(way: Provisioning) -> dict[str, Any]:
+    if way.type == "Spot":
         return {"spot": True}
-    if wanted.type == "FlexStart":
+    if way.type == "FlexStart":
         return {"flexStart": {"enabled": True}}
-    if wanted.type != "Reservation":
+    if way.type != "Reservation":
         return {}
-    one: dict[str, Any] = {"name": wanted.name}
-    if wanted.project:
-        one["project"] = wanted.project
-    if wanted.block:
-        sub_block = {"reservationSubBlock": {"name": wanted.sub_block}} if wanted.sub_block else {}
-        one["reservationBlock"] = {"name": wanted.block, **sub_block}
-    return {"reservations": {"affinity": "Specific", "specific": [one]}}
+    reservation: dict[str, Any] = {"name": way.name}
+    if way.project:
+        reservation["project"] = way.project
+    if way.block:
+        sub_block = {"reservationSubBlock": {"name": way.sub_block}} if way.sub_block else {}
+        reservation["reservationBlock"] = {"name": way.block, **sub_block}
+    return {"reservations": {"affinity": "Specific", "specific": [reservation]}}

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import posixpath
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from slicewright.core.compose.spec import FILE_NAME, Stopped, read_kustomization
 from slicewright.core.document.write import write_document
-from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY
-from slicewright.core.platform import release
+from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.kueue_configuration import config_map, configuration
-from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release, release_of
+from slicewright.core.platform.release import (
+    CONTROLLERS,
+    JOBSET,
+    KUEUE,
+    MANIFESTS,
+    PATHWAYS,
+    Release,
+    release_of,
+)
+from slicewright.core.platform.release import problems as release_problems
 from slicewright.core.run import header
 from slicewright.core.run.folder import controllers_folder
 from slicewright.core.run.identity import digest
 from slicewright.core.run.listing import KUSTOMIZATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.intent.workload import Workload
@@ -50,42 +58,39 @@ def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Rele
     apis = {workload.api for workload in workloads if cluster.name in workload.clusters}
     needed = {KUEUE, JOBSET} if has_kueue(site) else {JOBSET} if PATHWAYS.field in written else set()
     return tuple(
-        Release(one, written.get(one.field, one.default))
-        for one in CONTROLLERS
-        if one in needed or one.field in written or apis.intersection(one.runs)
+        Release(controller, written.get(controller.field, controller.default))
+        for controller in CONTROLLERS
+        if controller in needed or controller.field in written or apis.intersection(controller.runs)
     )
 
 
-def files(site: ResolvedCluster, wanted: Iterable[Release]) -> dict[str, str]:
+def files(site: ResolvedCluster, releases: Sequence[Release]) -> dict[str, str]:
     """Return the files of a cluster's controllers by path."""
-    here = controllers_folder(site.cluster.name)
-    listed = list(wanted)
-    if not listed:
+    if not releases:
         return {}
-    made: dict[str, str] = {}
+    contents: dict[str, str] = {}
     written = site.cluster.spec.get("kueue")
     if written is not None:
         text = write_document(configuration(site, written))
-        inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
-        made[PATCH] = header.live(inputs, write_document(_replace(text)))
-        made[RESTART] = header.live(inputs, write_document(_restart(text)))
-    made[FILE_NAME] = header.live(
-        "the controllers of this cluster", _kustomization(listed, patched=bool(made))
-    )
-    return {f"{here}/{name}": text for name, text in made.items()}
+        contents[PATCH] = site.live(write_document(_replace(text)))
+        contents[RESTART] = site.live(write_document(_restart(text)))
+    listing = _kustomization(releases, patched=bool(contents))
+    contents[FILE_NAME] = header.live("the controllers of this cluster", listing)
+    return {f"{controllers_folder(site.cluster.name)}/{name}": text for name, text in contents.items()}
 
 
-def _kustomization(listed: Iterable[Release], *, patched: bool) -> str:
-    spec: dict[str, Any] = {**KUSTOMIZATION, "resources": [f"{_UP}{one.folder}" for one in listed]}
-    return write_document({**spec, **({"patches": list(_targets())} if patched else {})})
+def _kustomization(releases: Iterable[Release], *, patched: bool) -> str:
+    resources = [f"{_UP}{release.folder}" for release in releases]
+    patches = {"patches": _PATCHES} if patched else {}
+    return write_document({**KUSTOMIZATION, "resources": resources, **patches})
 
 
-def _targets() -> Iterator[dict[str, Any]]:
-    of_kueue = {"namespace": KUEUE.namespace}
-    configured = {"version": "v1", "kind": "ConfigMap", "name": config_map("")["metadata"]["name"]}
-    deployed = {"group": "apps", "version": "v1", "kind": "Deployment", "name": KUEUE.deployment}
-    yield {"path": PATCH, "target": {**configured, **of_kueue}}
-    yield {"path": RESTART, "target": {**deployed, **of_kueue}}
+_CONFIG_MAP = {"version": "v1", "kind": "ConfigMap", "name": KUEUE_CONFIG_MAP}
+_DEPLOYMENT = {"group": "apps", "version": "v1", "kind": "Deployment", "name": KUEUE.deployment}
+_PATCHES = [
+    {"path": PATCH, "target": {**_CONFIG_MAP, "namespace": KUEUE.namespace}},
+    {"path": RESTART, "target": {**_DEPLOYMENT, "namespace": KUEUE.namespace}},
+]
 
 
 def _replace(text: str) -> list[dict[str, str]]:
@@ -98,33 +103,33 @@ def _restart(text: str) -> list[dict[str, str]]:
 
 
 def problems(
-    site: ResolvedCluster, wanted: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
+    site: ResolvedCluster, releases: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
 ) -> Iterator[Problem]:
     """Yield what is wrong in the controllers of a cluster: a release that is not in the tree, or edited.
 
     `shipped` holds the digests of the releases that come with slicewright, by the names of their folders.
     """
-    source, written = site.cluster.source, site.cluster.spec.get("versions", {})
-    for one in wanted:
-        field = one.controller.field
+    for release in releases:
+        field = release.controller.field
         try:
-            text = one.read(release.MANIFESTS, read_text)
+            text = release.read(MANIFESTS, read_text)
         except Stopped as stopped:
             yield from filter(None, [stopped.problem])
             continue
         if text is None:
-            at: Path = ("spec", "versions", field) if field in written else ("metadata", "name")
-            message = f"{one.title} cannot be installed: {one.folder}/{release.MANIFESTS} is missing"
-            yield source.problem("CTRL001", at, message, _how(one, shipped))
+            is_written = field in site.cluster.spec.get("versions", {})
+            at: Path = ("spec", "versions", field) if is_written else ("metadata", "name")
+            message = f"{release.title} cannot be installed: {release.folder}/{MANIFESTS} is missing"
+            yield site.source.problem("CTRL001", at, message, _remedy(release, shipped))
             continue
-        yield from release.problems(one, read_text, shipped, configures="kueue" in site.cluster.spec)
+        yield from release_problems(release, read_text, shipped, configures="kueue" in site.cluster.spec)
 
 
-def _how(one: Release, shipped: Mapping[str, str]) -> str:
+def _remedy(release: Release, shipped: Mapping[str, str]) -> str:
     """Return how a release comes into the tree."""
-    if posixpath.basename(one.folder) in shipped:
+    if posixpath.basename(release.folder) in shipped:
         return "slicewright init --upgrade brings it"
-    start = f"{one.controller.name}-"
+    start = f"{release.controller.name}-"
     known = ", ".join(sorted(name.removeprefix(start) for name in shipped if name.startswith(start)))
     return (
         f"slicewright has {known}; for another version, put the manifests of its release there and run "
@@ -153,15 +158,15 @@ def installed(folder: str, read_text: ReadText) -> Installed | None:
     if text is None or not header.is_ours(text):
         return None
     try:
-        found = read_kustomization(folder, read_text)
+        spec = read_kustomization(folder, read_text)
     except Stopped:
         return None
-    listed = [release_of(entry.removeprefix(_UP)) for entry in found.resources if entry.startswith(_UP)]
-    kept = tuple(one for one in listed if one is not None)
-    if len(kept) < len(found.resources) or found.components:
+    listed = (release_of(entry.removeprefix(_UP)) for entry in spec.resources if entry.startswith(_UP))
+    releases = tuple(release for release in listed if release is not None)
+    if len(releases) < len(spec.resources) or spec.components:
         return None
-    patches = [change.operations for change in found.patches]
-    value = next((str(one.get("value")) for one in chain(*patches)), "")
-    written = [_replace(value), _restart(value)] if patches else []
-    as_written = header.body_of(text) == _kustomization(kept, patched=bool(patches)) and patches == written
-    return Installed(kept, value, edited=not as_written)
+    patches = [patch.operations for patch in spec.patches]
+    value = next((str(operation.get("value")) for operation in chain(*patches)), "")
+    as_written = header.body_of(text) == _kustomization(releases, patched=bool(patches))
+    as_written &= patches == ([_replace(value), _restart(value)] if patches else [])
+    return Installed(releases, value, edited=not as_written)

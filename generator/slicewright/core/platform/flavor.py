@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from slicewright.core.intent.cluster import CpuPool
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.plan.placement import flavor_name, provisioning_selector, shape_selector, tolerations
 from slicewright.core.plan.scaling import size_range
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.cpu_machine import CpuMachine
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import ClusterQueue, Cohort, CpuPool, TpuPool
+    from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.intent.workload import Provisioning
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
@@ -69,32 +70,27 @@ Capacity = TpuCapacity | CpuCapacity
 
 def capacities(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
-    found: list[Capacity] = [
-        TpuCapacity(
-            pool, _tpu_flavor(site, pool, shape), shape, site.machines[pool.name], size_range(site, pool).most
-        )
-        for pool, shape in site.pools
-    ]
-    found += [
-        CpuCapacity(pool, _cpu_flavor(site, pool), site.machines.get(pool.name), size_range(site, pool).most)
-        for pool in site.cluster.cpu_pools
-    ]
-    return {entry.pool.name: entry for entry in sorted(found, key=lambda entry: entry.pool.index)}
-
-
-def holders(site: ResolvedCluster) -> tuple[Cohort | ClusterQueue, ...]:
-    """Return what may have quota: the cohorts, then the queues."""
-    return (*site.cluster.cohorts, *site.cluster.cluster_queues)
+    shapes = {pool.index: shape for pool, shape in site.pools}
+    by_name: dict[str, Capacity] = {}
+    for pool in site.cluster.pools:
+        name, most = pool.name, size_range(site, pool).most
+        if isinstance(pool, CpuPool):
+            by_name[name] = CpuCapacity(pool, _cpu_flavor(site, pool), site.machines.get(name), most)
+        elif shape := shapes.get(pool.index):
+            by_name[name] = TpuCapacity(
+                pool, _tpu_flavor(site, pool, shape), shape, site.machines[name], most
+            )
+    return by_name
 
 
 def used(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return a pool for each flavor that a queue or a cohort has quota of, by the flavor's name."""
-    named = {quota.pool for holder in holders(site) for quota in holder.quota}
-    found: dict[str, Capacity] = {}
+    pools = {quota.pool for quota in site.cluster.quotas}
+    by_flavor: dict[str, Capacity] = {}
     for name, capacity in capacities(site).items():
-        if name in named:
-            found.setdefault(capacity.flavor.name, capacity)
-    return found
+        if name in pools:
+            by_flavor.setdefault(capacity.flavor.name, capacity)
+    return by_flavor
 
 
 def kept_apart(site: ResolvedCluster) -> dict[str, TpuCapacity]:
@@ -103,30 +99,26 @@ def kept_apart(site: ResolvedCluster) -> dict[str, TpuCapacity]:
     Flavors in one resource group with those of CPU pools are among them: heads of Pathways and auxiliary
     jobs, which ask for cpu alone, would fit them.
     """
-    tpus = {name: one for name, one in used(site).items() if isinstance(one, TpuCapacity)}
+    tpus = {name: capacity for name, capacity in used(site).items() if isinstance(capacity, TpuCapacity)}
     known = capacities(site)
     grouped = {
         known[quota.pool].flavor.name
-        for holder in holders(site)
-        for quota in holder.quota
+        for quota in site.cluster.quotas
         if quota.cpu_and_memory and quota.pool in known
     }
+    shapes = {name: tuple(shape_selector(capacity.shape).items()) for name, capacity in tpus.items()}
     ways: dict[tuple[tuple[str, str], ...], set[Provisioning]] = {}
-    for one in tpus.values():
-        ways.setdefault(_shape_of(one), set()).add(one.pool.provisioning)
-    return {name: one for name, one in tpus.items() if len(ways[_shape_of(one)]) > 1 or name in grouped}
-
-
-def _shape_of(capacity: TpuCapacity) -> tuple[tuple[str, str], ...]:
-    return tuple(shape_selector(capacity.shape).items())
+    for name, capacity in tpus.items():
+        ways.setdefault(shapes[name], set()).add(capacity.pool.provisioning)
+    return {name: tpus[name] for name, shape in shapes.items() if len(ways[shape]) > 1 or name in grouped}
 
 
 def flavors(site: ResolvedCluster, untainted: Collection[str] = ()) -> Iterator[Object]:
     """Yield the ResourceFlavors that queues use; some get no taint as long as runs do not tolerate it."""
     tainted = {
-        name: taint(one.pool.provisioning)
-        for name, one in kept_apart(site).items()
-        if one.flavor.may_have_taint and name not in untainted
+        name: taint(capacity.pool.provisioning)
+        for name, capacity in kept_apart(site).items()
+        if capacity.flavor.may_have_taint and name not in untainted
     }
     for capacity in used(site).values():
         flavor = capacity.flavor
@@ -142,26 +134,25 @@ def flavors(site: ResolvedCluster, untainted: Collection[str] = ()) -> Iterator[
         yield kueue_object(site, "ResourceFlavor", flavor.name, spec=spec)
 
 
-def queued(used_flavors: Iterable[Capacity]) -> list[str]:
+def queued(pools: Iterable[Capacity]) -> list[str]:
     """Return the names of the flavors whose nodes are asked for with a ProvisioningRequest."""
-    return [capacity.flavor.name for capacity in used_flavors if capacity.flavor.is_queued]
+    return [capacity.flavor.name for capacity in pools if capacity.flavor.is_queued]
 
 
 def _tpu_flavor(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
-    written = site.cluster.spec["pools"][pool.index]
-    wanted = pool.provisioning
+    written, way = site.cluster.written(pool), pool.provisioning
     return Flavor(
-        written.get("flavor") or flavor_name(shape, wanted),
-        {**shape_selector(shape), **provisioning_selector(wanted)},
-        tolerations(wanted),
+        written.get("flavor") or flavor_name(shape, way),
+        {**shape_selector(shape), **provisioning_selector(way)},
+        tolerations(way),
         written.get("topologyName", ""),
         pool.flavor_taint,
-        wanted.type == "FlexStartQueued",
+        way.type == "FlexStartQueued",
     )
 
 
 def _cpu_flavor(site: ResolvedCluster, pool: CpuPool) -> Flavor:
     """Return the flavor of a CPU pool; on Autopilot nobody knows the node pools that GKE makes."""
-    written = site.cluster.spec["pools"][pool.index]
+    written = site.cluster.written(pool)
     labels = {NODE_POOL: pool.node_pool_names[0]} if site.cluster.mode == "Standard" else {}
     return Flavor(written.get("flavor") or pool.name, labels, topology_name=written.get("topologyName", ""))

@@ -15,17 +15,10 @@ DEFAULT_RELEASE = "v0.19.2"
 V1BETA2_SINCE = (0, 15)
 _TOPOLOGY_SINCE = (0, 14)
 """Before it a Topology is v1alpha1."""
-_FIELDS = frozenset(
-    {
-        "admissionChecks",
-        "clusterQueues",
-        "cohorts",
-        "kueue",
-        "priorityClasses",
-        "provisioningRequestConfigs",
-        "topologies",
-    }
-)
+_FIELDS = {
+    *("admissionChecks", "clusterQueues", "cohorts", "kueue"),
+    *("priorityClasses", "provisioningRequestConfigs", "topologies"),
+}
 """Fields of a TPUCluster of which each says that the cluster has Kueue."""
 
 

@@ -14,7 +14,6 @@ from slicewright.core.kubernetes.kinds import (
     KUEUE_CONFIGURATION_VERSION,
     OLD_KUEUE_CONFIGURATION_VERSION,
 )
-from slicewright.core.platform.flavor import holders
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, V1BETA2_SINCE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.check import Schemas
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Problem
+    from slicewright.core.problem import Problem, Severity
 
 NAMESPACE = "kueue-system"
 KIND = "Configuration"
@@ -96,8 +95,10 @@ def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, A
         "integrations": {"frameworks": ["batch/job", f"{JOBSET_GROUP}/jobset"]},
         **_shares(site, written),
     }
-    found: dict[str, Any] = merged({**ours, **_resources(site, written.get("resources", {}))}, written)
-    return found
+    configuration: dict[str, Any] = merged(
+        {**ours, **_resources(site, written.get("resources", {}))}, written
+    )
+    return configuration
 
 
 def merged(below: Any, above: Any) -> Any:
@@ -110,14 +111,13 @@ def merged(below: Any, above: Any) -> Any:
 def _wait_for_pods(site: ResolvedCluster) -> dict[str, Any]:
     timeout = _STANDING
     for pool, _ in site.pools:
-        scales = "autoscaling" in site.cluster.spec["pools"][pool.index]
+        scales = "autoscaling" in site.cluster.written(pool)
         if pool.provisioning.type == "FlexStart":
             timeout = _FLEX_START
         elif timeout == _STANDING and (pool.provisioning.type in ("Spot", "ComputeClass") or scales):
             timeout = _GROWING
-    enabled = {} if is_v1beta2(site) else {"enable": True}
     return {
-        **enabled,
+        **_enabled(site),
         "timeout": timeout,
         "recoveryTimeout": timeout,
         "blockAdmission": False,
@@ -127,15 +127,18 @@ def _wait_for_pods(site: ResolvedCluster) -> dict[str, Any]:
 
 def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Turn fair sharing on where something has a weight; Kueue has no default for the strategies."""
-    found: dict[str, Any] = {}
-    asked = isinstance(written.get("fairSharing"), dict)
-    if asked or any(entry.weight is not None for entry in holders(site)):
-        enabled = {} if is_v1beta2(site) else {"enable": True}
+    settings: dict[str, Any] = {}
+    is_written = isinstance(written.get("fairSharing"), dict)
+    if is_written or any(holder.weight is not None for holder in site.cluster.holders):
         strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
-        found["fairSharing"] = {**enabled, "preemptionStrategies": strategies}
+        settings["fairSharing"] = {**_enabled(site), "preemptionStrategies": strategies}
     if is_v1beta2(site) and shares_by_usage(site):
-        found["admissionFairSharing"] = {"usageHalfLifeTime": "168h", "usageSamplingInterval": "5m"}
-    return found
+        settings["admissionFairSharing"] = {"usageHalfLifeTime": "168h", "usageSamplingInterval": "5m"}
+    return settings
+
+
+def _enabled(site: ResolvedCluster) -> dict[str, Any]:
+    return {} if is_v1beta2(site) else {"enable": True}
 
 
 def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
@@ -147,20 +150,12 @@ def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]
         return {}
     if release(site) >= _IGNORES_UNDECLARED_SINCE:
         return {"resources": {"quotaCheckStrategy": "IgnoreUndeclared"}}
-    covered = _covered(site)
+    # of CPU pools queues have quota of cpu and memory, or of what the file writes
+    cpus = {pool.name for pool in site.cluster.cpu_pools}
+    quotas = [quota.nominal_quota for quota in site.cluster.quotas if quota.pool in cpus]
+    covered = {name for quota in quotas for name in (("cpu", "memory") if quota is None else quota)}
     prefixes = [name for name in _UNCOUNTED if name not in covered]
     return {"resources": {"excludeResourcePrefixes": prefixes}} if prefixes else {}
-
-
-def _covered(site: ResolvedCluster) -> set[str]:
-    """Return what some queue has quota of: of the CPU pools cpu and memory, or what the file writes."""
-    cpus = {pool.name for pool in site.cluster.cpu_pools}
-    found: set[str] = set()
-    for holder in holders(site):
-        for quota in holder.quota:
-            if quota.pool in cpus:
-                found.update(("cpu", "memory") if quota.nominal_quota is None else quota.nominal_quota)
-    return found
 
 
 SCHEMA = "kinds/config.kueue.x-k8s.io/configuration_v1beta2.json"
@@ -180,7 +175,6 @@ def validate_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[P
         return
     whole = {"apiVersion": KUEUE_CONFIGURATION_VERSION, "kind": KIND, **written}
     is_known = release == release_of({"versions": {"kueue": DEFAULT_RELEASE}})
+    severity: Severity = "error" if is_known else "warning"
     for problem in schemas.problems(SCHEMA, whole):
-        yield replace(
-            problem, path=("spec", _FIELD, *problem.path), severity="error" if is_known else "warning"
-        )
+        yield replace(problem, path=("spec", _FIELD, *problem.path), severity=severity)

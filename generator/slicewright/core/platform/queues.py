@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 QUEUED_CHECK = "flex-start-queued"
 """The check, and the configuration of its requests, that queues with queued flex-start flavors get."""
+_OPTIONAL = ("parameters", "podSetMergePolicy")
 _RETRIES = {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800}
 
 
 def checks(site: ResolvedCluster) -> Iterator[Object]:
     """Yield ProvisioningRequestConfigs, then the AdmissionChecks that use them."""
     spec = site.cluster.spec
-    configs = {item["name"]: item for item in spec.get("provisioningRequestConfigs", [])}
+    configs = {entry["name"]: entry for entry in spec.get("provisioningRequestConfigs", [])}
     declared = list(spec.get("admissionChecks", []))
     if queued(used(site).values()):
         configs = {QUEUED_CHECK: {"name": QUEUED_CHECK}, **configs}
@@ -42,9 +43,7 @@ def checks(site: ResolvedCluster) -> Iterator[Object]:
 
 def _config(written: dict[str, Any]) -> dict[str, Any]:
     """Return a configuration's spec; requests for google.com/tpu alone, because GKE takes one pod set."""
-    optional: dict[str, Any] = {
-        key: written[key] for key in ("parameters", "podSetMergePolicy") if key in written
-    }
+    optional: dict[str, Any] = {key: written[key] for key in _OPTIONAL if key in written}
     return {
         "provisioningClassName": written.get("provisioningClassName", QUEUED_CLASS),
         "managedResources": written.get("managedResources", [TPU]),
@@ -81,17 +80,9 @@ def cluster_queues(site: ResolvedCluster) -> Iterator[Object]:
 def local_queues(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the LocalQueues."""
     for queue in site.cluster.local_queues:
-        yield kueue_object(
-            site,
-            "LocalQueue",
-            queue.name,
-            queue.namespace,
-            spec={
-                "clusterQueue": queue.cluster_queue,
-                "stopPolicy": queue.stop_policy,
-                **_fair_sharing(queue.weight),
-            },
-        )
+        spec = {"clusterQueue": queue.cluster_queue, "stopPolicy": queue.stop_policy}
+        spec |= _fair_sharing(queue.weight)
+        yield kueue_object(site, "LocalQueue", queue.name, queue.namespace, spec=spec)
 
 
 def shares_by_usage(site: ResolvedCluster, cluster_queue: str = "") -> bool:
@@ -134,10 +125,10 @@ def _preemption(written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fungibility(site: ResolvedCluster, written: dict[str, str]) -> dict[str, str]:
-    found = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor", **written}
+    values = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor", **written}
     if is_v1beta2(site):
-        return found
-    return {field: _BEFORE_V1BETA2.get((field, value), value) for field, value in found.items()}
+        return values
+    return {field: _BEFORE_V1BETA2.get((field, value), value) for field, value in values.items()}
 
 
 def _fair_sharing(weight: str | float | None) -> dict[str, Any]:
@@ -162,8 +153,8 @@ def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
     if not has_kueue(site):
         return
     for entry in site.cluster.priorities:
-        said = {"description": entry.description} if entry.description else {}
-        yield kueue_object(site, "WorkloadPriorityClass", entry.name, value=entry.value, **said)
+        description = {"description": entry.description} if entry.description else {}
+        yield kueue_object(site, "WorkloadPriorityClass", entry.name, value=entry.value, **description)
         if entry.pods:
             yield {
                 "apiVersion": SCHEDULING_VERSION,
@@ -171,11 +162,11 @@ def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
                 "metadata": {"name": entry.name},
                 "value": entry.value,
                 "preemptionPolicy": "Never",
-                **said,
+                **description,
             }
 
 
 def topologies(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the Topologies, for topology-aware scheduling."""
-    for item in site.cluster.spec.get("topologies", []):
-        yield kueue_object(site, "Topology", item["name"], spec={"levels": item["levels"]})
+    for entry in site.cluster.spec.get("topologies", []):
+        yield kueue_object(site, "Topology", entry["name"], spec={"levels": entry["levels"]})

@@ -33,8 +33,8 @@ class Chips(Struct, frozen=True):
         )
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def chips(quota: Quota, capacity: TpuCapacity) -> Chips:
@@ -88,31 +88,28 @@ def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict
             resources = cpu_resources(quota, capacity)
             cpus |= {name: resources} if resources else {}
         else:
-            found = chips(quota, capacity)
-            tpus[name] = tpus[name] + found if name in tpus else found
+            of_pool = chips(quota, capacity)
+            tpus[name] = tpus[name] + of_pool if name in tpus else of_pool
             if quota.cpu_and_memory:
-                hosts[name] = hosts[name] + found if name in hosts else found
-    machines = {one.flavor.name: one for one in known.values() if isinstance(one, TpuCapacity)}
-    of_tpus = {
-        name: [*_host_resources(machines[name], hosts.get(name)), _chips_resource(found)]
-        for name, found in tpus.items()
-    }
+                hosts[name] = hosts[name] + of_pool if name in hosts else of_pool
+    pools = {pool.flavor.name: pool for pool in known.values() if isinstance(pool, TpuCapacity)}
+    of_tpus = {name: [_chips_resource(quota)] for name, quota in tpus.items()}
+    of_tpus |= {name: [*_host_resources(pools[name], hosts[name]), *of_tpus[name]] for name in hosts}
     covered = [resource["name"] for resource in next(iter(cpus.values()), [])]
     groups = [_group([TPU], of_tpus), _group(covered, cpus)]
     if hosts:
         names = [*dict.fromkeys((*covered, "cpu", "memory", TPU))]
         others = [_resource(name, "0") for name in names if name not in covered]
-        every = {name: [*had, *others] for name, had in cpus.items()}
-        groups = [_group(names, every | {name: _each(names, had) for name, had in of_tpus.items()})]
+        flavors = {name: [*resources, *others] for name, resources in cpus.items()}
+        flavors |= {name: _each(names, resources) for name, resources in of_tpus.items()}
+        groups = [_group(names, flavors)]
     return [group for group in groups if group["flavors"]]
 
 
-def _host_resources(capacity: TpuCapacity, found: Chips | None) -> list[dict[str, Any]]:
-    """Return what pods may ask of the hosts of so many chips beside the chips; None is a quota without it."""
-    if found is None:
-        return []
+def _host_resources(capacity: TpuCapacity, quota: Chips) -> list[dict[str, Any]]:
+    """Return what pods may ask of the hosts of so many chips beside the chips."""
     each = capacity.shape.machine.chips_per_host
-    counts = (found.nominal, found.borrowing, found.lending)
+    counts = (quota.nominal, quota.borrowing, quota.lending)
     return _node_resources(capacity.machine, [None if count is None else count // each for count in counts])
 
 
@@ -138,12 +135,9 @@ def _group(covered: list[str], flavors: dict[str, list[dict[str, Any]]]) -> dict
     }
 
 
-def _chips_resource(found: Chips) -> dict[str, Any]:
-    return _resource(TPU, str(found.nominal), _text(found.borrowing), _text(found.lending))
-
-
-def _text(number: int | None) -> str:
-    return "" if number is None else str(number)
+def _chips_resource(quota: Chips) -> dict[str, Any]:
+    limits = ("" if limit is None else str(limit) for limit in (quota.borrowing, quota.lending))
+    return _resource(TPU, str(quota.nominal), *limits)
 
 
 def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
@@ -159,8 +153,5 @@ def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
 
 def _resource(name: str, nominal: str, borrowing: str = "", lending: str = "") -> dict[str, Any]:
     limits = {"borrowingLimit": borrowing, "lendingLimit": lending}
-    return {
-        "name": name,
-        "nominalQuota": nominal,
-        **{field: value for field, value in limits.items() if value},
-    }
+    written = {field: value for field, value in limits.items() if value}
+    return {"name": name, "nominalQuota": nominal, **written}

@@ -102,18 +102,9 @@ _KEEP = [
     {"op": "add", "path": f"/metadata/annotations/{key.replace('/', '~1')}", "value": value}
     for key, value in KEPT.items()
 ]
-_BODY = write_document(
-    {
-        **KUSTOMIZATION,
-        "resources": [MANIFESTS],
-        "patches": [
-            {
-                "target": {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"},
-                "patch": write_document(_KEEP),
-            }
-        ],
-    }
-)
+_DEFINITIONS = {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"}
+_PATCHES = [{"target": _DEFINITIONS, "patch": write_document(_KEEP)}]
+_BODY = write_document({**KUSTOMIZATION, "resources": [MANIFESTS], "patches": _PATCHES})
 """A definition that is pruned takes every object of its kind along, and so every run."""
 
 
@@ -155,38 +146,36 @@ def problems(
     """
     manifests, file = f"{release.folder}/{MANIFESTS}", f"{release.folder}/{FILE_NAME}"
     written = release.read(FILE_NAME, read_text) or ""
-    kustomized = recorded(written)
+    digest = recorded(written)
     text = release.read(MANIFESTS, read_text) or ""
     others = (name for name in OTHER_NAMES if release.read(name, read_text) is not None)
     yield from second(release.folder, others)
-    wanted = shipped.get(posixpath.basename(release.folder), kustomized)
-    if not kustomized:
+    folder = posixpath.basename(release.folder)
+    expected = shipped.get(folder, digest)
+    if not digest:
         message = f"{FILE_NAME} of {release.title} is missing, or not as slicewright writes it"
         yield Problem("CTRL003", message, _REWRITE, file=file)
     elif names := set(_VERSION.findall(written.partition("\n")[0])) - {release.version}:
         message = f"the first line of {FILE_NAME} of {release.title} names {' and '.join(sorted(names))}"
         yield Problem("CTRL003", message, _REWRITE, file=file)
-    elif digest_of(text) != wanted:
-        message = (
-            f"the manifests of {release.title} were edited: they do not have the digest that is recorded"
-        )
+    elif digest_of(text) != expected:
+        message = f"the manifests of {release.title} were edited: "
+        message += "they do not have the digest that is recorded"
         yield Problem("CTRL002", message, _RESTORE, file=manifests)
-    elif kustomized != wanted:
+    elif digest != expected:
         message = f"the digest of {release.title} was edited: it is not that of the release"
         yield Problem("CTRL002", message, _RESTORE, file=file)
     else:
-        against = list(_against_text(release, text, manifests, configures=configures))
-        yield from against
-        if not against and posixpath.basename(release.folder) not in shipped:
+        mistakes = list(_content_problems(release, text, manifests, configures=configures))
+        yield from mistakes
+        if not mistakes and folder not in shipped:
             message = f"slicewright does not know the digest of {release.title}: its manifests may be edited"
-            hint = (
-                "compare them with what its authors published, then name this file and CTRL007 with that as "
-            )
-            hint += "the reason in .slicewright-ignore.yaml"
+            hint = "compare them with what its authors published, then name this file and CTRL007 "
+            hint += "with that as the reason in .slicewright-ignore.yaml"
             yield Problem("CTRL007", message, hint, severity="warning", file=manifests)
 
 
-def _against_text(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
+def _content_problems(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
     """Yield what is wrong in manifests that are as somebody brought them."""
     others = sorted(_tags(release.controller.name, text) - {release.version})
     if others:

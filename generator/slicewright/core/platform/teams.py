@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.kubernetes.kinds import (
-    KUEUE_GROUP,
-    RBAC_GROUP,
-    RBAC_VERSION,
-    RUNS,
-)
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RBAC_GROUP, RUNS
 from slicewright.core.kubernetes.labels import GOOGLE_ACCOUNT, KEPT, POD_SECURITY
 from slicewright.core.kubernetes.quantity import canonical
+from slicewright.core.kubernetes.role import role, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,28 +25,28 @@ _VIEW = (
 )
 
 
-def is_given(namespace: str) -> bool:
+def exists_everywhere(namespace: str) -> bool:
     """Tell whether a namespace is there in every cluster."""
     return namespace == "default" or namespace.startswith("kube-")
 
 
+def namespace_names(site: ResolvedCluster) -> list[str]:
+    """Return the namespaces of teams and of LocalQueues, but those that every cluster has."""
+    names = [team.namespace for team in site.cluster.teams]
+    names += [queue.namespace for queue in site.cluster.local_queues]
+    return [name for name in dict.fromkeys(names) if not exists_everywhere(name)]
+
+
 def namespaces(site: ResolvedCluster) -> Iterator[Object]:
-    """Yield the namespaces of teams and of LocalQueues, but those that every cluster has."""
-    teams = site.cluster.teams
-    names = [team.namespace for team in teams] + [queue.namespace for queue in site.cluster.local_queues]
-    for name in dict.fromkeys(names):
-        if is_given(name):
-            continue
+    """Yield the objects of those namespaces."""
+    for name in namespace_names(site):
         labels: dict[str, str] = {}
-        for team in teams:
+        for team in site.cluster.teams:
             if team.namespace == name:
                 labels |= team.labels
                 labels |= {POD_SECURITY: team.pod_security} if team.pod_security else {}
-        metadata: dict[str, Any] = {"name": name}
-        if labels:
-            metadata["labels"] = labels
-        annotations = dict(KEPT)
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata, "annotations": annotations}}
+        metadata = {"name": name, **({"labels": labels} if labels else {}), "annotations": dict(KEPT)}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def team(entry: Team) -> Iterator[Object]:
@@ -74,15 +70,9 @@ def _object(entry: Team, version: str, kind: str, name: str) -> Object:
 def _role(
     entry: Team, suffix: str, accounts: tuple[Account, ...], rules: list[dict[str, Any]]
 ) -> Iterator[Object]:
-    if not accounts:
-        return
-    name, version = f"{entry.name}-{suffix}", RBAC_VERSION
-    yield {**_object(entry, version, "Role", name), "rules": rules}
-    yield {
-        **_object(entry, version, "RoleBinding", name),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name},
-        "subjects": [_subject(entry, account) for account in accounts],
-    }
+    if accounts:
+        subjects = [_subject(entry, account) for account in accounts]
+        yield from role(f"{entry.name}-{suffix}", entry.namespace, rules, subjects)
 
 
 def _subject(entry: Team, account: Account) -> dict[str, str]:
@@ -91,23 +81,19 @@ def _subject(entry: Team, account: Account) -> dict[str, str]:
     return {"apiGroup": RBAC_GROUP, "kind": account.kind, "name": account.name}
 
 
-def _rule(group: str, resources: tuple[str, ...], verbs: list[str]) -> dict[str, Any]:
-    return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
-
-
 def _viewer_rules() -> list[dict[str, Any]]:
     """Look at runs, their pods and logs, and at their place in the queue."""
     of_runs = ((run.group, (run.plural,)) for run in RUNS)
-    return [_rule(group, names, _READ) for group, names in (*of_runs, *_VIEW)]
+    return [rule(group, names, _READ) for group, names in (*of_runs, *_VIEW)]
 
 
 def _admin_rules() -> list[dict[str, Any]]:
     """Start and end runs with what belongs to them, end pods, and stop a workload in the queue."""
     return [
-        *(_rule(run.group, (run.plural,), _WRITE) for run in RUNS),
-        _rule("", ("configmaps", "services"), _WRITE),
-        _rule("", ("pods",), [*_READ, "delete"]),
-        _rule("", ("events", "pods/log", "serviceaccounts"), _READ),
-        _rule(KUEUE_GROUP, ("localqueues",), _READ),
-        _rule(KUEUE_GROUP, ("workloads",), [*_READ, "update", "patch"]),
+        *(rule(run.group, (run.plural,), _WRITE) for run in RUNS),
+        rule("", ("configmaps", "services"), _WRITE),
+        rule("", ("pods",), [*_READ, "delete"]),
+        rule("", ("events", "pods/log", "serviceaccounts"), _READ),
+        rule(KUEUE_GROUP, ("localqueues",), _READ),
+        rule(KUEUE_GROUP, ("workloads",), [*_READ, "update", "patch"]),
     ]

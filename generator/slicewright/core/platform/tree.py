@@ -18,7 +18,6 @@ from slicewright.core.platform.queues import (
     topologies,
 )
 from slicewright.core.platform.teams import namespaces, team
-from slicewright.core.run import header
 from slicewright.core.run.folder import platform_folder
 from slicewright.core.run.listing import listing
 
@@ -34,27 +33,23 @@ def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, s
 
     `untainted` are flavors whose taint waits until no run is left that does not tolerate it.
     """
-    made: dict[str, str] = {}
     if not site.cluster.managed:
-        return made
-    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
-    for name, objects in _parts(site, untainted):
-        documents = list(objects)
-        if documents:
-            made[name] = header.live(inputs, write_documents(documents))
-    if made:
-        made[FILE_NAME] = listing("the platform in this folder", made)
-    return {f"{platform_folder(site.cluster.name)}/{name}": text for name, text in made.items()}
+        return {}
+    parts = {name: list(objects) for name, objects in _parts(site, untainted)}
+    contents = {name: site.live(write_documents(objects)) for name, objects in parts.items() if objects}
+    if contents:
+        contents[FILE_NAME] = listing("the platform in this folder", contents)
+    return {f"{platform_folder(site.cluster.name)}/{name}": text for name, text in contents.items()}
 
 
 def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Object]:
     """Return the objects of a cluster's platform, also of one that is not ours to make."""
-    return [item for _, found in _parts(site, untainted) for item in found]
+    return [item for _, items in _parts(site, untainted) for item in items]
 
 
 def kueue_objects(site: ResolvedCluster) -> list[Object]:
     """Return the queues of a cluster's platform, and what they are made of."""
-    return [item for _, found in _kueue_parts(site, ()) for item in found]
+    return [item for _, items in _kueue_parts(site, ()) for item in items]
 
 
 def _kueue_parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:

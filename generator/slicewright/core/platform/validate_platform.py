@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from slicewright.core.plan.placement import placed_by_policy, policy_name
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.intent.cluster import TpuPool
     from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+    from slicewright.core.problem import Problem
 
 
 def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
@@ -39,26 +40,25 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
     what `a` and `b-c` make. Policies lie in a region of a project.
     """
-    found = [
-        (site, pool, shape.topology, site.cluster.spec["pools"][pool.index].get("placementPolicyName", ""))
+    policies = [
+        (site, pool, shape.topology, "placementPolicyName" in site.cluster.written(pool))
         for site in sites
         if site.cluster.managed and site.cluster.mode == "Standard"
         for pool, shape in site.pools
         if placed_by_policy(shape)
     ]
     taken: dict[tuple[str, ...], tuple[ResolvedCluster, TpuPool, str]] = {}
-    for site, pool, topology, written in sorted(found, key=lambda entry: bool(entry[3])):
+    for site, pool, topology, is_written in sorted(policies, key=itemgetter(3)):
         spec = site.cluster.spec
         name = policy_name(site.cluster, pool)
         key = (spec.get("project", ""), region_of(spec.get("location", "")), name)
-        if written and key not in taken:
+        if is_written and key not in taken:
             continue
         first, its_pool, its_topology = taken.setdefault(key, (site, pool, topology))
         is_same = first is site and its_pool.name == pool.name
-        if is_same or (written and its_topology == topology):
-            continue
-        message = f"the workload policy of pool '{pool.name}' has the name '{name}', as that of pool "
-        message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
-        hint = "write another placementPolicyName for one of them, or give the pool another name"
-        place: Path = ("spec", "pools", pool.index, "placementPolicyName" if written else "name")
-        yield site.cluster.source.problem("POOL032", place, message, hint)
+        if not is_same and not (is_written and its_topology == topology):
+            message = f"the workload policy of pool '{pool.name}' has the name '{name}', as that of pool "
+            message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
+            hint = "write another placementPolicyName for one of them, or give the pool another name"
+            place = (*pool.path, "placementPolicyName" if is_written else "name")
+            yield site.source.problem("POOL032", place, message, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.platform.teams import is_given, namespaces
+from slicewright.core.platform.teams import exists_everywhere, namespace_names
 from slicewright.core.problem import did_you_mean
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:
     queues = {queue.namespace for queue in site.cluster.local_queues}
     names: set[str] = set()
     for team in site.cluster.teams:
-        source, path = site.cluster.source, _path(team)
+        source, path = site.source, _path(team)
         if team.name in names:
             hint = "give each team its own name"
             yield source.problem("TEAM001", (*path, "name"), f"duplicate team '{team.name}'", hint)
@@ -34,7 +34,7 @@ def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:
             message = "googleServiceAccount has no effect without serviceAccountName"
             hint = "add serviceAccountName: the Kubernetes service account that may act as it"
             yield source.problem("TEAM004", (*path, "googleServiceAccount"), message, hint, key=True)
-        yield from _given(site, team)
+        yield from _existing(site, team)
     yield from _together(site)
 
 
@@ -42,20 +42,18 @@ def _path(team: Team) -> Path:
     return ("spec", "teams", team.index)
 
 
-def _given(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
+def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
     """Refuse what would have to be written into a namespace that is not ours to make."""
-    written = site.cluster.spec["teams"][team.index]
-    for field in ("labels", "podSecurity"):
-        if is_given(team.namespace) and field in written:
+    for field in ("labels", "podSecurity") if exists_everywhere(team.namespace) else ():
+        if field in site.cluster.spec["teams"][team.index]:
             message = f"namespace '{team.namespace}' exists in every cluster and cannot get {field}"
             hint = "give the team a namespace of its own"
-            place = (*_path(team), field)
-            yield site.cluster.source.problem("TEAM005", place, message, hint, key=True)
+            yield site.source.problem("TEAM005", (*_path(team), field), message, hint, key=True)
 
 
 def _together(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield a problem where two teams of one namespace differ in what the namespace has once."""
-    source = site.cluster.source
+    source = site.source
     levels: dict[str, Team] = {}
     labels: dict[tuple[str, str], tuple[Team, str]] = {}
     accounts: dict[tuple[str, str], Team] = {}
@@ -67,8 +65,8 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
                 message = _differ(other, team, "podSecurity")
                 yield source.problem("TEAM003", (*_path(team), "podSecurity"), message, hint)
         for key, value in team.labels.items():
-            first, wanted = labels.setdefault((team.namespace, key), (team, value))
-            if wanted != value:
+            first, its_value = labels.setdefault((team.namespace, key), (team, value))
+            if its_value != value:
                 message = _differ(first, team, f"label '{key}'")
                 yield source.problem("TEAM003", (*_path(team), "labels", key), message, hint)
         name = team.service_account_name
@@ -78,9 +76,9 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
             yield source.problem("TEAM003", (*_path(team), "serviceAccountName"), message, hint)
 
 
-def _differ(first: Team, second: Team, what: str) -> str:
+def _differ(first: Team, second: Team, field: str) -> str:
     names = f"teams '{first.name}' and '{second.name}'"
-    return f"{names} set different values of {what} in namespace '{second.namespace}'"
+    return f"{names} set different values of {field} in namespace '{second.namespace}'"
 
 
 def problems_of_workloads(
@@ -88,28 +86,27 @@ def problems_of_workloads(
 ) -> Iterator[Problem]:
     """Yield what workloads ask for in vain, where the platform of the cluster is ours."""
     ours = {name: site for name, site in sites.items() if site.cluster.managed}
-    made = {name: [item["metadata"]["name"] for item in namespaces(site)] for name, site in ours.items()}
+    names = {name: namespace_names(site) for name, site in ours.items()}
     for workload in workloads:
         for cluster in workload.clusters:
             if cluster in ours:
-                yield from _namespace(workload, ours[cluster], made[cluster])
+                yield from _namespace(workload, ours[cluster], names[cluster])
                 yield from _compute_class(workload, ours[cluster])
 
 
-def _namespace(workload: Workload, site: ResolvedCluster, made: list[str]) -> Iterator[Problem]:
+def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> Iterator[Problem]:
     """Warn of a namespace that nothing makes: somebody else may."""
-    if is_given(workload.namespace) or workload.namespace in made:
+    if exists_everywhere(workload.namespace) or workload.namespace in names:
         return
     message = f"nothing makes namespace '{workload.namespace}' on cluster '{site.cluster.name}'"
-    hint = did_you_mean(workload.namespace, made) or f"add a team to {site.cluster.source.file.path}"
+    hint = did_you_mean(workload.namespace, names) or f"add a team to {site.source.file.path}"
     yield workload.source.problem("TEAM006", ("metadata", "namespace"), message, hint, warning=True)
 
 
 def _compute_class(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
     """Refuse a ComputeClass that is not among those of the file; where it has none, any is taken on trust."""
-    known = [item.name for item in site.cluster.compute_classes]
-    name = workload.provisioning.name
+    known = [compute_class.name for compute_class in site.cluster.compute_classes]
+    name, place = workload.provisioning.name, ("spec", "provisioning", "name")
     if known and workload.provisioning.type == "ComputeClass" and name not in known:
         message = f"cluster '{site.cluster.name}' has no ComputeClass '{name}'"
-        hint = did_you_mean(name, known)
-        yield workload.source.problem("POOL017", ("spec", "provisioning", "name"), message, hint)
+        yield workload.source.problem("POOL017", place, message, did_you_mean(name, known))
