@@ -95,7 +95,7 @@ def test_ranges_of_one_sweep_go_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "told"),
     [("a.b=1", "'a.b=1' has no range of numbers"), ("a=1..2,b=1..3", "has ranges of different lengths")],
 )
 def test_sweep_has_ranges_of_one_length(text: str, told: str) -> None:
