@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -19,6 +20,7 @@ from slicewright.core.check.rules.kustomize_build import (
     selects,
 )
 from slicewright.core.compose.spec import is_json, is_remote
+from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import NEEDS_HASH
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
@@ -48,25 +50,21 @@ def _lists(value: Any, path: Path) -> Iterator[Path]:
 def _merge(resource: Resource, objects: ObjectSet) -> Findings:
     if "openapi" in resource.data:
         return
-    for found in patches(resource, objects):
-        kind = text(at(found.content, "kind")) or text(found.target.get("kind"))
-        if not isinstance(found.content, dict) or not foreign(kind, text(found.content.get("apiVersion"))):
-            continue
-        lists = list(_lists(found.content.get("spec"), ("spec",)))
-        if lists:
-            named = ".".join(str(part) for part in lists[0])
-            message = f"the patch replaces the whole list {named} of {kind}"
-            yield Finding(found.path, message)
+    for patch in patches(resource, objects):
+        kind = text(at(patch.content, "kind")) or text(patch.target.get("kind"))
+        if isinstance(patch.content, dict) and foreign(kind, text(patch.content.get("apiVersion"))):
+            for path in islice(_lists(patch.content.get("spec"), ("spec",)), 1):
+                named = ".".join(map(str, path))
+                yield Finding(patch.path, f"the patch replaces the whole list {named} of {kind}")
 
 
 @rule("KUS102", KUSTOMIZATIONS, "warning")
 def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
     if not resource.data.get("namespace") or "openapi" in resource.data:
         return
-    for found in built(resource, objects):
-        if foreign(found.kind, found.group) and not is_namespaced(found.group, found.kind):
-            message = f"'namespace' reaches {found.kind} '{found.name}', which has none"
-            yield Finding(("namespace",), message)
+    for part in built(resource, objects):
+        if foreign(part.kind, part.group) and not is_namespaced(part.group, part.kind):
+            yield Finding(("namespace",), f"'namespace' reaches {part.kind} '{part.name}', which has none")
             return
 
 
@@ -76,12 +74,12 @@ def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
         return
     keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
     contents = built(resource, objects) if keys else []
-    names = {id(found): names_of(found, objects) for found in contents}
-    for found in contents:
-        others = set().union(*(names[id(one)] for one in contents if one is not found))
-        if foreign(found.kind, found.group) and (named := _named_by(found, others)):
+    names = {id(part): names_of(part, objects) for part in contents}
+    for part in contents:
+        others = set().union(*(names[id(other)] for other in contents if other is not part))
+        if foreign(part.kind, part.group) and (named := _named_by(part, others)):
             for key in keys:
-                message = f"'{key}' renames '{named}', but not where {found.kind} '{found.name}' names it"
+                message = f"'{key}' renames '{named}', but not where {part.kind} '{part.name}' names it"
                 yield Finding((key,), message)
             return
 
@@ -101,8 +99,8 @@ def _named_by(resource: Resource, names: Collection[str]) -> str:
         if isinstance(value, dict):
             stack += value.items()
         elif isinstance(value, list):
-            below = [mapping(one) for one in value] if key in _OWN_NAMES else value
-            stack += ((key, {**one, "name": ""} if key in _OWN_NAMES else one) for one in below)
+            own = [{**mapping(entry), "name": ""} for entry in value] if key in _OWN_NAMES else value
+            stack += ((key, entry) for entry in own)
         elif isinstance(value, str) and value in names and key.lower().endswith(_REFERS):
             return value
     return ""
@@ -110,54 +108,44 @@ def _named_by(resource: Resource, names: Collection[str]) -> str:
 
 @rule("KUS104", KUSTOMIZATIONS, "warning")
 def _generators(resource: Resource, objects: ObjectSet) -> Findings:
-    if (
-        "configurations" in resource.data
-        or at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
-    ):
+    is_plain = at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
+    if "configurations" in resource.data or is_plain:
         return
-    for key, word in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+    for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
         for index, generator in entries(resource.data.get(key)):
             name = text(generator.get("name"))
-            if at(generator, "options", "disableNameSuffixHash") is True:
+            if not name or at(generator, "options", "disableNameSuffixHash") is True:
                 continue
-            for found in built(resource, objects):
-                if name and foreign(found.kind, found.group) and _mentions(found.data, name):
-                    message = (
-                        f"{word} '{name}' gets a suffix, and {found.kind} '{found.name}' names it without"
-                    )
+            for part in built(resource, objects):
+                if foreign(part.kind, part.group) and _mentions(part.data, name):
+                    message = f"{kind} '{name}' gets a suffix, and {part.kind} '{part.name}' names it without"
                     yield Finding((key, index, "name"), message)
                     break
 
 
-def _mentions(value: Any, name: str) -> bool:
-    stack = [value]
-    while stack:
-        found = stack.pop()
-        if isinstance(found, dict):
-            if found.get("name") == name or found.get("secretName") == name:
-                return True
-            stack.extend(below for key, below in found.items() if key != "metadata")
-        elif isinstance(found, list):
-            stack.extend(found)
-    return False
+def _mentions(data: Any, name: str) -> bool:
+    return any(
+        value == name and path[-1] in ("name", "secretName") and "metadata" not in path
+        for path, value in values_in(data)
+    )
 
 
 @rule("KUS105", KUSTOMIZATIONS, "warning")
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     contents = composed(resource, objects)
     gone = objects.once("deleted by patches", deleted)
-    for found in patches(resource, objects):
-        if found.deletes or (found.target.get("kind", ""), found.target.get("name", "")) in gone:
+    for patch in patches(resource, objects) if contents else ():
+        target = patch.target
+        if patch.deletes or not target or (target.get("kind", ""), target.get("name", "")) in gone:
             continue
-        if found.target and contents and not any(selects(found.target, entry, objects) for entry in contents):
-            said = " ".join(f"{key}: {value}" for key, value in found.target.items())
-            yield Finding((*found.path[:2], "target"), f"the target ({said}) matches no object")
+        if not any(selects(target, part, objects) for part in contents):
+            fields = " ".join(f"{key}: {value}" for key, value in target.items())
+            yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
 
 
 @rule("KUS106", KUSTOMIZATIONS, "warning")
 def _labels(resource: Resource, objects: ObjectSet) -> Findings:
-    contents = built(resource, objects)
-    jobsets = [found for found in contents if found.kind in ("JobSet", "PathwaysJob")]
+    jobsets = [part for part in built(resource, objects) if part.kind in ("JobSet", "PathwaysJob")]
     for index, entry in entries(resource.data.get("labels")):
         if entry.get("includeTemplates") is True and not entry.get("fields") and jobsets:
             message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
@@ -202,18 +190,18 @@ def _plugins(documents: Iterable[Any]) -> Iterator[tuple[str, str]]:
 @rule("KUS109", KUSTOMIZATIONS)
 def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("replicas")):
-        named = [found for found in built(resource, objects) if found.name == entry.get("name")]
+        named = [part for part in built(resource, objects) if part.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
-        for found in named if all(found.kind not in _SCALED for found in named) else ():
-            message = f"'replicas' does not know {found.kind} '{found.name}', and the build fails"
+        for part in named if all(part.kind not in _SCALED for part in named) else ():
+            message = f"'replicas' does not know {part.kind} '{part.name}', and the build fails"
             yield Finding(("replicas", index), message)
 
 
 @rule("KUS110", KUSTOMIZATIONS)
 def _generate_name(resource: Resource, objects: ObjectSet) -> Findings:
-    for found in built(resource, objects):
-        if "generateName" in found.metadata and not found.name:
-            message = f"{found.kind} has generateName, and kustomize fails without a name"
+    for part in built(resource, objects):
+        if "generateName" in part.metadata and not part.name:
+            message = f"{part.kind} has generateName, and kustomize fails without a name"
             yield Finding(("resources",), message)
 
 
@@ -221,19 +209,16 @@ def _generate_name(resource: Resource, objects: ObjectSet) -> Findings:
 def _remote(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("resources", "components", "bases"):
         for index, entry in words(resource.data.get(key)):
-            if not is_remote(entry):
-                continue
-            if not _REFERENCE.search(entry):
-                yield Finding((key, index), f"remote base '{entry}' follows its default branch")
-            elif not _COMMIT_OR_TAG.search(entry):
-                yield Finding((key, index), f"remote base '{entry}' follows a branch")
+            if is_remote(entry) and not _COMMIT_OR_TAG.search(entry):
+                branch = "a branch" if _REFERENCE.search(entry) else "its default branch"
+                yield Finding((key, index), f"remote base '{entry}' follows {branch}")
 
 
 @rule("KUS112", KUSTOMIZATIONS)
 def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("patches")):
-        written = text(entry.get("patch"))
-        if written.lstrip().startswith("[") and not is_json(written):
+        patch = text(entry.get("patch"))
+        if patch.lstrip().startswith("[") and not is_json(patch):
             message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
             yield Finding(("patches", index, "patch"), message)
 
@@ -241,16 +226,14 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KUS113", KUSTOMIZATIONS, "warning")
 def _metadata(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, word in words(resource.data.get("buildMetadata")):
-        message = f"'{word}' writes what differs between machines and versions"
-        yield Finding(("buildMetadata", index), message)
+        yield Finding(("buildMetadata", index), f"'{word}' writes what differs between machines and versions")
 
 
 @rule("KUS114", KUSTOMIZATIONS)
 def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
-    schema = text(at(resource.data, "openapi", "path"))
-    named: list[tuple[Path, str]] = [(("openapi", "path"), schema)]
-    for index, found in entries(resource.data.get("patches")):
-        named.append((("patches", index, "path"), text(found.get("path"))))
+    named: list[tuple[Path, str]] = [(("openapi", "path"), text(at(resource.data, "openapi", "path")))]
+    for index, entry in entries(resource.data.get("patches")):
+        named.append((("patches", index, "path"), text(entry.get("path"))))
     for key in ("patchesStrategicMerge", "configurations", "crds"):
         named += [((key, index), word) for index, word in words(resource.data.get(key)) if "\n" not in word]
     folder = posixpath.dirname(resource.file)
@@ -263,23 +246,23 @@ def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KUS115", KUSTOMIZATIONS, "warning")
 def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
-    for found in patches(resource, objects):
+    for patch in patches(resource, objects):
         guarded: list[str] = []
-        for _, operation in entries(found.content):
+        for _, operation in entries(patch.content):
             verb, pointer = operation.get("op"), text(operation.get("path"))
             head = _element(pointer)
             if verb == "test":
                 guarded.append(pointer)
             elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
                 message = f"{verb} {pointer} goes by position, and no test operation checks what is there"
-                yield Finding(found.path, message)
+                yield Finding(patch.path, message)
                 break
+
+
+_ELEMENT = re.compile(r"(?:[^/]*/)*?[0-9]+(?=/)")
 
 
 def _element(pointer: str) -> str:
     """Return a pointer up to its first index that is followed by something; empty where there is none."""
-    parts = pointer.split("/")
-    for index, part in enumerate(parts[:-1]):
-        if part.isascii() and part.isdigit():
-            return "/".join(parts[: index + 1])
-    return ""
+    element = _ELEMENT.match(pointer)
+    return element[0] if element else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, 
 from slicewright.core.pattern import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slicewright.core.check.model import ObjectSet, Resource
     from slicewright.core.problem import Path
@@ -34,7 +35,6 @@ _CUSTOM = frozenset(
         "PathwaysJob", "ProvisioningRequestConfig", "RayCluster", "ResourceFlavor", "Topology",
     }
 )  # fmt: skip
-_FIELDS = ("group", "version", "kind", "name", "namespace")
 
 
 class Patch(Struct, frozen=True):
@@ -56,17 +56,21 @@ def foreign(kind: str, api: str) -> bool:
 
 
 def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
-    found: dict[str, list[Resource]] = {}
+    by_file: dict[str, list[Resource]] = defaultdict(list)
     for resource in objects.all:
-        found.setdefault(resource.file, []).append(resource)
-    return found
+        by_file[resource.file].append(resource)
+    return by_file
+
+
+def _at(path: str, resource: Resource, objects: ObjectSet) -> Sequence[Resource]:
+    """Return the objects at a path that a kustomization names."""
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(resource.file), path))
+    return objects.once("resources by file", _by_file).get(file, ())
 
 
 def composed(resource: Resource, objects: ObjectSet) -> list[Resource]:
     """Return the objects of a kustomization that was built; none where it was not, as with a remote base."""
-    by_file = objects.once("resources by file", _by_file)
-    folder = posixpath.dirname(resource.file) or "."
-    return [found for found in by_file.get(folder, ()) if found.kind not in _NOT_BUILT]
+    return [part for part in _at(".", resource, objects) if part.kind not in _NOT_BUILT]
 
 
 def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
@@ -80,17 +84,17 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     waiting = [resource]
     while waiting:
         current = waiting.pop()
-        there = composed(current, objects)
-        contents |= {id(found): found for found in there}
-        for file in () if there else _included(current, posixpath.dirname(current.file) or "."):
+        parts = composed(current, objects)
+        contents |= {id(part): part for part in parts}
+        for file in () if parts else _included(current, posixpath.dirname(current.file) or "."):
             if file in seen:
                 continue
             seen.add(file)
-            for found in by_file.get(file, ()):
-                if found.kind in KUSTOMIZATIONS:
-                    waiting.append(found)
+            for part in by_file.get(file, ()):
+                if part.kind in KUSTOMIZATIONS:
+                    waiting.append(part)
                 else:
-                    contents[id(found)] = found
+                    contents[id(part)] = part
     return list(contents.values())
 
 
@@ -103,11 +107,9 @@ def _included(resource: Resource, folder: str) -> Iterator[str]:
 
 def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
-    by_file = objects.once("resources by file", _by_file)
-    folder = posixpath.dirname(resource.file)
     for path, entry in _entries(resource.data):
         target = texts(entry.get("target"))
-        for content in _contents(entry, folder, by_file):
+        for content in _contents(entry, resource, objects):
             yield Patch(path, target, content, _deletes(content))
         for content in () if "patch" in entry else documents_of(text(entry.get("path")), resource, objects):
             if _deletes(content):
@@ -118,22 +120,20 @@ def _entries(data: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
     for key in ("patches", "patchesJson6902"):
         for index, entry in entries(data.get(key)):
             yield (key, index), entry
-    for index, written in words(data.get("patchesStrategicMerge")):
-        yield ("patchesStrategicMerge", index), {"patch" if "\n" in written else "path": written}
+    for index, word in words(data.get("patchesStrategicMerge")):
+        yield ("patchesStrategicMerge", index), {"patch" if "\n" in word else "path": word}
 
 
 def _deletes(content: Any) -> bool:
     return mapping(content).get("$patch") == "delete"
 
 
-def _contents(entry: dict[str, Any], folder: str, by_file: dict[str, list[Resource]]) -> list[Any]:
-    written = entry.get("patch")
-    if isinstance(written, str):
-        return [document.data for document in read_manifests(written, "")[0]]
-    path = entry.get("path")
+def _contents(entry: dict[str, Any], resource: Resource, objects: ObjectSet) -> list[Any]:
+    patch, path = entry.get("patch"), entry.get("path")
+    if isinstance(patch, str):
+        return [document.data for document in read_manifests(patch, "")[0]]
     if isinstance(path, str):
-        file = posixpath.normpath(posixpath.join(folder, path))
-        return [found.data for found in by_file.get(file, ()) if found.kind != MERGED] or [None]
+        return [part.data for part in _at(path, resource, objects) if part.kind != MERGED] or [None]
     return []
 
 
@@ -141,20 +141,23 @@ def documents_of(entry: str, resource: Resource, objects: ObjectSet) -> list[Any
     """Return what a text of a kustomization holds, or the file that it names; nothing of an unknown file."""
     if "\n" in entry:
         return [document.data for document in read_manifests(entry, "")[0]]
-    by_file = objects.once("resources by file", _by_file)
-    held = by_file.get(posixpath.normpath(posixpath.join(posixpath.dirname(resource.file), entry)), ())
-    return [data for one in held if one.kind == MERGED for data in one.data["documents"]]
+    files = (part for part in _at(entry, resource, objects) if part.kind == MERGED)
+    return [data for file in files for data in file.data["documents"]]
 
 
 def deleted(objects: ObjectSet) -> frozenset[tuple[str, str]]:
     """Return kind and name of what patches delete: kustomize finds it, and the build does not show it."""
-    found = set()
-    for resource in (one for kind in sorted(KUSTOMIZATIONS) for one in objects.of_kind(kind)):
+    names = set()
+    for resource in _kustomizations(objects):
         for patch in patches(resource, objects):
             if patch.deletes:
-                named = patch.target or {**patch.content, "name": at(patch.content, "metadata", "name")}
-                found.add((text(named.get("kind")), text(named.get("name"))))
-    return frozenset(found)
+                target = patch.target or {**patch.content, "name": at(patch.content, "metadata", "name")}
+                names.add((text(target.get("kind")), text(target.get("name"))))
+    return frozenset(names)
+
+
+def _kustomizations(objects: ObjectSet) -> Iterator[Resource]:
+    return (resource for kind in sorted(KUSTOMIZATIONS) for resource in objects.of_kind(kind))
 
 
 def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> bool:
@@ -164,21 +167,20 @@ def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> b
     suffix or another namespace.
     """
     changes = objects.once("changes of names", _changes)
-    names = names_of(resource, objects)
-    have = dict(
-        zip(
-            _FIELDS,
-            ({resource.group}, {resource.version}, {resource.kind}, names, {resource.namespace}),
-            strict=True,
-        )
-    )
+    values = {
+        "group": {resource.group},
+        "version": {resource.version},
+        "kind": {resource.kind},
+        "name": names_of(resource, objects),
+        **({} if changes.moves else {"namespace": {resource.namespace}}),
+    }
     for key, pattern in target.items():
-        if key not in have or not pattern or (key == "namespace" and changes.moves):
+        if key not in values or not pattern:
             continue
         matches = whole(pattern)
         if matches is None:
             return True
-        if not any(map(matches, have[key])):
+        if not any(map(matches, values[key])):
             return False
     return True
 
@@ -203,9 +205,8 @@ class _Changes(Struct, frozen=True):
 
 
 def _changes(objects: ObjectSet) -> _Changes:
-    written = [resource.data for kind in sorted(KUSTOMIZATIONS) for resource in objects.of_kind(kind)]
     prefixes, suffixes, namespaces = (
-        frozenset(text(data.get(key)) for data in written) - {""}
+        frozenset(text(resource.data.get(key)) for resource in _kustomizations(objects)) - {""}
         for key in ("namePrefix", "nameSuffix", "namespace")
     )
     return _Changes(prefixes, suffixes, bool(namespaces))

@@ -18,7 +18,7 @@ from slicewright.core.kubernetes.labels import (
     PODSET,
     SLICE_TOPOLOGY,
 )
-from slicewright.core.kubernetes.read import at, count, mapping, number, text
+from slicewright.core.kubernetes.read import at, count, mapping, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.problem import counted, nearest
 
@@ -27,23 +27,18 @@ if TYPE_CHECKING:
 
 _KIND = frozenset({"LeaderWorkerSet"})
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
-_SIZE = (*_TEMPLATE, "size")
+_SUBGROUP: Path = (*_TEMPLATE, "subGroupPolicy", "subGroupSize")
 _MAX_OWNER = 52
 """The label controller-revision-hash of its pods is the name, a hyphen and up to 10 characters."""
 _SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
 
 def _sub_group(resource: Resource) -> int | None:
-    return number(at(resource.data, "spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"))
+    return number(at(resource.data, *_SUBGROUP))
 
 
 def _size(resource: Resource) -> int:
-    return count(at(resource.data, "spec", "leaderWorkerTemplate", "size"))
-
-
-def _written(resource: Resource, path: Path) -> Path:
-    """Return the way to a field, or to what should hold it."""
-    return path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
+    return count(at(resource.data, *_TEMPLATE, "size"))
 
 
 @rule("LWS101", _KIND)
@@ -53,13 +48,13 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         each = sum(entry.count for entry in pods) if sub_group is None else sub_group
         if each == row.hosts or (each and is_pathways(resource) and each % row.hosts == 0):
             continue
-        what, path, size = "group", _SIZE, row.hosts + _size(resource) - each
+        noun, path, size = "group", (*_TEMPLATE, "size"), row.hosts + _size(resource) - each
         if sub_group is not None:
-            what, path, size = "subgroup", (*_TEMPLATE, "subGroupPolicy", "subGroupSize"), row.hosts
-        message = f"{counted(each, 'pod')} of a {what} on TPUs, and {row.topology} on {row.machine_type} has"
-        hint = f"write {path[-1]}: {size}"
+            noun, path, size = "subgroup", _SUBGROUP, row.hosts
+        place = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
+        message = f"{counted(each, 'pod')} of a {noun} on TPUs, and {row.topology} on {row.machine_type} has"
         fix = edits.write(resource.data, {path: size})
-        yield Finding(_written(resource, path), f"{message} {row.hosts} hosts", hint, fix)
+        yield Finding(place, f"{message} {row.hosts} hosts", f"write {path[-1]}: {size}", fix)
 
 
 @rule("LWS102", _KIND, "warning")
@@ -67,33 +62,25 @@ def _shared(resource: Resource, objects: ObjectSet) -> Findings:
     groups = count(at(resource.data, "spec", "replicas"))
     groups *= (_size(resource) // (_sub_group(resource) or _size(resource) or 1)) or 1
     placed = any(key in resource.annotations for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
-    for row, pods in slices(resource, objects):
+    for row, pods in slices(resource, objects) if groups > 1 and not placed else ():
         keys = [key for entry in pods for key in entry.annotations]
         by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, LWS_EXCLUSIVE) for key in keys)
-        if (
-            groups > 1
-            and not placed
-            and not by_kueue
-            and not any(entry.spec.get("affinity") for entry in pods)
-        ):
-            message = (
-                f"{groups} slices of {row.topology} have no exclusive placement and can share a node pool"
-            )
+        if not by_kueue and not any(entry.spec.get("affinity") for entry in pods):
+            message = f"{groups} slices of {row.topology} have no exclusive placement and can share"
             place = ("metadata", "annotations", LWS_EXCLUSIVE)
             fix = edits.write(resource.data, {place: NODE_POOL}) if _sub_group(resource) is None else None
-            yield Finding(("metadata",), message, fix=fix)
+            yield Finding(("metadata",), f"{message} a node pool", fix=fix)
 
 
 @rule("LWS103", _KIND, "warning")
 def _foreign(resource: Resource, _objects: ObjectSet) -> Findings:
-    places: list[tuple[Path, dict[str, str]]] = [(("metadata", "annotations"), resource.annotations)]
-    places += [((*pods.path, "metadata", "annotations"), pods.annotations) for pods in resource.pods]
-    for path, written in places:
-        if EXCLUSIVE_TOPOLOGY in written:
-            place: Path = (*path, EXCLUSIVE_TOPOLOGY)
-            is_read = path[0] == "metadata" and LWS_EXCLUSIVE not in written
-            fix = edits.rename(place, LWS_EXCLUSIVE) if is_read else None
-            yield Finding(place, f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}", fix=fix)
+    for holder, metadata, _ in resource.holders:
+        own = texts(metadata.get("annotations"))
+        if EXCLUSIVE_TOPOLOGY in own:
+            path: Path = (*holder, "annotations", EXCLUSIVE_TOPOLOGY)
+            is_read = holder == ("metadata",) and LWS_EXCLUSIVE not in own
+            fix = edits.rename(path, LWS_EXCLUSIVE) if is_read else None
+            yield Finding(path, f"LeaderWorkerSet does not read {EXCLUSIVE_TOPOLOGY}", fix=fix)
 
 
 @rule("LWS104", _KIND)
@@ -108,22 +95,20 @@ def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("LWS105", _KIND)
 def _sub_groups(resource: Resource, _objects: ObjectSet) -> Findings:
     size, sub_group = _size(resource), _sub_group(resource)
-    policy: Path = (*_TEMPLATE, "subGroupPolicy")
-    if at(resource.data, *policy) is None and _SUBGROUP_EXCLUSIVE in resource.annotations:
+    policy = at(resource.data, *_SUBGROUP[:-1])
+    if policy is None and _SUBGROUP_EXCLUSIVE in resource.annotations:
         message = f"{_SUBGROUP_EXCLUSIVE} needs subGroupPolicy"
         yield Finding(("metadata", "annotations", _SUBGROUP_EXCLUSIVE), message)
     if sub_group is None:
         return
-    path = (*policy, "subGroupSize")
-    without_leader = at(resource.data, *policy, "subGroupPolicyType") == "LeaderExcluded"
-    sizes = [size - 1] if without_leader else [size, size - 1]
+    sizes = [size - 1] if at(policy, "subGroupPolicyType") == "LeaderExcluded" else [size, size - 1]
     if sub_group < 1:
-        yield Finding(path, f"subGroupSize is {sub_group}, and must be 1 or more")
+        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, and must be 1 or more")
     elif sub_group > size:
-        yield Finding(path, f"subGroupSize is {sub_group}, and the size of a group is {size}")
+        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, and the size of a group is {size}")
     elif all(pods % sub_group for pods in sizes):
-        said = " or ".join(str(pods) for pods in sizes)
-        yield Finding(path, f"subGroupSize {sub_group} does not divide {said} pods of a group of {size}")
+        pods = " or ".join(map(str, sizes))
+        yield Finding(_SUBGROUP, f"subGroupSize {sub_group} does not divide {pods} pods of a group of {size}")
 
 
 def _scaled(value: object, replicas: int, *, up: bool) -> int | None:
@@ -148,9 +133,8 @@ def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("maxUnavailable", "maxSurge"):
         value = config.get(key, 0)
         if not _is_amount(value):
-            yield Finding(
-                (*path, key), f"{key} is {value!r}, and must be a number or a percentage up to 100%"
-            )
+            message = f"{key} is {value!r}, and must be a number or a percentage up to 100%"
+            yield Finding((*path, key), message)
     if (partition := number(config.get("partition")) or 0) < 0:
         yield Finding((*path, "partition"), f"partition is {partition}", "write 0 or more")
     if replicas and unavailable == 0 and _scaled(config.get("maxSurge", 0), replicas, up=True) == 0:
@@ -162,12 +146,11 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     owner, last = resource.name, f"{resource.name}-{max(0, count(at(resource.data, 'spec', 'replicas')) - 1)}"
     if _size(resource) > 1:
         owner, last = last, f"{last}-{_size(resource) - 1}"
-    against = against_dns1035(last)
     if len(owner) > _MAX_OWNER:
         message = f"the name '{owner}' of a StatefulSet has {len(owner)} characters, {_MAX_OWNER} at most"
         yield Finding(("metadata", "name"), message)
-    elif against and resource.name:
-        yield Finding(("metadata", "name"), f"the name '{last}' of a pod {against}")
+    elif resource.name and (refusal := against_dns1035(last)):
+        yield Finding(("metadata", "name"), f"the name '{last}' of a pod {refusal}")
 
 
 @rule("LWS108", _KIND, "warning")
@@ -185,7 +168,7 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
 def _startup(resource: Resource, objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "startupPolicy") != "LeaderReady":
         return
-    leader = at(resource.data, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
+    leader = at(resource.data, *_TEMPLATE, "leaderTemplate") is not None
     for _, pods in slices(resource, objects):
         first = next((entry for entry in pods if entry.path[-1] == "leaderTemplate" or not leader), None)
         if first and any("readinessProbe" in container for _, container in first.containers):
@@ -195,11 +178,10 @@ def _startup(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("LWS110", _KIND, "warning")
 def _key(resource: Resource, objects: ObjectSet) -> Findings:
+    known = {NODE_POOL, HOSTNAME, *objects.widest.once("labels of nodes", own_labels)}
     for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
         value = resource.annotations.get(key, "")
-        own = objects.widest.once("labels of nodes", own_labels)
-        is_label = value in {NODE_POOL, HOSTNAME, *own}
-        meant = "" if is_label else meant_key(value) or "".join(nearest(value, (NODE_POOL, HOSTNAME)))
-        if meant:
+        meant = meant_key(value) or "".join(nearest(value, (NODE_POOL, HOSTNAME)))
+        if meant and value not in known:
             path = ("metadata", "annotations", key)
             yield Finding(path, f"GKE puts no label '{value}' on nodes", f"did you mean '{meant}'?")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from ipaddress import ip_address
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -46,16 +45,16 @@ Table = dict[str, Field]
 """The tests of an object by its keys."""
 
 
-def ways(written: str) -> list[Way]:
+def ways(pattern: str) -> list[Way]:
     """Return the ways that `a|b.*.c` means: to c of each entry of a and of b."""
-    return list(product(*(part.split("|") for part in written.split("."))))
+    return list(product(*(part.split("|") for part in pattern.split("."))))
 
 
 def table(rows: Mapping[str, Test]) -> Table:
-    """Return the tests of written ways as a tree: an object is walked once for all of them."""
+    """Return the tests of patterns of ways as a tree: an object is walked once for all of them."""
     root = Field()
-    for written, test in rows.items():
-        for way in ways(written):
+    for pattern, test in rows.items():
+        for way in ways(pattern):
             place = root
             for key in way:
                 place = place.below.setdefault(key, Field())
@@ -72,8 +71,8 @@ def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
 
 def _against(known: Field, name: str, value: Any, within: dict[str, Any], path: Path) -> Findings:
     for test in known.tests:
-        if said := test(value, within):
-            yield Finding(path if value is not None or name in within else path[:-1], f"{name} {said}")
+        if refusal := test(value, within):
+            yield Finding(path if value is not None or name in within else path[:-1], f"{name} {refusal}")
     if isinstance(value, dict):
         for key, below in known.below.items():
             if key in value or below.tests:
@@ -86,15 +85,13 @@ def _against(known: Field, name: str, value: Any, within: dict[str, Any], path: 
 
 def number_from(least: int, most: int | None = None) -> Test:
     """Return the test of a number within bounds."""
+    allowed = f"{least} or more" if most is None else f"{least} to {most:,}"
+    allowed = str(least) if least == most else allowed
 
     def test(value: Any, _within: dict[str, Any]) -> str:
-        found = number(value, least) or 0
-        if found >= least and (most is None or found <= most):
-            return ""
-        allowed = (
-            f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most:,}"
-        )
-        return f"is {found}, and must be {allowed}"
+        count = number(value, least) or 0
+        is_within = count >= least and (most is None or count <= most)
+        return "" if is_within else f"is {count}, and must be {allowed}"
 
     return test
 
@@ -109,17 +106,22 @@ def filled(value: Any, _within: dict[str, Any]) -> str:
     return "is empty" if value in ("", [], {}) else ""
 
 
-def not_for(what: str, value: Any, _within: dict[str, Any]) -> str:
-    """Refuse a field that is written."""
-    return f"cannot be set for {what}" if value is not None else ""
+def first(*tests: Test) -> Test:
+    """Return the test that says what the first says that refuses a value."""
+    return lambda value, within: next(filter(None, (test(value, within) for test in tests)), "")
 
 
-def shaped(is_valid: Callable[[str], bool], what: str) -> Test:
+def not_for(holder: str) -> Test:
+    """Return the test of a field that cannot be written."""
+    return lambda value, _: f"cannot be set for {holder}" if value is not None else ""
+
+
+def shaped(is_valid: Callable[[str], bool], form: str) -> Test:
     """Return the test of a text."""
 
     def test(value: Any, _within: dict[str, Any]) -> str:
-        wrong = isinstance(value, str) and value and not is_valid(value)
-        return f"is '{value}', and must be {what}" if wrong else ""
+        is_wrong = isinstance(value, str) and value and not is_valid(value)
+        return f"is '{value}', and must be {form}" if is_wrong else ""
 
     return test
 
@@ -145,10 +147,6 @@ def _within_volume(value: Any, _within: dict[str, Any]) -> str:
     if not isinstance(value, str) or not (value.startswith("/") or ".." in value.split("/")):
         return ""
     return f"is '{value}', and must be a path within the volume"
-
-
-def _no_parent(value: Any, _within: dict[str, Any]) -> str:
-    return f"is '{value}', and cannot contain '..'" if ".." in text(value).split("/") else ""
 
 
 def expression(value: Any, _within: dict[str, Any]) -> str:
@@ -188,10 +186,9 @@ def port_name(value: Any, _within: dict[str, Any]) -> str:
 
 
 def _above_zero(value: Any, _within: dict[str, Any]) -> str:
-    found = amount(value)
-    if value is None:
-        return "is missing"
-    return f"is {value}, and must be above 0" if found is not None and found <= 0 else ""
+    quantity = amount(value)
+    is_wrong = quantity is not None and quantity <= 0
+    return "is missing" if value is None else f"is {value}, and must be above 0" if is_wrong else ""
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -230,27 +227,22 @@ POD = table(
         **{f"{way}.matchExpressions.*": expression for way in (*TERMS, *SELECTORS)},
         **{f"{way}.matchLabels": labels for way in SELECTORS},
         f"affinity.nodeAffinity|podAffinity|podAntiAffinity.{_PREFERRED}.*.weight": number_from(1, 100),
-        **{
-            f"{way}.topologyKey": lambda value, within: filled(value, within) or _KEY(value, within)
-            for way in _PODS
-        },
-        "volumes.*.hostPath.path": lambda value, within: filled(value, within) or _no_parent(value, within),
+        **{f"{way}.topologyKey": first(filled, _KEY) for way in _PODS},
+        "volumes.*.hostPath.path": first(
+            filled,
+            lambda path, _: f"is '{path}', and cannot contain '..'" if ".." in text(path).split("/") else "",
+        ),
         "volumes.*.secret.secretName": needed,
         "volumes.*.configMap.name": needed,
         "volumes.*.projected.sources.*.configMap|secret.name": needed,
         "volumes.*.persistentVolumeClaim.claimName": filled,
         "volumes.*.nfs.server|path": filled,
-        "volumes.*.csi.driver": lambda value, within: filled(value, within) or NAME(value, within),
+        "volumes.*.csi.driver": first(filled, NAME),
         "volumes.*.image.reference": needed,
         **{f"{way}.defaultMode": number_from(0, 0o777) for way in _KEYED},
         **{f"{way}.items.*.mode": number_from(0, 0o777) for way in _KEYED},
         **{f"{way}.items.*.key": filled for way in _KEYED},
-        **{
-            f"{way}.items.*.path": lambda value, within: (
-                filled(value, within) or _within_volume(value, within)
-            )
-            for way in _KEYED
-        },
+        **{f"{way}.items.*.path": first(filled, _within_volume) for way in _KEYED},
         "volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds": number_from(600),
         "volumes.*.ephemeral.volumeClaimTemplate": needed,
         **{f"volumes.*.ephemeral.volumeClaimTemplate.spec.{way}": test for way, test in CLAIM.items()},
@@ -274,7 +266,7 @@ CONTAINER = table(
         ),
         "readinessProbe.successThreshold": number_from(0),
         "livenessProbe|startupProbe.terminationGracePeriodSeconds": number_from(1),
-        "readinessProbe.terminationGracePeriodSeconds": partial(not_for, "readinessProbe"),
+        "readinessProbe.terminationGracePeriodSeconds": not_for("readinessProbe"),
         **{f"{way}.httpGet|tcpSocket.port": port_name for way in HANDLERS},
         **{f"{way}.exec.command": needed for way in HANDLERS},
         "lifecycle.postStart|preStop.sleep.seconds": number_from(0),
@@ -285,23 +277,17 @@ CONTAINER = table(
         ),
         "env.*.name": filled,
         "env.*.valueFrom.secretKeyRef|configMapKeyRef.name": needed,
-        "env.*.valueFrom.secretKeyRef|configMapKeyRef.key": lambda value, within: (
-            filled(value, within) or _IS_CONFIG_KEY(value, within)
-        ),
+        "env.*.valueFrom.secretKeyRef|configMapKeyRef.key": first(filled, _IS_CONFIG_KEY),
         "securityContext.runAsUser|runAsGroup": number_from(0, 2**31 - 1),
     }
 )
 """Of a container."""
 INIT = table(
-    {
-        "lifecycle|livenessProbe|readinessProbe|startupProbe": lambda value, within: (
-            not_for("an init container without restartPolicy: Always", value, within)
-            if within.get("restartPolicy") != "Always"
-            else ""
-        )
-    }
+    dict.fromkeys(
+        ("lifecycle", *HANDLERS[0].split("|")), not_for("an init container without restartPolicy: Always")
+    )
 )
-"""Of an init container, besides."""
+"""Of an init container without restartPolicy: Always, besides."""
 
 
 def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -310,8 +296,8 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
     A request of cpu, memory or ephemeral-storage is at most its limit; of anything else it equals it.
     """
     limits = mapping(resources.get("limits"))
-    for name, written in mapping(resources.get("requests")).items():
-        request, limit = amount(written), amount(limits.get(name))
+    for name, value in mapping(resources.get("requests")).items():
+        request, limit = amount(value), amount(limits.get(name))
         is_shared = "/" not in name and not name.startswith("hugepages-")
         if request is None or (name in limits and limit is None):
             continue
@@ -325,19 +311,17 @@ def of_resources(resources: Any, path: Path) -> Findings:
     """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
-            yield Finding(
-                (*path, "requests", name), f"a request of {resources['requests'][name]} {name} with {limit}"
-            )
+            message = f"a request of {resources['requests'][name]} {name} with {limit}"
+            yield Finding((*path, "requests", name), message)
     for key in ("requests", "limits"):
         for name, value in mapping(at(resources, key)).items():
-            found = amount(value) if "/" in name else None
-            if found is not None and found.denominator != 1:
+            if "/" in name and (amount(value) or 0).denominator != 1:
                 yield Finding((*path, key, name), f"{value} {name} is not a whole number")
 
 
 def refused_later(resource: Resource, findings: Findings) -> Findings:
-    """Yield findings about pods; where the API server takes the object, say that it refuses its pods."""
-    is_own = PODS_OF[resource.kind].group in ("", "apps", "batch")
-    for finding in findings:
-        later = f"{finding.message}; {resource.kind} is accepted, its pods are refused"
-        yield finding if is_own else replace(finding, message=later)
+    """Return findings about pods; where the API server takes the object, say that it refuses its pods."""
+    if PODS_OF[resource.kind].group in ("", "apps", "batch"):
+        return findings
+    refused = f"; {resource.kind} is accepted, its pods are refused"
+    return (replace(finding, message=finding.message + refused) for finding in findings)

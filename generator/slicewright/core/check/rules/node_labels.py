@@ -32,7 +32,7 @@ from slicewright.core.kubernetes.read import at, texts
 from slicewright.core.problem import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.kubernetes.pods import Pods
@@ -55,13 +55,12 @@ _PROVISIONING = ("flex-start", "preemptible", "spot", "standard")
 
 @rule("TPU144", {"JobSet"})
 def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
-    told: set[Path] = set()
+    reported: set[Path] = set()
     for pods in resource.pods:
-        key = exclusive(resource, pods)
-        path = exclusive_path(resource, pods)
-        if key and path not in told and (said := _of_exclusive(key, pods)):
-            told.add(path)
-            yield Finding(path, *said, is_certain=key not in _PLACES or objects.is_cluster)
+        key, path = exclusive(resource, pods), exclusive_path(resource, pods)
+        if key and path not in reported and (refusal := _of_exclusive(key, pods)):
+            reported.add(path)
+            yield Finding(path, *refusal, is_certain=key not in _PLACES or objects.is_cluster)
 
 
 def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
@@ -71,10 +70,8 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
     if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
         return f"{pods.pods_per_job} TPU pods of a Job are to run on one host, which has room for one", ""
     if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
-        return (
-            f"the {pods.replicas} slices have one {key}, and exclusive placement gives it to one of them",
-            "",
-        )
+        message = f"the {pods.replicas} slices have one {key}, and exclusive placement gives it to one"
+        return f"{message} of them", ""
     return None
 
 
@@ -83,16 +80,12 @@ def _contradictions(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         yield from _affinity(pods) if "affinity" in pods.spec else ()
         selector = pods.selector
-        if (
-            SLICE_TOPOLOGY in pods.annotations
-        ):  # the topology is that of a part, or of what is made of several
+        if SLICE_TOPOLOGY in pods.annotations:  # the topology is that of a part, or of several together
             selector = {key: value for key, value in selector.items() if key != TOPOLOGY}
-        for key, message, hint in _against_shape(selector, objects.catalogue):
-            yield Finding(pods.selector_path(key), message, hint)
+        yield from _against_shape(selector, pods.selector_path, objects.catalogue)
     if resource.kind == "ResourceFlavor":
         labels = texts(at(resource.data, "spec", "nodeLabels"))
-        for key, message, hint in _against_shape(labels, objects.catalogue):
-            yield Finding(("spec", "nodeLabels", key), message, hint)
+        yield from _against_shape(labels, lambda key: ("spec", "nodeLabels", key), objects.catalogue)
 
 
 def _affinity(pods: Pods) -> Findings:
@@ -105,8 +98,10 @@ def _affinity(pods: Pods) -> Findings:
             yield Finding(pods.selector_path(key), message, "remove one of the two")
 
 
-def _against_shape(selector: dict[str, str], catalogue: Catalogue) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, message, hint) of labels that no node has together with the TPU labels beside them."""
+def _against_shape(
+    selector: dict[str, str], path_of: Callable[[str], Path], catalogue: Catalogue
+) -> Findings:
+    """Yield the labels that no node has together with the TPU labels beside them."""
     accelerator, topology = selector.get(ACCELERATOR, ""), selector.get(TOPOLOGY, "")
     machines = catalogue.accelerators.get(accelerator, ())
     if not machines or selector.keys().isdisjoint(_BESIDE):
@@ -114,7 +109,7 @@ def _against_shape(selector: dict[str, str], catalogue: Catalogue) -> Iterator[t
     rows = of_labels(catalogue, accelerator, topology)
     if rows:
         machines = tuple(row.machine for row in rows)
-    what = f"{accelerator} with topology {topology}" if rows else accelerator
+    slices = f"{accelerator} with topology {topology}" if rows else accelerator
     for key, values in (
         (ACCELERATOR_COUNT, {str(machine.chips_per_host) for machine in machines}),
         (INSTANCE_TYPE, {machine.machine_type for machine in machines}),
@@ -122,9 +117,11 @@ def _against_shape(selector: dict[str, str], catalogue: Catalogue) -> Iterator[t
     ):
         value = selector.get(key)
         if value not in (None, PLACEHOLDER, *values) and value not in catalogue.not_offered:
-            yield key, f"no node has {key}={value} and {what}", f"write {joined(sorted(values), 'or')}"
+            hint = f"write {joined(sorted(values), 'or')}"
+            yield Finding(path_of(key), f"no node has {key}={value} and {slices}", hint)
     if GPU in selector:
-        yield GPU, f"no node has both GPUs ({GPU}={selector[GPU]}) and TPUs ({what})", "remove one of the two"
+        message = f"no node has both GPUs ({GPU}={selector[GPU]}) and TPUs ({slices})"
+        yield Finding(path_of(GPU), message, "remove one of the two")
 
 
 @rule("TPU146", TEMPLATE_KINDS)
@@ -137,10 +134,5 @@ def _values(resource: Resource, _objects: ObjectSet) -> Findings:
         value = pods.selector.get(GKE_PROVISIONING)
         if value not in (None, *_PROVISIONING):
             message = f"'{value}' is not a value of {GKE_PROVISIONING}"
-            hint = did_you_mean(value, _PROVISIONING)
-            yield Finding(
-                pods.selector_path(GKE_PROVISIONING),
-                message,
-                hint,
-                is_certain=bool(nearest(value, _PROVISIONING)),
-            )
+            path, hint = pods.selector_path(GKE_PROVISIONING), did_you_mean(value, _PROVISIONING)
+            yield Finding(path, message, hint, is_certain=bool(nearest(value, _PROVISIONING)))

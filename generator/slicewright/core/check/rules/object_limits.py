@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -18,6 +17,7 @@ from slicewright.core.check.rules.limits import (
     against,
     expression,
     filled,
+    first,
     is_ip,
     labels,
     needed,
@@ -37,7 +37,7 @@ def _always(value: Any, _within: dict[str, Any]) -> str:
 
 _WHOLE: dict[str, Test] = {
     "template.spec.restartPolicy": _always,
-    "template.spec.activeDeadlineSeconds": partial(not_for, "pods of this kind"),
+    "template.spec.activeDeadlineSeconds": not_for("pods of this kind"),
     "minReadySeconds": number_from(0),
     "selector.matchExpressions.*": expression,
     "selector.matchLabels": labels,
@@ -52,10 +52,9 @@ def _later(value: Any, within: dict[str, Any]) -> str:
 
 
 def _share(value: Any, _within: dict[str, Any]) -> str:
-    wrong = number(value, 0) or 0
-    if (isinstance(value, str) and not re.fullmatch("[0-9]+%", value)) or wrong < 0:
-        return f"is {value!r}, and must be a number or a percentage"
-    return ""
+    is_no_share = isinstance(value, str) and not re.fullmatch("[0-9]+%", value)
+    is_wrong = is_no_share or (number(value) or 0) < 0
+    return f"is {value!r}, and must be a number or a percentage" if is_wrong else ""
 
 
 def _at_most_all(value: Any, within: dict[str, Any]) -> str:
@@ -65,10 +64,8 @@ def _at_most_all(value: Any, within: dict[str, Any]) -> str:
 
 
 def _one_way(value: Any, _within: dict[str, Any]) -> str:
-    surge, unavailable = (
-        mapping(value).get(key, at_first) for key, at_first in (("maxSurge", 0), ("maxUnavailable", 1))
-    )
-    ways = sum(amount not in (0, "0%") for amount in (surge, unavailable)) if isinstance(value, dict) else 1
+    amounts = {"maxSurge": 0, "maxUnavailable": 1, **mapping(value)}
+    ways = sum(amounts[key] not in (0, "0%") for key in ("maxSurge", "maxUnavailable"))
     return "" if ways == 1 else "must have one of maxSurge and maxUnavailable above 0, and the other 0"
 
 
@@ -82,23 +79,24 @@ _KEYS_OF = {
 
 
 def _keys(value: Any, within: dict[str, Any]) -> str:
-    held = {*mapping(within.get("data")), *mapping(within.get("stringData"))}
-    missing = [key for key in _KEYS_OF.get(text(value), ()) if key not in held]
+    own = {*mapping(within.get("data")), *mapping(within.get("stringData"))}
+    missing = [key for key in _KEYS_OF.get(text(value), ()) if key not in own]
     return f"{value} needs the key {missing[0]}" if missing else ""
 
 
 def _only_rolling(value: Any, within: dict[str, Any]) -> str:
     other = text(within.get("type")) or "RollingUpdate"
-    return (
-        f"goes with type: RollingUpdate, not {other}"
-        if value is not None and other != "RollingUpdate"
-        else ""
-    )
+    is_wrong = value is not None and other != "RollingUpdate"
+    return f"goes with type: RollingUpdate, not {other}" if is_wrong else ""
 
 
-_BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_BOUNDS: tuple[tuple[int, int, tuple[str, ...]], ...] = (
+    *((0, 59, ()), (0, 23, ()), (1, 31, ())),
+    *((1, 12, _MONTHS), (0, 6, _DAYS)),
+)
+"""Least and most of each field, and the names of its numbers."""
 _EVERY = re.compile(
     r"@(yearly|annually|monthly|weekly|daily|midnight|hourly)|@every ([0-9.]+(ns|us|µs|ms|s|m|h))+"
 )
@@ -113,19 +111,18 @@ def _schedule(value: Any, _within: dict[str, Any]) -> str:
     fields = value.split()
     if len(fields) != len(_BOUNDS) or value.startswith("@"):
         return f"is '{value}', and must have 5 fields"
-    for field, (least, most) in zip(fields, _BOUNDS, strict=True):
-        names = {name: index for index, name in enumerate(_MONTHS, 1)} if most == 12 else {}  # noqa: PLR2004
-        names |= {name: index for index, name in enumerate(_DAYS)} if most == 6 else {}  # noqa: PLR2004
+    for field, (least, most, names) in zip(fields, _BOUNDS, strict=True):
         for part in filter(None, field.split(",")):
             if not _is_part(part, least, most, names):
                 return f"is '{value}', and '{part}' is not within {least} to {most}"
     return ""
 
 
-def _is_part(part: str, least: int, most: int, names: dict[str, int]) -> bool:
+def _is_part(part: str, least: int, most: int, names: tuple[str, ...]) -> bool:
+    numbers = {name: str(number) for number, name in enumerate(names, least)}
     span, slash, step = part.partition("/")
     first, hyphen, last = span.partition("-")
-    ends = [str(names.get(end.lower(), end)) for end in (first, last or first)]
+    ends = [numbers.get(end.lower(), end) for end in (first, last or first)]
     if slash and not (step.isdecimal() and int(step)):
         return False
     if first in ("*", "?"):
@@ -139,55 +136,50 @@ def _names(value: Any, _within: dict[str, Any]) -> str:
     names = [text(entry.get("name")) for _, entry in entries(value)]
     if len(names) > 1 and not all(names):
         return "needs names: the Service has several ports"
-    twice = [name for name in names if names.count(name) > 1]
-    return f"has several entries of name '{twice[0]}'" if twice and twice[0] else ""
+    repeated = [name for name in names if names.count(name) > 1]
+    return f"has several entries of name '{repeated[0]}'" if repeated and repeated[0] else ""
 
 
-def _address(value: Any, within: dict[str, Any]) -> str:
-    if value == "None" and within.get("type") in ("NodePort", "LoadBalancer", "ExternalName"):
-        return f"None does not go with type: {within['type']}"
-    return shaped(lambda written: written == "None" or is_ip(written), "None or an IP address")(value, within)
+def _headless(value: Any, within: dict[str, Any]) -> str:
+    is_wrong = value == "None" and within.get("type") in ("NodePort", "LoadBalancer", "ExternalName")
+    return f"None does not go with type: {within['type']}" if is_wrong else ""
 
 
 def _balanced(value: Any, within: dict[str, Any]) -> str:
-    is_there = value is not None and within.get("type") != "LoadBalancer"
-    return "goes with type: LoadBalancer" if is_there else ""
+    is_wrong = value is not None and within.get("type") != "LoadBalancer"
+    return "goes with type: LoadBalancer" if is_wrong else ""
 
 
 def _outside(value: Any, within: dict[str, Any]) -> str:
-    is_there = (
-        bool(value) and within.get("type", "ClusterIP") == "ClusterIP" and not within.get("externalIPs")
-    )
-    return "needs type: NodePort or LoadBalancer" if is_there else ""
+    is_inside = within.get("type", "ClusterIP") == "ClusterIP" and not within.get("externalIPs")
+    return "needs type: NodePort or LoadBalancer" if value and is_inside else ""
 
 
 def _ports(value: Any, within: dict[str, Any]) -> str:
-    if within.get("type", "ClusterIP") != "ClusterIP":
-        return ""
-    has = any(entry.get("nodePort") for _, entry in entries(value))
-    return "has a nodePort, which needs type: NodePort or LoadBalancer" if has else ""
+    has_port = any(entry.get("nodePort") for _, entry in entries(value))
+    is_wrong = has_port and within.get("type", "ClusterIP") == "ClusterIP"
+    return "has a nodePort, which needs type: NodePort or LoadBalancer" if is_wrong else ""
 
 
 def _data(value: Any, _within: dict[str, Any]) -> str:
-    wrong = next((key for key in mapping(value) if not CONFIG_KEY.fullmatch(key)), None)
-    return (
-        f"has the key '{wrong}', which is not of letters, digits, hyphens, underscores and dots"
-        if wrong is not None
-        else ""
-    )
+    refused = [key for key in mapping(value) if not CONFIG_KEY.fullmatch(key)]
+    what = "which is not of letters, digits, hyphens, underscores and dots"
+    return f"has the key '{refused[0]}', {what}" if refused else ""
 
 
-def _both(value: Any, within: dict[str, Any]) -> str:
-    twice = sorted(mapping(value).keys() & mapping(within.get("data")).keys())
-    return f"has the key '{twice[0]}' of data again" if twice else _data(value, within)
+def _repeats(value: Any, within: dict[str, Any]) -> str:
+    repeated = sorted(mapping(value).keys() & mapping(within.get("data")).keys())
+    return f"has the key '{repeated[0]}' of data again" if repeated else ""
 
 
 def _modes(value: Any, _within: dict[str, Any]) -> str:
-    return (
-        "cannot have ReadWriteOncePod beside others"
-        if "ReadWriteOncePod" in sequence(value)[:9] and len(value) > 1
-        else ""
-    )
+    is_wrong = "ReadWriteOncePod" in sequence(value)[:9] and len(value) > 1
+    return "cannot have ReadWriteOncePod beside others" if is_wrong else ""
+
+
+def _priority(value: Any, within: dict[str, Any]) -> str:
+    is_of_system = text(at(within, "metadata", "name")).startswith("system-")
+    return "" if is_of_system else number_from(-(2**31), 10**9)(value, within)
 
 
 _SPECS: dict[str, dict[str, Test]] = {
@@ -225,23 +217,23 @@ _SPECS: dict[str, dict[str, Test]] = {
         ),
     },
     "HorizontalPodAutoscaler": {
-        "maxReplicas": lambda value, within: number_from(max(1, number(within.get("minReplicas"), 1) or 1))(
+        "maxReplicas": lambda value, within: number_from(max(1, number(within.get("minReplicas")) or 1))(
             value, within
         ),
         "minReplicas": number_from(0),
     },
     "CronJob": {
-        "schedule": lambda value, within: filled(value, within) or _schedule(value, within),
+        "schedule": first(filled, _schedule),
         "timeZone": lambda value, _: (
             f"is '{value}', and must be the name of a time zone" if value in ("", "Local") else ""
         ),
         "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": number_from(0),
     },
     "Service": {
-        "ports": lambda value, within: _names(value, within) or _ports(value, within),
+        "ports": first(_names, _ports),
         "ports.*.name": LABEL,
         "ports.*.targetPort": lambda value, within: port_name(value or None, within),
-        "clusterIP": _address,
+        "clusterIP": first(_headless, shaped(lambda ip: ip == "None" or is_ip(ip), "None or an IP address")),
         "type": lambda value, within: (
             "ExternalName needs externalName"
             if value == "ExternalName" and not within.get("externalName")
@@ -255,22 +247,14 @@ _SPECS: dict[str, dict[str, Test]] = {
     },
     "PersistentVolumeClaim": {
         **CLAIM,
-        "accessModes": lambda value, within: needed(value, within) or _modes(value, within),
+        "accessModes": first(needed, _modes),
     },
 }
 _OF_KIND: dict[str, Table] = {
     **{kind: table({f"spec.{way}": test for way, test in rows.items()}) for kind, rows in _SPECS.items()},
-    "ConfigMap": table({"data": _data, "binaryData": _both}),
+    "ConfigMap": table({"data": _data, "binaryData": first(_repeats, _data)}),
     "Secret": table({"data|stringData": _data, "type": _keys}),
-    "PriorityClass": table(
-        {
-            "value": lambda value, within: (
-                ""
-                if text(at(within, "metadata", "name")).startswith("system-")
-                else number_from(-(2**31), 10**9)(value, within)
-            )
-        }
-    ),
+    "PriorityClass": table({"value": _priority}),
 }
 _OF_NAMES = {"CronJob": (52, is_subdomain), "StatefulSet": (MAX_LABEL, is_dns_label)}
 _MOST_ANNOTATIONS = 256 * 1024
@@ -282,11 +266,11 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from against(_OF_KIND.get(kind, {}), resource.data, ())
     most, is_valid = _OF_NAMES.get(kind, (0, is_subdomain))
     if most and is_subdomain(name) and (len(name) > most or not is_valid(name)):
-        said = f"has {len(name)} characters, {most} at most" if len(name) > most else "cannot have dots"
-        yield Finding(("metadata", "name"), f"the name of a {kind} {said}")
+        refusal = f"has {len(name)} characters, {most} at most" if len(name) > most else "cannot have dots"
+        yield Finding(("metadata", "name"), f"the name of a {kind} {refusal}")
     for path, metadata, _ in resource.holders:
-        written = texts(metadata.get("annotations"))
-        size = sum(len(key.encode()) + len(value.encode()) for key, value in written.items())
+        annotations = texts(metadata.get("annotations"))
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
         if size > _MOST_ANNOTATIONS:
             message = f"annotations have {size:,} bytes, {_MOST_ANNOTATIONS:,} at most"
             yield Finding((*path, "annotations"), message, "move the text into a ConfigMap")

@@ -13,7 +13,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, number, seque
 from slicewright.core.plan.decide import SIDECAR_FLAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slicewright.core.kubernetes.pods import Pods
     from slicewright.core.problem import Path
@@ -32,19 +32,16 @@ _UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag 
 
 def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """Return the flags of a container: name to (index in args, value)."""
-    found: dict[str, tuple[int, str]] = {}
-    if "args" not in container:
-        return found
-    for index, word in words(container["args"]):
+    by_name: dict[str, tuple[int, str]] = {}
+    for index, word in words(container.get("args")):
         if word.startswith("--"):
             name, _, value = word.partition("=")
-            found.setdefault(name, (index, value))
-    return found
+            by_name.setdefault(name, (index, value))
+    return by_name
 
 
-def _all(pods: Pods) -> Iterator[tuple[Path, dict[str, Any]]]:
-    yield from pods.init_containers
-    yield from pods.containers
+def _all(pods: Pods) -> tuple[tuple[Path, dict[str, Any]], ...]:
+    return pods.init_containers + pods.containers
 
 
 def _managers(resource: Resource) -> Iterator[tuple[Pods, Path, dict[str, Any]]]:
@@ -64,7 +61,7 @@ def _one_chip(resource: Resource, objects: ObjectSet) -> Findings:
         return
     for pods in _workers(resource):
         row = shape(pods, objects)
-        if row is not None and all(found.pathways_instance_type is None for found in shapes(pods, objects)):
+        if row is not None and all(known.pathways_instance_type is None for known in shapes(pods, objects)):
             message = f"Pathways does not run on {row.topology} of {row.machine_type}"
             yield Finding(pods.spec_path, message, objects.catalogue.pathways_hint)
 
@@ -88,37 +85,24 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW103", _JOBSET)
 def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
-    served = {
-        flags(container)[_SERVER_PORT][1]
-        for _, _, container in _managers(resource)
-        if _SERVER_PORT in flags(container)
-    }
-    if len(served) != 1:
-        return
-    port = next(iter(served))
-    for path, container in resource.containers:
+    managers = (flags(container) for _, _, container in _managers(resource))
+    served = {manager[_SERVER_PORT][1] for manager in managers if _SERVER_PORT in manager}
+    for path, container in resource.containers if len(served) == 1 else ():
         index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
-        if address and address.rpartition(":")[2] != port:
-            message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {port}"
+        if address and address.rpartition(":")[2] not in served:
+            message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
             yield Finding((*path, "args", index), message)
 
 
 @rule("PW104", _JOBSET)
 def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        proxies = {
-            flags(container)[_SERVER_PORT][1]
-            for _, container in _all(pods)
-            if "proxy" in text(container.get("image"))
-            and {_SERVER_PORT, _MANAGER_ADDRESS} <= flags(container).keys()
-        }
-        for path, container in _all(pods):
+        served = {proxy[_SERVER_PORT][1] for proxy in _proxies(_all(pods)) if _SERVER_PORT in proxy}
+        for path, container in _all(pods) if served else ():
             for index, entry in entries(container.get("env")):
                 value = text(entry.get("value"))
-                if entry.get("name") != "JAX_BACKEND_TARGET" or not proxies:
-                    continue
-                if value.rpartition(":")[2] not in proxies:
-                    message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(proxies)}"
+                if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
+                    message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
                     yield Finding((*path, "env", index, "value"), message)
 
 
@@ -138,204 +122,18 @@ def _same_port(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("PW106", _JOBSET)
 def _instance_type(resource: Resource, objects: ObjectSet) -> Findings:
     rows = [shape(pods, objects) for pods in _workers(resource)]
-    wanted = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
+    types = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
     for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_TYPE, (0, ""))
-        if wanted and value and value.removesuffix("_untwisted") not in wanted:
-            message = f"instance type is {value}, but the workers are {min(wanted)}"
-            yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(wanted)}")
+        if types and value and value.removesuffix("_untwisted") not in types:
+            message = f"instance type is {value}, but the workers are {min(types)}"
+            yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(types)}")
 
 
 @rule("PW107", _JOBSET)
 def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
-    slices = sum(pods.replicas for pods in _workers(resource))
-    for _, path, container in _managers(resource):
-        index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
-        if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
-            message = f"instance count is {value}, but the slices are {slices}"
-            yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
-
-
-@rule("PW108", _JOBSET)
-def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
-    if at(resource.data, "spec", "coordinator") is not None:
-        return
-    for pods in resource.pods:
-        for path, container in _all(pods) if COORDINATOR not in pods.labels | pods.annotations else ():
-            for index, entry in entries(container.get("env")):
-                if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
-                    message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
-                    yield Finding((*path, "env", index), message)
-                    return
-
-
-@rule("PW109", _JOBSET)
-def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods, _, manager in _managers(resource):
-        others = [
-            container
-            for _, container in pods.containers
-            if _SERVER_PORT not in flags(container) and container.get("name") != manager.get("name")
-        ]
-        for path, container in pods.containers:
-            if others and _SERVER_PORT in flags(container):
-                message = f"container '{container.get('name')}' never exits, and the program beside it does"
-                yield Finding(path, message)
-        for path, container in pods.init_containers:
-            if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
-                message = f"init container '{container.get('name')}' never exits, and nothing after it starts"
-                hint = "write restartPolicy: Always, which makes it a sidecar"
-                yield Finding(path, message, hint)
-
-
-@rule("PW110", _JOBSET)
-def _success(resource: Resource, _objects: ObjectSet) -> Findings:
-    heads = [
-        pods.name
-        for pods, _, manager in _managers(resource)
-        if any(_SERVER_PORT not in flags(container) for _, container in pods.containers)
-    ]
-    if not heads or not is_pathways(resource):
-        return
-    targets = sequence(at(resource.data, "spec", "successPolicy", "targetReplicatedJobs"))
-    if targets != heads:
-        path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
-        hint = f"write successPolicy: {{operator: All, targetReplicatedJobs: [{heads[0]}]}}"
-        yield Finding(path, "the JobSet waits for workers, which never exit", hint)
-
-
-@rule("PW111", _JOBSET)
-def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
-    seen: dict[str, str] = {}
-    for pods in resource.pods:
-        for path, container in _all(pods):
-            index, value = flags(container).get("--gcs_scratch_location", (0, ""))
-            if value and seen and value not in seen:
-                message = f"scratch is {value} here and {next(iter(seen))} in '{next(iter(seen.values()))}'"
-                yield Finding((*path, "args", index), message)
-            elif value:
-                seen[value] = text(container.get("name"))
-
-
-def _proxies(resource: Resource) -> Iterator[tuple[Path, dict[str, tuple[int, str]]]]:
-    """Yield the proxies with their flags."""
-    for path, container in resource.containers:
-        if "proxy" in text(container.get("image")) and _MANAGER_ADDRESS in (found := flags(container)):
-            yield path, found
-
-
-@rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
-def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
-    if resource.kind == "PathwaysJob":
-        components = {
-            text(entry.get("componentType")): (index, entry)
-            for index, entry in entries(at(resource.data, "spec", "customComponents"))
-        }
-        index, sidecar = components.get("colocated_python_sidecar", (0, {}))
-        _, proxy = components.get("proxy_server", (0, {}))
-        custom = flags({"args": proxy.get("customFlags")})
-        if sidecar.get("image") and SIDECAR_FLAG not in custom:
-            hint = f"write customFlags: [{SIDECAR_FLAG}=external] for the component proxy_server"
-            yield Finding(("spec", "customComponents", index), _UNUSED, hint)
-        return
-    proxies = [found for _, found in _proxies(resource)]
-    if proxies and not any(SIDECAR_FLAG in found for found in proxies):
-        for path, container in resource.containers:
-            if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
-                yield Finding(path, _UNUSED)
-
-
-@rule("PW133", _JOBSET, "warning")
-def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
-    elastic = [
-        found for _, found in _proxies(resource) if found.get("--num_elastic_slices", (0, "0"))[1] != "0"
-    ]
-    for pods in _workers(resource) if elastic else ():
-        for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
-            conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
-            if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
-                message = "a lost host fails its slice at once, though the proxy has slices to spare"
-                yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
-
-
-_LIST = "pathways-job"
-"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
-
-
-def _worker_entries(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield from entries(at(resource.data, "spec", "workers"))
-
-
-@rule("PW121", {"PathwaysJob"})
-def _name(resource: Resource, _objects: ObjectSet) -> Findings:
-    room = room_in_pathwaysjob()
-    if len(resource.name) > room.length:
-        length = len(resource.name)
-        message = f"name '{resource.name}' has {length} characters, {room.length} at most: {room.because}"
-        yield Finding(("metadata", "name"), message)
-
-
-@rule("PW122", {"PathwaysJob"})
-def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
-    for index, worker in _worker_entries(resource):
-        machine, topology = text(worker.get("type")), text(worker.get("topology"))
-        path = ("spec", "workers", index, "topology")
-        listed = [
-            row.topology
-            for row in objects.catalogue.rows()
-            if row.machine_type == machine and _LIST in row.listed_by
-        ]
-        if listed and topology not in listed:
-            yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
-
-
-@rule("PW123", {"PathwaysJob"})
-def _none(resource: Resource, _objects: ObjectSet) -> Findings:
-    if at(resource.data, "spec", "workers") == []:
-        yield Finding(("spec", "workers"), "there are no workers")
-    for index, worker in _worker_entries(resource):
-        slices = number(worker.get("numSlices"))
-        if slices is not None and slices < 1:
-            yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
-
-
-@rule("PW124", {"PathwaysJob"}, "warning")
-def _main(resource: Resource, _objects: ObjectSet) -> Findings:
-    template = mapping(at(resource.data, "spec", "controller", "template"))
-    names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
-    main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
-    if names and main not in names:
-        path = ("spec", "controller", "template", "spec", "containers")
-        message = f"no container is called '{main}', so none gets the address of Pathways"
-        yield Finding(path, message)
-
-
-@rule("PW125", {"PathwaysJob"}, "warning")
-def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
-    metadata = at(resource.data, "spec", "controller", "template", "metadata")
-    if mapping(metadata).get("labels") or mapping(metadata).get("annotations"):
-        path = ("spec", "controller", "template", "metadata")
-        yield Finding(path, "the controller drops labels and annotations of the template")
-
-
-@rule("PW126", {"PathwaysJob"}, "warning")
-def _head(resource: Resource, _objects: ObjectSet) -> Findings:
-    controller = mapping(at(resource.data, "spec", "controller"))
-    selector = at(controller, "template", "spec", "nodeSelector")
-    mode = controller.get("deploymentMode")
-    path = ("spec", "controller", "template", "spec")
-    if mode == "colocate_head_with_workers" and selector:
-        message = "the node selector of a head beside the workers is replaced"
-        yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
-    elif mode == "default" and "template" in controller and not selector:
-        message = "the head has no node selector, so it runs on any node without TPUs"
-        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
-
-
-@rule("PW127", {"PathwaysJob"})
-def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
-    elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
-    slices = sum(number(worker.get("numSlices"), 0) or 0 for _, worker in _worker_entries(resource))
+    workers = entries(at(resource.data, "spec", "workers"))
+    slices = sum(number(worker.get("numSlices")) or 0 for _, worker in workers)
     path = ("spec", "controller", "elasticSlices")
     if elastic < 0:
         yield Finding(path, f"{elastic} elastic slices", "write 0 or more")
@@ -355,6 +153,6 @@ def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW134", {"PathwaysJob"})
 def _directory(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = at(resource.data, "spec", "pathwaysDir")
-    if isinstance(written, str) and not re.fullmatch(r"gs://[^/\s]+(/.*)?", written):
-        yield Finding(("spec", "pathwaysDir"), f"'{written}' is not a folder of Cloud Storage")
+    folder = at(resource.data, "spec", "pathwaysDir")
+    if isinstance(folder, str) and not re.fullmatch(r"gs://[^/\s]+(/.*)?", folder):
+        yield Finding(("spec", "pathwaysDir"), f"'{folder}' is not a folder of Cloud Storage")

@@ -137,7 +137,7 @@ def _of_pods(pods: Pods) -> Findings:
             yield Finding((*path, "name"), f"'{name}' is not a valid name of a container")
         elif path[-2] == "initContainers" and name in running:
             yield Finding((*path, "name"), f"duplicate container '{name}'")
-        if path[-2] == "initContainers":
+        if path[-2] == "initContainers" and container.get("restartPolicy") != "Always":
             yield from against(INIT, container, path)
         yield from _container(container, path)
 

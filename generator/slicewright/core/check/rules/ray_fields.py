@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -51,19 +50,18 @@ def _selector(value: Any, within: dict[str, Any]) -> str:
 
 _OF_GROUP: dict[str, Test] = {
     "labels": labels,
-    "rayStartParams.labels": partial(not_for, "`ray start`: write labels of the group"),
+    "rayStartParams.labels": not_for("`ray start`: write labels of the group"),
     "idleTimeoutSeconds": number_from(0),
 }
 _OF_CLUSTER = table(
     {
         **{f"headGroupSpec.{key}": test for key, test in _OF_GROUP.items()},
         **{f"workerGroupSpecs.*.{key}": test for key, test in _OF_GROUP.items()},
-        "headGroupSpec.rayStartParams.redis-username": partial(
-            not_for, f"the head: write {_OPTIONS}.redisUsername"
-        ),
+        "headGroupSpec.rayStartParams.redis-username": not_for(f"the head: write {_OPTIONS}.redisUsername"),
         "autoscalerOptions.idleTimeoutSeconds": number_from(0),
     }
 )
+_NAME_OF_HEAD_SERVICE = "spec.rayClusterConfig.headGroupSpec.headService.metadata.name"
 _OF_KIND = {
     "RayJob": table(
         {
@@ -77,9 +75,7 @@ _OF_KIND = {
     ),
     "RayService": table(
         {
-            "spec.rayClusterConfig.headGroupSpec.headService.metadata.name": partial(
-                not_for, "the head of a RayService"
-            ),
+            _NAME_OF_HEAD_SERVICE: not_for("the head of a RayService"),
             "spec.upgradeStrategy.type": shaped(
                 lambda word: word in _ANY_UPGRADE, f"one of {', '.join(_ANY_UPGRADE)}"
             ),
