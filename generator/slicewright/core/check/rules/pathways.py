@@ -132,6 +132,183 @@ def _instance_type(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("PW107", _JOBSET)
 def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
+    slices = sum(pods.replicas for pods in _workers(resource))
+    for _, path, container in _managers(resource):
+        index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
+        if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
+            message = f"instance count is {value}, but the slices are {slices}"
+            yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
+
+
+@rule("PW108", _JOBSET)
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "coordinator") is not None:
+        return
+    for pods in resource.pods:
+        for path, container in _all(pods) if COORDINATOR not in pods.labels | pods.annotations else ():
+            for index, entry in entries(container.get("env")):
+                if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
+                    message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
+                    yield Finding((*path, "env", index), message)
+                    return
+
+
+@rule("PW109", _JOBSET)
+def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods, _, manager in _managers(resource):
+        has_program = any(
+            _SERVER_PORT not in flags(container) and container.get("name") != manager.get("name")
+            for _, container in pods.containers
+        )
+        for path, container in pods.containers if has_program else ():
+            if _SERVER_PORT in flags(container):
+                message = f"container '{container.get('name')}' never exits, and the program beside it does"
+                yield Finding(path, message)
+        for path, container in pods.init_containers:
+            if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
+                message = f"init container '{container.get('name')}' never exits, and nothing after it starts"
+                hint = "write restartPolicy: Always, which makes it a sidecar"
+                yield Finding(path, message, hint)
+
+
+@rule("PW110", _JOBSET)
+def _success(resource: Resource, _objects: ObjectSet) -> Findings:
+    heads = [
+        pods.name
+        for pods, _, manager in _managers(resource)
+        if any(_SERVER_PORT not in flags(container) for _, container in pods.containers)
+    ]
+    if not heads or not is_pathways(resource):
+        return
+    targets = sequence(at(resource.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    if targets != heads:
+        path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
+        hint = f"write successPolicy: {{operator: All, targetReplicatedJobs: [{heads[0]}]}}"
+        yield Finding(path, "the JobSet waits for workers, which never exit", hint)
+
+
+@rule("PW111", _JOBSET)
+def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
+    first = name = ""
+    for path, container in (place for pods in resource.pods for place in _all(pods)):
+        index, value = flags(container).get("--gcs_scratch_location", (0, ""))
+        if first and value not in ("", first):
+            yield Finding((*path, "args", index), f"scratch is {value} here and {first} in '{name}'")
+        elif value:
+            first, name = value, text(container.get("name"))
+
+
+def _proxies(containers: Iterable[tuple[Path, dict[str, Any]]]) -> Iterator[dict[str, tuple[int, str]]]:
+    """Yield the flags of the proxies."""
+    for _, container in containers:
+        own = flags(container) if "proxy" in text(container.get("image")) else {}
+        if _MANAGER_ADDRESS in own:
+            yield own
+
+
+@rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
+def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.kind == "PathwaysJob":
+        components = {
+            text(entry.get("componentType")): (index, entry)
+            for index, entry in entries(at(resource.data, "spec", "customComponents"))
+        }
+        index, sidecar = components.get("colocated_python_sidecar", (0, {}))
+        _, proxy = components.get("proxy_server", (0, {}))
+        custom = flags({"args": proxy.get("customFlags")})
+        if sidecar.get("image") and SIDECAR_FLAG not in custom:
+            hint = f"write customFlags: [{SIDECAR_FLAG}=external] for the component proxy_server"
+            yield Finding(("spec", "customComponents", index), _UNUSED, hint)
+        return
+    proxies = list(_proxies(resource.containers))
+    if proxies and not any(SIDECAR_FLAG in proxy for proxy in proxies):
+        for path, container in resource.containers:
+            if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
+                yield Finding(path, _UNUSED)
+
+
+@rule("PW133", _JOBSET, "warning")
+def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
+    spare = {proxy.get("--num_elastic_slices", (0, "0"))[1] for proxy in _proxies(resource.containers)}
+    for pods in _workers(resource) if spare - {"0"} else ():
+        for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
+            conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
+            if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+                message = "a lost host fails its slice at once, though the proxy has slices to spare"
+                yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
+_LIST = "pathways-job"
+"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+
+
+def _worker_entries(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield from entries(at(resource.data, "spec", "workers"))
+
+
+@rule("PW121", {"PathwaysJob"})
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    room = room_in_pathwaysjob()
+    if len(resource.name) > room.length:
+        message = f"name '{resource.name}' has {len(resource.name)} characters, {room.length} at most"
+        yield Finding(("metadata", "name"), f"{message}: {room.because}")
+
+
+@rule("PW122", {"PathwaysJob"})
+def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
+    for index, worker in entries(at(resource.data, "spec", "workers")):
+        machine, topology = text(worker.get("type")), text(worker.get("topology"))
+        path = ("spec", "workers", index, "topology")
+        rows = [row for row in objects.catalogue.rows() if row.machine_type == machine]
+        listed = [row.topology for row in rows if _LIST in row.listed_by]
+        if listed and topology not in listed:
+            yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
+
+
+@rule("PW123", {"PathwaysJob"})
+def _none(resource: Resource, _objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "workers") == []:
+        yield Finding(("spec", "workers"), "there are no workers")
+    for index, worker in entries(at(resource.data, "spec", "workers")):
+        slices = number(worker.get("numSlices"))
+        if slices is not None and slices < 1:
+            yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
+
+
+@rule("PW124", {"PathwaysJob"}, "warning")
+def _main(resource: Resource, _objects: ObjectSet) -> Findings:
+    template = mapping(at(resource.data, "spec", "controller", "template"))
+    names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
+    main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
+    if names and main not in names:
+        path = ("spec", "controller", "template", "spec", "containers")
+        yield Finding(path, f"no container is called '{main}', so none gets the address of Pathways")
+
+
+@rule("PW125", {"PathwaysJob"}, "warning")
+def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
+    path = ("spec", "controller", "template", "metadata")
+    if at(resource.data, *path, "labels") or at(resource.data, *path, "annotations"):
+        yield Finding(path, "the controller drops labels and annotations of the template")
+
+
+@rule("PW126", {"PathwaysJob"}, "warning")
+def _head(resource: Resource, _objects: ObjectSet) -> Findings:
+    controller = mapping(at(resource.data, "spec", "controller"))
+    selector = at(controller, "template", "spec", "nodeSelector")
+    mode = controller.get("deploymentMode")
+    path = ("spec", "controller", "template", "spec")
+    if mode == "colocate_head_with_workers" and selector:
+        message = "the node selector of a head beside the workers is replaced"
+        yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
+    elif mode == "default" and "template" in controller and not selector:
+        message = "the head has no node selector, so it runs on any node without TPUs"
+        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
+
+
+@rule("PW127", {"PathwaysJob"})
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
+    elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
     workers = entries(at(resource.data, "spec", "workers"))
     slices = sum(number(worker.get("numSlices")) or 0 for _, worker in workers)
     path = ("spec", "controller", "elasticSlices")
