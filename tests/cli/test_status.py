@@ -261,7 +261,7 @@ def test_watch(
     monkeypatch.setattr(status.time, "sleep", sleep)
     monkeypatch.setattr("sys.stdout", stream)
     with pytest.raises(KeyboardInterrupt):
-        status._watch(Reader(), begun(None), frozenset(), status._listed)
+        status._watch(Reader(), begun(None), frozenset())
 
     shown = stream.getvalue()
     if stream.isatty():

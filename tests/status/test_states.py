@@ -161,7 +161,7 @@ def test_runs_that_own_each_other_are_listed() -> None:
 
 def test_state_is_told_with_its_first_cause() -> None:
     """A reason that is the state is told once; a run that runs has no cause."""
-    assert "Running" == run(jobset(), workload(admitted=8), *TWO).told
-    assert "NotInCluster: the tree has it, but the cluster has no JobSet a" == run(wanted=[jobset()]).told
+    assert "Running" == run(jobset(), workload(admitted=8), *TWO).summary
+    assert "NotInCluster: the tree has it, but the cluster has no JobSet a" == run(wanted=[jobset()]).summary
     unread = run(wanted=[jobset()], unread={"JobSet": "forbidden"})
-    assert f"NotInCluster, NotReadable: {unread.causes[0].message}" == unread.told
+    assert f"NotInCluster, NotReadable: {unread.causes[0].message}" == unread.summary

@@ -130,9 +130,9 @@ def _lines(group: Group, *, is_sweep: bool) -> Iterator[str]:
     if others:
         yield "\nverdict"
     yield from (f"  {record['verdict']}" for record in others)
-    yield from (_told(base, problem) for problem in base["problems"])
-    yield from (_told(record, problem) for record in others for problem in added_problems(base, record))
+    yield from (_text(base, problem) for problem in base["problems"])
+    yield from (_text(record, problem) for record in others for problem in added_problems(base, record))
 
 
-def _told(record: Object, problem: Object) -> str:
+def _text(record: Object, problem: Object) -> str:
     return f"\n{record['name']}: {from_record(problem).text()}"

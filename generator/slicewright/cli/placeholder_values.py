@@ -43,9 +43,8 @@ def values_of(assignments: Sequence[str], env_file: Path | None, *, mends: bool 
         if not (name and sign):
             raise click.UsageError(f"--set {assignment}: write --set NAME=VALUE")
         if "\n" in value:
-            raise click.UsageError(
-                f"--set {name}: the value has a line break, and lines must keep their numbers"
-            )
+            message = f"--set {name}: the value has a line break, and lines must keep their numbers"
+            raise click.UsageError(message)
         values[name] = value
     return values
 

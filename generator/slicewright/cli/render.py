@@ -99,8 +99,8 @@ def render(
             refused = write.apply(root, rendering.writes, rendering.deletes, checkout.empty)
     if over and output == "text":
         for name, number, run in _grouped(sorted(rendering.ended, key=_name)):
-            what = "" if number == 1 else f": {counted(number, 'run')}"
-            say(f"  - {name}{what} would end: {run.reason}", err=True)
+            runs = "" if number == 1 else f": {counted(number, 'run')}"
+            say(f"  - {name}{runs} would end: {run.reason}", err=True)
     problems = (*rendering.problems, *refused)
     _report(checkout, rendering, problems, output, check=False)
     if output == "text" and rendering.is_current and sys.stderr.isatty():
@@ -114,12 +114,10 @@ def _about(
     """Return problems without the warnings in files that have none of the chosen workloads."""
     if chosen is None:
         return problems
-    workloads = checkout.repository.workloads
-    files, others = (
-        {one.source.file.path for one in workloads if (one.key in chosen) is wanted}
-        for wanted in (True, False)
-    )
-    return tuple(one for one in problems if one.severity == "error" or one.file not in others - files)
+    files = {workload.source.file.path: False for workload in checkout.repository.workloads}
+    for workload in checkout.repository.workloads:
+        files[workload.source.file.path] |= workload.key in chosen
+    return tuple(each for each in problems if each.severity == "error" or files.get(each.file, True))
 
 
 def _next_step(checkout: Checkout) -> str:
@@ -165,15 +163,13 @@ def _grouped(runs: Iterable[RunChange]) -> list[tuple[str, int, RunChange]]:
     for run in runs:
         group = (run.cluster, run.namespace, run.sweep or run.name, run.effect, run.reason)
         groups.setdefault(group, []).append(run)
-    return [
-        entry
-        for group, alike in groups.items()
-        for entry in (
-            [("/".join(group[:3]), len(alike), alike[0])]
-            if len(alike) > MOST_NAMED
-            else [(_name(run), 1, run) for run in alike]
-        )
-    ]
+    entries: list[tuple[str, int, RunChange]] = []
+    for key, alike in groups.items():
+        if len(alike) > MOST_NAMED:
+            entries.append(("/".join(key[:3]), len(alike), alike[0]))
+        else:
+            entries += ((_name(run), 1, run) for run in alike)
+    return entries
 
 
 def _report(
@@ -203,14 +199,14 @@ def _report(
         say(f"  {_SIGNS[run.effect]} {name}{colon} {effect}: {run.reason}")
     for change in rendering.platform:
         say(f"  {_SIGNS[change.effect]} {change.path} {change.effect}: {change.reason}")
-    done = "would be " if check else ""
+    verb = "would be " if check else ""
+    starts = sum(run.effect == "starts" for run in rendering.runs)
+    workloads = counted(len(rendering.planned), "workload")
     say(
-        f"{counted(len(rendering.planned), 'workload')} on "
-        f"{counted(len(checkout.repository.sites), 'cluster')}: "
-        f"{counted(sum(run.effect == 'starts' for run in rendering.runs), 'run')} to start, "
-        f"{len(rendering.ended):,} to end; "
-        f"{counted(len(rendering.writes), 'file')} {done}written, "
-        f"{len(rendering.deletes):,} {done}deleted, {rendering.unchanged:,} unchanged"
+        f"{workloads} on {counted(len(checkout.repository.sites), 'cluster')}: "
+        f"{counted(starts, 'run')} to start, {len(rendering.ended):,} to end; "
+        f"{counted(len(rendering.writes), 'file')} {verb}written, "
+        f"{len(rendering.deletes):,} {verb}deleted, {rendering.unchanged:,} unchanged"
     )
 
 
@@ -271,9 +267,9 @@ def _print_objects(
     problems = list(planning)
     bases = tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
     existing = Existing(checkout.existing)
-    wanted = _on_one_cluster(planned, chosen, cluster)
     levels = checkout.repository.levels
-    bodies = [_body(entry, bases, existing, problems, levels) for entry in wanted]
+    entries = _on_one_cluster(planned, chosen, cluster)
+    bodies = [_body(entry, bases, existing, problems, levels) for entry in entries]
     show.stop_for_errors(problems)
     show.messages(in_order(acknowledged(checkout, tuple(problems))))
     text = "---\n".join(bodies)
@@ -287,14 +283,14 @@ def _print_objects(
 def _on_one_cluster(
     planned: tuple[Planned, ...], chosen: frozenset[str] | None, cluster: str | None
 ) -> list[Planned]:
-    wanted = [entry for entry in planned if chosen is None or entry.workload.key in chosen]
-    clusters = sorted({entry.plan.cluster for entry in wanted})
+    entries = [entry for entry in planned if chosen is None or entry.workload.key in chosen]
+    clusters = sorted({entry.plan.cluster for entry in entries})
     if cluster is not None and cluster not in clusters:
         hint = did_you_mean(cluster, clusters)
         raise show.unknown(f"nothing of this runs on a cluster '{cluster}'", hint)
     if cluster is None and len(clusters) > 1:
         raise click.UsageError(f"name one cluster with --cluster: {', '.join(clusters)}")
-    return [entry for entry in wanted if cluster in (None, entry.plan.cluster)]
+    return [entry for entry in entries if cluster in (None, entry.plan.cluster)]
 
 
 def _body(
@@ -305,7 +301,7 @@ def _body(
     if path in existing.frozen:
         problems += (*edited(existing, [path]), *reused(existing, path, entry))
         return existing.body(path) or ""
-    made, unsupported = tree.make(entry, bases)
+    overlay, unsupported = tree.make(entry, bases)
     problems += unsupported
-    problems += limits.problems(entry, made.objects, levels) if made else ()
-    return tree.frozen_body(made) if made else ""
+    problems += limits.problems(entry, overlay.objects, levels) if overlay else ()
+    return tree.frozen_body(overlay) if overlay else ""

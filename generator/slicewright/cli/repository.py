@@ -60,8 +60,8 @@ def schema_line(root: Path, name: str) -> str:
     It names the copy that `init` made, which is of the repository's version, else that of the documentation.
     """
     path = f"slicewright/{name}.json"
-    here = (root / "schemas" / path).is_file()
-    return f"# yaml-language-server: $schema={f'../schemas/{path}' if here else schema_address(path)}\n"
+    schema = f"../schemas/{path}" if (root / "schemas" / path).is_file() else schema_address(path)
+    return f"# yaml-language-server: $schema={schema}\n"
 
 
 def already_there(root: Path, path: str, *, write: bool) -> tuple[Problem, ...]:
@@ -92,25 +92,25 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
     repository are wrong, one of them may hold an unknown name: then their problems are shown.
     """
     known: dict[str, dict[str, set[str]]] = {}
-    for one in repository.workloads:
-        of_sweep = ((one.sweep.name, one.declared),) if one.sweep else ()
-        for own, meant in (*((own, one.key) for own in one.names), *of_sweep):
-            for called in (own, f"{one.namespace}/{own}"):
-                known.setdefault(called, {}).setdefault(meant, {meant}).add(one.key)
+    for workload in repository.workloads:
+        of_sweep = ((workload.sweep.name, workload.declared),) if workload.sweep else ()
+        for name, meant in (*((own, workload.key) for own in workload.names), *of_sweep):
+            for text in (name, f"{workload.namespace}/{name}"):
+                known.setdefault(text, {}).setdefault(meant, {meant}).add(workload.key)
     chosen: set[str] = set()
     for name in names:
-        found = known.get(name, {})
-        if not found:
+        workloads = known.get(name, {})
+        if not workloads:
             show.stop_for_errors(repository.problems)
-            pool = {one.declared.removeprefix("default/") for one in repository.workloads}
+            pool = {workload.declared.removeprefix("default/") for workload in repository.workloads}
             sweep = f"{name.rpartition('/')[0]}/"
-            near = did_you_mean(name, [one for one in known if one.startswith(sweep)] or pool)
+            near = did_you_mean(name, [text for text in known if text.startswith(sweep)] or pool)
             hint = near or ("" if pool else "there is none yet; slicewright new writes one")
             raise show.unknown(f"there is no workload '{name}'", hint)
-        if len(found) > 1:
-            hint = f"one of: {', '.join(sorted(found))}"
+        if len(workloads) > 1:
+            hint = f"one of: {', '.join(sorted(workloads))}"
             raise show.unknown(f"'{name}' is the name of several workloads", hint)
-        chosen.update(*found.values())
+        chosen.update(*workloads.values())
     return frozenset(chosen) if chosen else None
 
 

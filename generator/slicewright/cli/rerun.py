@@ -42,15 +42,15 @@ def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
         show.stop_for_errors(checkout.repository.problems)
         selected = workloads_named(names, checkout.repository)
         chosen = _outdated(checkout, selected) if outdated else selected or frozenset()
-        asked = [_asked(entry, chosen) for entry in checkout.repository.workloads if entry.key in chosen]
-        wanted = list(dict.fromkeys(asked))
-        problems = [_fixed(one.workload) for one in wanted if one.workload.naming == "Fixed"]
-        texts, unchanged = _texts([one for one in wanted if one.workload.naming != "Fixed"])
+        workloads = (workload for workload in checkout.repository.workloads if workload.key in chosen)
+        reruns = list(dict.fromkeys(_rerun(workload, chosen) for workload in workloads))
+        problems = [_fixed(each.workload) for each in reruns if each.workload.naming == "Fixed"]
+        texts, unchanged = _texts([each for each in reruns if each.workload.naming != "Fixed"])
         problems += unchanged
         refused = tuple(problems) or write.apply(root, texts, ())
     if refused:
         show.stop(refused)
-    changes = [_change(one) for one in wanted]
+    changes = [_change(each) for each in reruns]
     if output == "json":
         show.as_json(changes)
         return
@@ -61,9 +61,9 @@ def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
 
 def _outdated(checkout: Checkout, selected: frozenset[str] | None) -> frozenset[str]:
     """Return the workloads, of those that are selected, with a run that would render differently today."""
-    found, problems = find_outdated(checkout.repository, checkout.existing, selected)
+    runs, problems = find_outdated(checkout.repository, checkout.existing, selected)
     show.stop_for_errors(problems)
-    return frozenset(run.workload for run in found)
+    return frozenset(run.workload for run in runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class _Rerun:
     """One that starts again by it."""
 
 
-def _asked(workload: Workload, chosen: Container[str]) -> _Rerun:
+def _rerun(workload: Workload, chosen: Container[str]) -> _Rerun:
     """Return the number to change so that a workload starts again, with all of its sweep if that is named."""
     if workload.sweep is None or workload.declared in chosen:
         return _Rerun(workload.declared, ("run",), workload.run, workload)
@@ -86,16 +86,16 @@ def _asked(workload: Workload, chosen: Container[str]) -> _Rerun:
     return _Rerun(f"{workload.declared}/{entry}", ("matrix", "runs", entry), before, workload)
 
 
-def _texts(wanted: list[_Rerun]) -> tuple[dict[str, str], list[Problem]]:
+def _texts(reruns: list[_Rerun]) -> tuple[dict[str, str], list[Problem]]:
     """Return the files of workloads with their next run numbers, and what cannot be changed in them."""
     places: dict[tuple[str, tuple[str, ...]], dict[int, _Rerun]] = {}
-    for one in wanted:
-        source = one.workload.source
-        places.setdefault((source.file.path, one.path), {})[source.document.index] = one
+    for rerun in reruns:
+        source = rerun.workload.source
+        places.setdefault((source.file.path, rerun.path), {})[source.document.index] = rerun
     texts: dict[str, str] = {}
     problems: list[Problem] = []
     for (file, path), by_index in places.items():
-        values = {index: successor(one.before) for index, one in by_index.items()}
+        values = {index: successor(rerun.before) for index, rerun in by_index.items()}
         text = texts.get(file) or next(iter(by_index.values())).workload.source.file.text
         texts[file], refused = set_in_specs(text, path, values)
         for index, why in refused.items():
@@ -110,7 +110,7 @@ def _fixed(workload: Workload) -> Problem:
     return workload.source.problem("RUN002", ("spec", "naming"), message, hint)
 
 
-def _change(one: _Rerun) -> dict[str, object]:
+def _change(rerun: _Rerun) -> dict[str, object]:
     """Return the JSON form of a change."""
-    file, after = one.workload.source.file.path, successor(one.before)
-    return {"file": file, "workload": one.key, "before": one.before, "after": after}
+    file, after = rerun.workload.source.file.path, successor(rerun.before)
+    return {"file": file, "workload": rerun.key, "before": rerun.before, "after": after}

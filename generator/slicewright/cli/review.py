@@ -87,14 +87,13 @@ def review(
     """
     repository_root()
     if report:
-        _written(report, {})
+        _write(report, {})
     problems: list[Problem] = []
     checks = [_render(rev), _validate(problems), _diff(rev), *(_rehearse(name, report) for name in rehearse)]
     if rehearse_changed:
         checks.append(_rehearse_changed(rev, report))
-    whole = (
-        f"[the report]({link})" if link else code(str(report)) if report else "the whole report: --report DIR"
-    )
+    place = code(str(report)) if report else "the whole report: --report DIR"
+    whole = f"[the report]({link})" if link else place
     summary = markdown(checks, SUMMARY, whole)
     exact(summary)
     if output == "github":
@@ -102,19 +101,19 @@ def review(
         exact("".join(f"{annotation(_in_checkout(problem))}\n" for problem in foremost(problems)[0]))
     if report:
         texts = {f"{check.name}.txt": check.text for check in checks}
-        _written(report, {"comment.md": markdown(checks, COMMENT, whole), "summary.md": summary, **texts})
+        _write(report, {"comment.md": markdown(checks, COMMENT, whole), "summary.md": summary, **texts})
     sys.exit(max(check.code for check in checks))
 
 
 def _failure(check: Check, problems: list[Problem]) -> Problem:
     """Return what is annotated of a failed check; `validate` has an annotation for each problem besides."""
     name = check.command.split(" ")[1]
-    found = len(errors(problems)) if name == "validate" else 0
-    what = f"found {counted(found, 'error')}" if found else "failed"
-    return Problem(f"slicewright {check.name}", f"slicewright {name} {what}: see the summary")
+    number = len(errors(problems)) if name == "validate" else 0
+    verdict = f"found {counted(number, 'error')}" if number else "failed"
+    return Problem(f"slicewright {check.name}", f"slicewright {name} {verdict}: see the summary")
 
 
-def _written(folder: Path, texts: dict[str, str]) -> None:
+def _write(folder: Path, texts: dict[str, str]) -> None:
     # What is committed may be a link. Above a folder with a whole path, links are the machine's own.
     above = () if folder.is_absolute() else folder.parents
     links = [str(path) for path in (*above, folder, *folder.glob("*")) if path.is_symlink()]
@@ -124,13 +123,12 @@ def _written(folder: Path, texts: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        hint = "name another folder, or check permissions"
         message = f"the report cannot be written: {error.strerror}"
-        show.stop(
-            (Problem("FILE003", message, "name another folder, or check permissions", file=str(folder)),)
-        )
-    wrong = apply(folder, texts, ())
-    if wrong:
-        show.stop(replace(problem, file=str(folder / problem.file)) for problem in wrong)
+        show.stop((Problem("FILE003", message, hint, file=str(folder)),))
+    problems = apply(folder, texts, ())
+    if problems:
+        show.stop(replace(problem, file=str(folder / problem.file)) for problem in problems)
 
 
 def _run(*arguments: str) -> tuple[str, int, str, str]:
@@ -152,44 +150,29 @@ def _run(*arguments: str) -> tuple[str, int, str, str]:
 
 
 def _render(rev: str) -> Check:
-    called, ended, printed, said = _run("render", "--check", *([f"--since={rev}"] if rev else []))
-    last = "" if ended else printed.rpartition("\n")[2]
-    return Check(
-        "render",
-        called,
-        ended,
-        "The rendered tree",
-        last,
-        said,
-        printed if ended else "",
-        "What a render changes",
-    )
+    command, ended, stdout, stderr = _run("render", "--check", *([f"--since={rev}"] if rev else []))
+    last, details = ("", stdout) if ended else (stdout.rpartition("\n")[2], "")
+    title, fold = "The rendered tree", "What a render changes"
+    return Check("render", command, ended, title, last, stderr, details, fold)
 
 
 def _validate(problems: list[Problem]) -> Check:
     """Run `validate`, and add what it finds to the problems."""
-    called, ended, printed, said = _run("validate", "-o", "json")
-    called = called.removesuffix(" -o json")
+    command, ended, stdout, stderr = _run("validate", "-o", "json")
+    command, title = command.removesuffix(" -o json"), "The objects"
     try:
-        report = json.loads(printed)
+        report = json.loads(stdout)
     except ValueError:
-        return Check("validate", called, ended or BROKEN, "The objects", words=f"{printed}\n{said}".strip())
-    found = [from_record(record) for record in report["problems"]]
-    problems += found
+        return Check("validate", command, ended or BROKEN, title, words=f"{stdout}\n{stderr}".strip())
+    findings = [from_record(record) for record in report["problems"]]
+    problems += findings
     objects = counted(report.get("summary", {}).get("objects", 0), "object")
     words, *others = (
-        [line(problem) for problem in found if problem.severity == severity] for severity in SEVERITIES
+        [line(problem) for problem in findings if problem.severity == severity] for severity in SEVERITIES
     )
-    return Check(
-        "validate",
-        called,
-        ended,
-        "The objects",
-        f"{objects}, {tallied(found)}",
-        "\n".join(words),
-        "\n".join(chain(*others)),
-        "Warnings and notes" if others[-1] else "Warnings",
-    )
+    details, fold = "\n".join(chain(*others)), "Warnings and notes" if others[-1] else "Warnings"
+    result = f"{objects}, {tallied(findings)}"
+    return Check("validate", command, ended, title, result, "\n".join(words), details, fold)
 
 
 def _in_checkout(problem: Problem) -> Problem:
@@ -199,45 +182,36 @@ def _in_checkout(problem: Problem) -> Problem:
 
 
 def _diff(rev: str) -> Check:
-    called, ended, printed, said = _run("diff", *(["--", rev] if rev else []))
-    parts = printed.split("\n\n")
+    command, ended, stdout, stderr = _run("diff", *(["--", rev] if rev else []))
+    command = command.replace(" -- ", " ")
+    parts = stdout.split("\n\n")
     words = [re.sub("^  ", "", part, flags=re.MULTILINE) for part in parts if not part.startswith("--- ")]
     differences = [part for part in parts if part.startswith("--- ")]
-    read_first = "\n\n".join(filter(None, (said, *words)))
+    read_first = "\n\n".join(filter(None, (stderr, *words)))
     title, fold = "What the change does to the clusters", "The differences in full"
-    return Check(
-        "diff", called.replace(" -- ", " "), ended, title, "", read_first, "\n\n".join(differences), fold
-    )
+    return Check("diff", command, ended, title, "", read_first, "\n\n".join(differences), fold)
 
 
 def _rehearse_changed(rev: str, report: Path | None) -> Check:
     page = [f"--html={report / 'rehearsal-changed.html'}"] if report else []
     changed = f"--changed={rev or 'HEAD'}"
-    _, ended, printed, said = _run("rehearse", changed, *page)
-    parts = printed.split("\n\n")
+    _, ended, stdout, stderr = _run("rehearse", changed, *page)
+    parts = stdout.split("\n\n")
     tables = [part for part in parts if _TABLE.match(part)]
     words = [part for part in parts if part not in tables]
-    if ended > 1:
-        words.append(said)
-    return Check(
-        "rehearsal-changed",
-        shlex.join(["slicewright", "rehearse", changed]),
-        ended,
-        "What the change does to rehearsals",
-        "",
-        "\n\n".join(filter(None, words)),
-        "\n\n".join(tables),
-        "Tables",
-    )
+    words += [stderr] if ended > 1 else []
+    command = shlex.join(["slicewright", "rehearse", changed])
+    read_first, details = "\n\n".join(filter(None, words)), "\n\n".join(tables)
+    title = "What the change does to rehearsals"
+    return Check("rehearsal-changed", command, ended, title, "", read_first, details, "Tables")
 
 
 def _rehearse(name: str, report: Path | None) -> Check:
     page = [f"--html={report / f'rehearsal-{name}.html'}"] if report else []
-    _, ended, printed, said = _run("rehearse", name, *page)
-    verdict, _, timeline = printed.partition("\n")
+    _, ended, stdout, stderr = _run("rehearse", name, *page)
+    verdict, _, timeline = stdout.partition("\n")
     progress = (f"{name}: ", "timeline: ", "logs: ")
-    problems = "\n".join(each for each in said.splitlines() if not each.startswith(progress))
-    title, called = f"The rehearsal of {code(name)}", f"slicewright rehearse {name}"
-    return Check(
-        f"rehearsal-{name}", called, ended, title, verdict, problems, timeline.strip("\n"), "Timeline"
-    )
+    problems = "\n".join(each for each in stderr.splitlines() if not each.startswith(progress))
+    title, command = f"The rehearsal of {code(name)}", f"slicewright rehearse {name}"
+    timeline = timeline.strip("\n")
+    return Check(f"rehearsal-{name}", command, ended, title, verdict, problems, timeline, "Timeline")

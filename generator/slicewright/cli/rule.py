@@ -12,6 +12,7 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean, family
+from slicewright.core.record import plain
 from slicewright.workspace.meaning import FIXES, all_rules
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from slicewright.workspace.meaning import Meaning
 
 _WIDTH = 100
+_FIELDS = ("id", "severity", "title", "why", "hint", "fix", "kinds", "sources", "example")
 _EXAMPLES = {
     "workload": "example, in the spec of a TPUWorkload",
     "cluster": "example, in the spec of a TPUCluster",
@@ -40,13 +42,14 @@ def rule(ident: str | None, output: str) -> None:
     if ident is None:
         _list(rules, output)
         return
-    chosen = {one.id: one for one in rules}.get(ident.upper())
-    group = [one for one in rules if family(one.id) == ident.upper()]
+    by_id = {meaning.id: meaning for meaning in rules}
+    group = [meaning for meaning in rules if family(meaning.id) == ident.upper()]
     if group:
         _list(group, output)
         return
+    chosen = by_id.get(ident.upper())
     if chosen is None:
-        hint = did_you_mean(ident.upper(), [one.id for one in rules])
+        hint = did_you_mean(ident.upper(), by_id)
         raise show.unknown(f"there is no rule '{ident}'", hint or "slicewright rule lists them")
     if output == "json":
         show.as_json(_record(chosen))
@@ -56,39 +59,30 @@ def rule(ident: str | None, output: str) -> None:
 
 def _list(rules: Sequence[Meaning], output: str) -> None:
     if output == "json":
-        show.as_json([_record(one) for one in rules])
+        show.as_json([_record(meaning) for meaning in rules])
     else:
-        show.table(("ID", "SEVERITY", "PROBLEM"), ((one.id, one.severity, one.title) for one in rules))
+        rows = ((meaning.id, meaning.severity, meaning.title) for meaning in rules)
+        show.table(("ID", "SEVERITY", "PROBLEM"), rows)
 
 
-def _record(one: Meaning) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "severity": one.severity,
-        "title": one.title,
-        "why": one.why,
-        "hint": one.hint,
-        "fix": one.fix,
-        "kinds": list(one.kinds),
-        "sources": list(one.sources),
-        "example": one.example,
-    }
+def _record(meaning: Meaning) -> dict[str, Any]:
+    return {field: plain(getattr(meaning, field)) for field in _FIELDS}
 
 
-def _print(one: Meaning) -> None:
+def _print(meaning: Meaning) -> None:
     width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
-    say(f"{one.id} ({one.severity}): {one.title}")
+    say(f"{meaning.id} ({meaning.severity}): {meaning.title}")
     for head, text in (
-        ("why", one.why),
-        ("hint", one.hint),
-        ("fix", FIXES[one.fix]),
-        ("kinds", ", ".join(one.kinds)),
-        ("sources", "; ".join(one.sources)),
+        ("why", meaning.why),
+        ("hint", meaning.hint),
+        ("fix", FIXES[meaning.fix]),
+        ("kinds", ", ".join(meaning.kinds)),
+        ("sources", "; ".join(meaning.sources)),
     ):
         if text:
             say("")
             say(textwrap.fill(f"{head}: {text}", width, subsequent_indent="  ", break_on_hyphens=False))
-    if one.example:
-        say(f"\n{_EXAMPLES[one.example_of]}:\n\n{textwrap.indent(one.example.rstrip(), '    ')}")
-    if one.page:
-        say(f"\npage: {one.page}")
+    if meaning.example:
+        say(f"\n{_EXAMPLES[meaning.example_of]}:\n\n{textwrap.indent(meaning.example.rstrip(), '    ')}")
+    if meaning.page:
+        say(f"\npage: {meaning.page}")

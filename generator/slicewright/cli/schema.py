@@ -40,29 +40,30 @@ def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None
     They are as strict as the API server. FILE is YAML or JSON and may hold several CRDs among other objects;
     - is stdin. Without --output-dir there must be one kind and version, which is printed.
     """
-    made, problems = _convert(files)
-    for one in made:
-        for note in one.notes:
-            say(f"{one.of}: {note}", err=True)
-        for entry in one.schema["x-slicewright"]["cel"]:
+    schemas, problems = _convert(files)
+    for schema in schemas:
+        for note in schema.notes:
+            say(f"{schema.of}: {note}", err=True)
+        for entry in schema.schema["x-slicewright"]["cel"]:
             if not cel.is_known(entry["rule"]):
-                say(f"{one.of}: this CEL rule is not evaluated offline: {entry['rule']}", err=True)
-    if output_dir is None and len(made) > 1:
-        raise click.UsageError(f"these are {len(made)} kinds and versions; name a folder with --output-dir")
-    written = _write(made, output_dir, problems) if output_dir is not None else []
+                say(f"{schema.of}: this CEL rule is not evaluated offline: {entry['rule']}", err=True)
+    if output_dir is None and len(schemas) > 1:
+        message = f"these are {len(schemas)} kinds and versions; name a folder with --output-dir"
+        raise click.UsageError(message)
+    paths = _write(schemas, output_dir, problems) if output_dir is not None else []
     if output == "json" and (problems or output_dir is not None):
-        show.as_json({"problems": show.records(problems), "written": written})
+        show.as_json({"problems": show.records(problems), "written": paths})
     else:
         show.messages(problems)
-        for path in written:
+        for path in paths:
             say(path)
-        for one in made if output_dir is None else ():
-            exact(one.text())
+        for schema in schemas if output_dir is None else ():
+            exact(schema.text())
     sys.exit(1 if problems else 0)
 
 
 def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
-    made: list[KindSchema] = []
+    schemas: list[KindSchema] = []
     problems: list[Problem] = []
     for file in files:
         form, path = ("stdin", "") if file == STDIN else ("file", str(Path(file).absolute()))
@@ -75,23 +76,23 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
             problems.append(Problem("SCHEMA011", message, "name the CRD's file", file=file))
         for crd in crds:
             try:
-                made += from_crd(crd, reads_defaults=cel.needs_library)
+                schemas += from_crd(crd, reads_defaults=cel.needs_library)
             except NoCrdError as error:
                 hint = "convert a CRD of apiextensions.k8s.io/v1beta1 to v1 first"
                 problems.append(Problem("SCHEMA011", str(error), hint, file=file))
-    return made, problems
+    return schemas, problems
 
 
-def _write(made: list[KindSchema], folder: Path, problems: list[Problem]) -> list[str]:
-    written = []
-    for one in made:
-        path = folder / one.of.file
+def _write(schemas: list[KindSchema], folder: Path, problems: list[Problem]) -> list[str]:
+    paths = []
+    for schema in schemas:
+        path = folder / schema.of.file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(one.text(), encoding="utf-8")
+            path.write_text(schema.text(), encoding="utf-8")
         except OSError as error:
             message, hint = f"cannot be written: {error.strerror}", "check the path given with --output-dir"
             problems.append(Problem("FILE003", message, hint, file=str(path)))
             break
-        written.append(str(path))
-    return written
+        paths.append(str(path))
+    return paths

@@ -27,8 +27,8 @@ class Refused(click.UsageError):
 
     def __init__(self, ident: str, message: str, hint: str = "", *, between: str = "\n  hint: ") -> None:
         # Ids of wrong usage are for programs: the text says enough. Other ids are those of problems in files.
-        said = message if ident.startswith("USE") else f"{ident} {message}"
-        super().__init__(f"{said}{between}{hint}" if hint else said)
+        text = message if ident.startswith("USE") else f"{ident} {message}"
+        super().__init__(f"{text}{between}{hint}" if hint else text)
         self.problem = Problem(ident, message, hint)
 
     def show(self, _file: IO[Any] | None = None) -> None:
@@ -96,7 +96,12 @@ def messages(problems: Iterable[Problem]) -> None:
 
 def as_json(value: Any) -> None:
     """Print a result as JSON on stdout."""
-    exact(in_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+    exact(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON document, in which a terminal or a log obeys nothing."""
+    return in_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], indent: str = "") -> None:

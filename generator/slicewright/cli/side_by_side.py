@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slicewright.cli import show
+from slicewright.cli.command import BROKEN
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.session import USUAL_HANDLERS, Interruption
 
@@ -57,7 +58,7 @@ class _Processes:
     def __init__(self, plays: Sequence[Play]) -> None:
         self._plays = plays
         self._begun = 0
-        self._told = 0
+        self._signal = 0
         self._running: dict[Connection, tuple[int, ForkProcess]] = {}
         self.done: dict[int, Result] = {}
 
@@ -76,15 +77,15 @@ class _Processes:
 
     def tell(self, number: int) -> None:
         """Send a signal to all that play, once; 0 is none."""
-        if number and not self._told:
-            self._told = number
+        if number and not self._signal:
+            self._signal = number
             for _, process in self._running.values():
                 os.kill(process.ident or 0, number)
 
     def look(self) -> None:
         """Take in results that come within a second."""
         ready = multiprocessing.connection.wait(self._running, _LOOK_SECONDS)
-        for receiver in [one for one in self._running if one in ready]:
+        for receiver in [each for each in self._running if each in ready]:
             number, process = self._running.pop(receiver)
             try:
                 self.done[number] = receiver.recv()
@@ -94,13 +95,12 @@ class _Processes:
 
     def _end(self, code: int) -> None:
         """End the command as a play that gave no result: it has said why, unless it was killed."""
-        if self._told:
+        if self._signal:
             raise KeyboardInterrupt
         if code > 0:
             sys.exit(code)
-        show.stop(
-            (Problem("REH009", "a play ended: its process was killed", "play one at a time: --jobs 1"),), 3
-        )
+        message, hint = "a play ended: its process was killed", "play one at a time: --jobs 1"
+        show.stop((Problem("REH009", message, hint),), BROKEN)
 
 
 def _send(sender: Connection, play: Play) -> None:

@@ -17,13 +17,13 @@ from slicewright.cli.command import command
 from slicewright.cli.report.live import Picture, fitting, is_redrawn
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
-from slicewright.core.problem import counted, errors
+from slicewright.core.problem import counted
 from slicewright.core.record import plain
 from slicewright.core.visible import visible
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from slicewright.core.status.status import Run, Status
@@ -71,40 +71,36 @@ def status(
         message = "--watch has no JSON form; use slicewright wait in scripts"
         raise click.UsageError(message)
     checkout = open_checkout()
+    sites = checkout.repository.sites
+    workloads: frozenset[str] = frozenset()
     unknown: show.Refused | None = None
     try:
         names, workloads = reach.clusters_of(name, cluster, checkout)
     except show.Refused as refused:  # a run may be in a cluster after its workload is deleted
-        if cluster not in (None, *checkout.repository.sites):
+        if cluster not in (None, *sites):
             raise
-        names, workloads, unknown = (
-            [cluster] if cluster else sorted(checkout.repository.sites),
-            frozenset(),
-            refused,
-        )
+        names, unknown = [cluster] if cluster else sorted(sites), refused
     show.stop_for_errors(() if names else checkout.repository.problems)
     try:
         places = reach.reach(names, checkout, context, kubeconfig)
     except show.Refused as refused:
         raise unknown or refused from None
     reader = reach.Reader(checkout, places)
-    found = reader.first()
+    statuses = reader.first()
     if unknown:
-        workloads = frozenset(run.workload for one in found for run in one.runs if name in _names(run))
+        workloads = frozenset(run.workload for each in statuses for run in each.runs if name in _names(run))
         if not workloads:
             raise unknown
-    shown_runs: Callable[[Status], Iterator[str]] = _told if len(workloads) == 1 else _listed
-    problems = [*reader.problems, *reach.warnings(found)]
+    problems = [*reader.problems, *reach.warnings(statuses)]
     if output == "json":
-        clusters = [plain(_only(one, workloads)) for one in found]
+        clusters = [plain(_only(each, workloads)) for each in statuses]
         show.finish({"clusters": clusters}, problems, output)
     if not watch:
-        for line in _lines(found, workloads, shown_runs):
+        for line in _lines(statuses, workloads):
             say(line)
-        show.messages(problems)
-        sys.exit(1 if errors(problems) else 0)
+        show.finish({}, problems, output)
     show.messages(problems)
-    _watch(reader, found, workloads, shown_runs)
+    _watch(reader, statuses, workloads)
 
 
 def _names(run: Run) -> tuple[str, ...]:
@@ -113,25 +109,25 @@ def _names(run: Run) -> tuple[str, ...]:
     return (*own, *(f"{run.namespace}/{name}" for name in own if name)) if run.workload else ()
 
 
-def _only(found: Status, workloads: frozenset[str]) -> Status:
+def _only(status: Status, workloads: frozenset[str]) -> Status:
     """Return the runs of some workloads; without their names, all."""
-    runs = tuple(run for run in found.runs if not workloads or run.workload in workloads)
-    return replace(found, runs=runs)
+    runs = tuple(run for run in status.runs if not workloads or run.workload in workloads)
+    return replace(status, runs=runs)
 
 
-def _lines(
-    found: list[Status], workloads: frozenset[str], shown_runs: Callable[[Status], Iterator[str]]
-) -> Iterator[str]:
-    for one in found:
-        yield from (visible(line) for line in shown_runs(_only(one, workloads)))
+def _lines(statuses: list[Status], workloads: frozenset[str]) -> Iterator[str]:
+    form = _details if len(workloads) == 1 else _table
+    for status in statuses:
+        yield from map(visible, form(_only(status, workloads)))
 
 
-def _listed(one: Status) -> Iterator[str]:
+def _table(status: Status) -> Iterator[str]:
     """Yield the table of a cluster."""
-    chips = sum(run.chips for run in one.runs if run.state in ("Admitted", "Starting", "Running"))
-    yield f"{one.cluster}, context {one.context}: {counted(len(one.runs), 'run')}, {chips} chips admitted"
-    if one.runs:
-        yield from ("  " + line for line in show.table_lines(_HEAD, map(_row, one.runs)))
+    runs = status.runs
+    chips = sum(run.chips for run in runs if run.state in ("Admitted", "Starting", "Running"))
+    yield f"{status.cluster}, context {status.context}: {counted(len(runs), 'run')}, {chips} chips admitted"
+    if runs:
+        yield from ("  " + line for line in show.table_lines(_HEAD, map(_row, runs)))
 
 
 def _row(run: Run) -> tuple[str, ...]:
@@ -151,20 +147,21 @@ def _row(run: Run) -> tuple[str, ...]:
     )
 
 
-def _told(one: Status) -> Iterator[str]:
+def _details(status: Status) -> Iterator[str]:
     """Yield three lines about each run: how it is, why, and what to do."""
-    if not one.runs:
-        yield f"{one.cluster}, context {one.context}: neither the tree nor the cluster has a run of it"
-    for run in one.runs:
+    if not status.runs:
+        yield f"{status.cluster}, context {status.context}: neither the tree nor the cluster has a run of it"
+    for run in status.runs:
         place = f", place {run.position} in ClusterQueue {run.cluster_queue}" if run.position else ""
         chips = f", {run.chips} chips" if run.chips else ""
         age = f" for {_age(run.since)}" if run.since else ""
         facts = f"{run.state}{age}{place}{chips}, {run.ready}/{run.pods} pods ready"
         facts += f", {counted(run.restarts, 'restart')}{'' if run.in_tree else ', not in the tree'}"
-        yield f"{run.kind} {run.namespace}/{run.run} on {one.cluster} (context {one.context}): {facts}"
+        cluster = f"{status.cluster} (context {status.context})"
+        yield f"{run.kind} {run.namespace}/{run.run} on {cluster}: {facts}"
         for cause in run.causes:
-            said = f" ({cause.said})" if cause.said else ""
-            yield f"  {cause.reason}: {cause.message}{said}"
+            words = f" ({cause.said})" if cause.said else ""
+            yield f"  {cause.reason}: {cause.message}{words}"
             if cause.hint:
                 yield f"  hint: {cause.hint}"
 
@@ -178,34 +175,29 @@ def _age(since: str) -> str:
     return shown(seconds) if seconds >= _MINUTE else f"{seconds}s"
 
 
-def _watch(
-    reader: reach.Reader,
-    found: list[Status],
-    workloads: frozenset[str],
-    shown_runs: Callable[[Status], Iterator[str]],
-) -> None:
+def _watch(reader: reach.Reader, statuses: list[Status], workloads: frozenset[str]) -> None:
     """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
     picture = Picture(sys.stdout) if is_redrawn(sys.stdout, os.environ) else None
-    told: dict[tuple[str, str, str], str] = {}
+    printed: dict[tuple[str, str, str], str] = {}
     while True:
         if picture:
-            picture.draw(fitting(list(_lines(found, workloads, shown_runs)), picture.size()))
+            picture.draw(fitting(list(_lines(statuses, workloads)), picture.size()))
         else:
-            for one in found:
-                for line in _changed(_only(one, workloads), told):
+            for status in statuses:
+                for line in _changed(_only(status, workloads), printed):
                     say(visible(line))
         time.sleep(_SECONDS)
         try:
-            found = reader.read()
+            statuses = reader.read()
         except (OSError, ApiError) as error:
             say(f"not read: {error}", err=True)
 
 
-def _changed(one: Status, told: dict[tuple[str, str, str], str]) -> Iterator[str]:
+def _changed(status: Status, printed: dict[tuple[str, str, str], str]) -> Iterator[str]:
     """Yield a line for each run of which the state or the first cause is another one than before."""
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    for run in one.runs:
-        key = (one.cluster, run.kind, f"{run.namespace}/{run.run}")
-        if told.get(key) != run.told:
-            told[key] = run.told
-            yield f"{now} {one.cluster} {key[2]} {run.told}"
+    for run in status.runs:
+        key = (status.cluster, run.kind, f"{run.namespace}/{run.run}")
+        if printed.get(key) != run.summary:
+            printed[key] = run.summary
+            yield f"{now} {status.cluster} {key[2]} {run.summary}"

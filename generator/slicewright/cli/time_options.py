@@ -31,10 +31,10 @@ class Speed(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; what is none, and yet compares with nothing, is refused."""
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
+        speed = float(super().convert(value, param, ctx))
+        if math.isnan(speed):
             self.fail(f"'{value}' is not a number", param, ctx)
-        return found
+        return speed
 
 
 class Span(click.ParamType[Override]):
@@ -44,17 +44,16 @@ class Span(click.ParamType[Override]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
         """Return whose it is, and the seconds."""
-        found = value if isinstance(value, Override) else read_override(str(value))
-        if found is None:
+        span = value if isinstance(value, Override) else read_override(str(value))
+        if span is None:
             self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)
-        return found
+        return span
 
 
 def more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Return a value that is not 0. Raises UsageError."""
     if value == 0:
-        message = f"--{param.name} 0s leaves no time to simulate"
-        raise click.UsageError(message)
+        raise click.UsageError(f"--{param.name} 0s leaves no time to simulate")
     return value
 
 
@@ -67,7 +66,7 @@ class Share(click.ParamType[float]):
         """Return the share."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)%", str(value).strip(), re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)%", str(value).strip(), re.ASCII)
+        if not match:
             self.fail(f"'{value}' is not a percentage; write for example 20%", param, ctx)
-        return float(found[1]) / 100
+        return float(match[1]) / 100

@@ -43,22 +43,23 @@ def tools(context: click.Context, output: str) -> None:
         show.as_json({"tools": records})
         return
     rows = (
-        (one["name"], one["version"], one["origin"], one["path"] or one["message"] or "-") for one in records
+        (entry["name"], entry["version"], entry["origin"], entry["path"] or entry["message"] or "-")
+        for entry in records
     )
     show.table(("NAME", "VERSION", "FROM", "PATH"), rows)
-    if any(one["origin"] == "missing" for one in records):
+    if any(entry["origin"] == "missing" for entry in records):
         say("slicewright tools build builds those that are missing", err=True)
 
 
 def _record(tool: Tool) -> dict[str, str]:
     """Return the JSON form; `message` says what is wrong with other versions, or with a variable."""
-    found = locate(tool)
-    path, origin, message = "", "missing", ""
-    if not isinstance(found, Problem):
-        path, origin = str(found.path), found.origin
+    program = locate(tool)
+    path = message = ""
+    if not isinstance(program, Problem):
+        path, origin = str(program.path), str(program.origin)
     else:
-        origin = "missing" if found.id == "TOOL001" else "variable"
-        message = found.message.removeprefix(f"{tool.title} is missing").removeprefix("; ")
+        origin = "missing" if program.id == "TOOL001" else "variable"
+        message = program.message.removeprefix(f"{tool.title} is missing").removeprefix("; ")
     return {"name": tool.name, "version": tool.version, "origin": origin, "path": path, "message": message}
 
 
@@ -73,13 +74,13 @@ def build(names: tuple[str, ...], output: str) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
-    wanted = [pinned()[name] for name in dict.fromkeys(names)]
-    wanted = wanted or [tool for tool in available() if not tool.asked]
-    problems = build_all(wanted, sys.stderr)
+    chosen = [pinned()[name] for name in dict.fromkeys(names)]
+    chosen = chosen or [tool for tool in available() if not tool.asked]
+    problems = build_all(chosen, sys.stderr)
     if problems:
         show.stop(problems, BROKEN)
     if output == "json":
-        show.as_json({"tools": [_record(tool) for tool in wanted]})
+        show.as_json({"tools": [_record(tool) for tool in chosen]})
 
 
 def _interrupted(number: int, _frame: FrameType | None) -> None:

@@ -49,13 +49,12 @@ _PATIENCE = 1.0
 
 def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> frozenset[str]:
     """Return the ids and families of lists with commas. Raises Refused for what is neither."""
-    found = frozenset(part.strip().upper() for word in words for part in word.split(",") if part.strip())
-    known = selectors(ids()) if found else found
-    for word in sorted(found - known):
-        raise show.unknown(
-            f"there is no rule '{word}'", did_you_mean(word, known) or "slicewright rule lists them"
-        )
-    return found
+    chosen = frozenset(part.strip().upper() for word in words for part in word.split(",") if part.strip())
+    known = selectors(ids()) if chosen else chosen
+    for word in sorted(chosen - known):
+        hint = did_you_mean(word, known) or "slicewright rule lists them"
+        raise show.unknown(f"there is no rule '{word}'", hint)
+    return chosen
 
 
 @command(
@@ -218,7 +217,7 @@ def validate(
             package.schemas,
             found=(*found.problems, *unusable, *of_input),
             passed_by=found.passed_by,
-            values=[one.partition("=")[0] for one in assignments],
+            values=[assignment.partition("=")[0] for assignment in assignments],
             sites=sites,
             origins=origins,
             ignores=read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path}),
@@ -235,9 +234,9 @@ def validate(
             return replace(report, problems=(_nothing_in(paths, report),))
         return report
 
-    def look_back(root: Path, there: Sequence[str]) -> Report:
-        was = Discovery(exclude, root, helm=helm).find(there) if paths else _of_repository(root, exclude)
-        return look(root, was, reads(was.units))
+    def look_back(root: Path, earlier: Sequence[str]) -> Report:
+        found = Discovery(exclude, root, helm=helm).find(earlier) if paths else _of_repository(root, exclude)
+        return look(root, found, reads(found.units))
 
     past = earlier.Past(change, look_back) if change else None
 
@@ -268,25 +267,20 @@ def _fails(report: Report, *, strict: bool) -> bool:
     return any(problem.severity in failing for problem in report.problems)
 
 
-def _refuse_together(given: Mapping[str, Any]) -> None:
+def _refuse_together(options: Mapping[str, Any]) -> None:
     """Refuse options that do nothing, or harm, together."""
-    mends, changed, writes = (
-        given["fix"] or given["diff"],
-        given["changed"] is not None,
-        given["write_baseline"],
-    )
-    if given["unsafe"] and not mends:
+    mends, changed = options["fix"] or options["diff"], options["changed"] is not None
+    writes = options["write_baseline"]
+    if options["unsafe"] and not mends:
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
-    if given["diff"] and given["output"] != "text":
-        raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {given['output']}")
-    if writes and not given["baseline"]:
+    if options["diff"] and options["output"] != "text":
+        raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {options['output']}")
+    if writes and not options["baseline"]:
         raise click.UsageError("--write-baseline needs the file: --baseline FILE")
-    if writes and (mends or changed or given["schemas_only"]):
-        message = (
-            "--write-baseline writes all problems: leave out --changed, --schemas-only, --fix and --diff"
-        )
-        raise click.UsageError(message)
-    if changed and STDIN in given["paths"]:
+    if writes and (mends or changed or options["schemas_only"]):
+        others = "--changed, --schemas-only, --fix and --diff"
+        raise click.UsageError(f"--write-baseline writes all problems: leave out {others}")
+    if changed and STDIN in options["paths"]:
         raise click.UsageError("--changed compares files with git: stdin has no earlier version")
 
 
@@ -308,7 +302,7 @@ def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
     """Return the problem of a check without objects: a repository may have none, what is named has one."""
     only = paths[0] if len(paths) == 1 else ""
-    has_charts = any(one.reason == HELM for one in report.passed_by)
+    has_charts = any(passed.reason == HELM for passed in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
     if only == STDIN:
         hint = "check the program before the pipe: it printed no Kubernetes object"
@@ -327,7 +321,6 @@ def _stop(problem: Problem, output: str) -> NoReturn:
 
 
 def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
-
     program = find("kubeconform")
     if isinstance(program, Problem):
         _stop(program, output)

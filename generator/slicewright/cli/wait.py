@@ -74,22 +74,22 @@ def wait(
         raise show.unknown(f"'{name}' is a cluster", "name a workload")
     reader = reach.Reader(checkout, reach.reach(names, checkout, context, kubeconfig))
     show.stop_for_errors(reader.problems)
-    for reached in reader.places:
-        reached.api.deadline = deadline
-    found = reader.first()
-    show.messages(reach.warnings(found))
-    told: dict[tuple[str, str], str] = {}
+    for place in reader.places:
+        place.api.deadline = deadline
+    statuses = reader.first()
+    show.messages(reach.warnings(statuses))
+    states: dict[tuple[str, str], str] = {}
     while True:
         runs = {
-            (one.cluster, f"{run.namespace}/{run.run}"): run
-            for one in found
-            for run in one.runs
+            (status.cluster, f"{run.namespace}/{run.run}"): run
+            for status in statuses
+            for run in status.runs
             if run.workload in keys and run.in_tree
         }
-        for place, run in runs.items():
-            if told.get(place) != run.state:
-                told[place] = run.state
-                say(visible(f"{place[0]} {place[1]} {run.told}"), err=True)
+        for key, run in runs.items():
+            if states.get(key) != run.state:
+                states[key] = run.state
+                say(visible(f"{key[0]} {key[1]} {run.summary}"), err=True)
         code = _verdict(runs.values(), state)
         if code is None and time.monotonic() >= deadline:
             code = _TOO_LATE
@@ -99,7 +99,7 @@ def wait(
             sys.exit(code)
         time.sleep(max(0.0, min(_SECONDS, deadline - time.monotonic())))
         try:
-            found = reader.read()
+            statuses = reader.read()
         except (OSError, ApiError) as error:
             say(visible(f"not read: {error}"), err=True)
 

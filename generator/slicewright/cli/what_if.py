@@ -30,7 +30,7 @@ class Variant(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """Return its changes in words; of a file its name."""
         words = ", ".join(change.words() for change in self.changes)
         return words if self.name == _name(self.changes) else self.name
@@ -61,14 +61,12 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
     except ChangeError as error:
         _refuse(error)
     names = [name for name, _ in with_changes]
-    twice = next((name for name in names if names.count(name) > 1), "")
-    if twice:
-        raise show.unknown(f"two variants are called '{twice}'", "write each variant once")
+    duplicate = next((name for name in names if names.count(name) > 1), "")
+    if duplicate:
+        raise show.unknown(f"two variants are called '{duplicate}'", "write each variant once")
     if BASE in names:
-        raise show.unknown(
-            f"a variant cannot be called '{BASE}'",
-            "rename the file: that is the name of the files as they are",
-        )
+        hint = "rename the file: that is the name of the files as they are"
+        raise show.unknown(f"a variant cannot be called '{BASE}'", hint)
     return Variant(BASE), *(Variant(name, changes) for name, changes in with_changes)
 
 
@@ -91,33 +89,32 @@ def _refuse(error: ChangeError) -> NoReturn:
 def variant_scenarios(checkout: Checkout, cluster: str, variants: tuple[Variant, ...]) -> Family:
     """Return the base and the variants with their scenarios, or end the command with all their problems."""
     from slicewright.core.render.what_if import changed_documents  # noqa: PLC0415 - commands start fast
-    from slicewright.rehearsal.scenario import scenarios  # noqa: PLC0415
+    from slicewright.rehearsal.scenario import scenarios as read_scenarios  # noqa: PLC0415
     from slicewright.workspace.what_if import rendered  # noqa: PLC0415
 
-    made: list[Scenario] = []
-    against: list[Problem] = []
+    scenarios: list[Scenario] = []
+    wrong: list[Problem] = []
     for variant in variants:
         try:
             documents = changed_documents(checkout.repository, cluster, variant.changes)
         except ChangeError as error:
             _refuse(error)
-        there, problems = rendered(checkout, documents)
+        changed, problems = rendered(checkout, documents)
         if not problems:
-            found, problems = scenarios(there, [cluster])
-            made += found
+            played, problems = read_scenarios(changed, [cluster])
+            scenarios += played
         if not variant.changes and problems:
             show.stop(problems)
-        against += [_of(variant, problem) for problem in errors(problems)]
-    if against:
-        show.stop(against)
-    if not made:
+        # What is written in the file is right: the message names the variant.
+        wrong += (
+            replace(problem, message=f"{problem.message} (with {variant.name})")
+            for problem in errors(problems)
+        )
+    if wrong:
+        show.stop(wrong)
+    if not scenarios:
         show.stop((Problem("REH007", f"no workload names {cluster}: there is nothing to rehearse"),))
-    return Family(variants, tuple(made))
-
-
-def _of(variant: Variant, problem: Problem) -> Problem:
-    """Return a problem of a variant, which says so: what is written in the file is right."""
-    return replace(problem, message=f"{problem.message} (with {variant.name})")
+    return Family(variants, tuple(scenarios))
 
 
 def play_family(
@@ -138,10 +135,7 @@ def play_family(
     noise = Noise(resolution, repeat)
     base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))
     plays = [
-        (
-            f"{variant.name}, {number + 1} of {repeat}" if repeat > 1 else variant.name,
-            scenario.repeated(number),
-        )
+        (variant.name + (f", {number + 1} of {repeat}" if repeat > 1 else ""), scenario.repeated(number))
         for variant, scenario in (base, *(pair for pair in others if not is_same(pair[1], base[1])))
         for number in range(repeat)
     ]
@@ -151,8 +145,8 @@ def play_family(
     for variant, scenario in pairs:
         texts = [change.text for change in variant.changes]
         if records and is_same(scenario, family.scenarios[0]):
-            told = f"{variant.told}: nothing that is rehearsed changes"
-            records.append({**records[0], "name": variant.name, "changes": texts, "verdict": told})
+            words = f"{variant.words}: nothing that is rehearsed changes"
+            records.append({**records[0], "name": variant.name, "changes": texts, "verdict": words})
             continue
         own: list[Object] = []
         for _ in range(repeat):
@@ -162,15 +156,16 @@ def play_family(
                 return records, played
             own.append(report.record())
         record = measured(variant.name, texts, own)
-        told = verdict(records[0], record, noise, variant.told) if records else ""
-        told = "; ".join([told, *without_quota(scenario.site, variant.changes)])
-        records.append({**record, "verdict": told, "problems": _problems(own)})
+        words = verdict(records[0], record, noise, variant.words) if records else ""
+        words = "; ".join([words, *without_quota(scenario.site, variant.changes)])
+        problems = {(each["id"], each["message"]): each for repeated in own for each in repeated["problems"]}
+        records.append({**record, "verdict": words, "problems": list(problems.values())})
     return records, played
 
 
-def is_same(one: Scenario, other: Scenario) -> bool:
+def is_same(first: Scenario, second: Scenario) -> bool:
     """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
-    return _played(one) == _played(other)
+    return _played(first) == _played(second)
 
 
 def _played(scenario: Scenario) -> tuple[object, ...]:
@@ -180,9 +175,3 @@ def _played(scenario: Scenario) -> tuple[object, ...]:
     ]
     cluster = scenario.site.cluster.spec
     return parts, cluster, scenario.platform, scenario.installation, scenario.beside
-
-
-def _problems(records: Sequence[Object]) -> list[Object]:
-    """Return the problems of all repetitions, each once."""
-    every = {(one["id"], one["message"]): one for record in records for one in record["problems"]}
-    return list(every.values())

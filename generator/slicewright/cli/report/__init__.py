@@ -23,5 +23,5 @@ FORMS = {
 def writer(form: str) -> Callable[[Report], str]:
     """Return the function that writes a report in a form."""
     module, _, function = FORMS[form].partition(".")
-    found: Callable[[Report], str] = getattr(importlib.import_module(f"{__name__}.{module}"), function)
-    return found
+    write: Callable[[Report], str] = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+    return write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -23,7 +24,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML 1.0 cannot hold."""
 
 
-class Told(Struct, frozen=True):
+class SuiteFacts(Struct, frozen=True):
     """What is known of a suite apart from its problems; all but the timestamp by the names of cases."""
 
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -50,15 +51,15 @@ def write(report: Report) -> str:
 def document(
     title: str,
     suites: Mapping[str, dict[str, list[Problem]]],
-    told: Mapping[str, Told] | None = None,
+    facts: Mapping[str, SuiteFacts] = MappingProxyType({}),
 ) -> str:
     """Return a document of suites: the problems of each case, by the names of suite and case.
 
-    A case that was not judged and has no error is `skipped`. `told` has more on suites, by their names.
+    A case that was not judged and has no error is `skipped`. `facts` has more on suites, by their names.
     """
     root = ET.Element("testsuites", name=_text(title))
     for name, cases in sorted(suites.items()):
-        more = (told or {}).get(name, Told())
+        more = facts.get(name, SuiteFacts())
         suite = ET.SubElement(root, "testsuite", name=_text(name or "slicewright"))
         for subject, problems in cases.items():
             case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"])
@@ -88,12 +89,8 @@ def _add_problems(case: ET.Element, problems: list[Problem], reason: str | None,
 
 
 def _count(element: ET.Element, cases: str) -> None:
-    for name, path in (
-        ("tests", ""),
-        ("failures", "/failure"),
-        ("errors", "/error"),
-        ("skipped", "/skipped"),
-    ):
+    paths = {"tests": "", "failures": "/failure", "errors": "/error", "skipped": "/skipped"}
+    for name, path in paths.items():
         element.set(name, str(len(element.findall(cases + path))))
 
 

@@ -90,7 +90,7 @@ class Live:
         self._queues = queues_asked(runs, scenario.platform)
         self._picture = Picture(stream)
         self._last = 0.0
-        self._told: dict[str, str] = {}
+        self._states: dict[str, str] = {}
 
     def say(self, text: str) -> None:
         """Say what is being prepared."""
@@ -132,8 +132,8 @@ class Live:
 
     def _tell(self, rows: list[tuple[float, str, str]]) -> None:
         for since, run, state in rows:
-            if self._told.get(run, "notSubmitted") != state:
-                self._told[run] = state
+            if self._states.get(run, "notSubmitted") != state:
+                self._states[run] = state
                 self._stream.write(f"{self._cluster}: {shown(since)} {run} {state}\n")
         self._stream.flush()
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.cli.show import json_text, records
 from slicewright.core.check.passed_by import counts
 from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.problem import foremost, tallied
-from slicewright.core.visible import in_json, shown, visible
+from slicewright.core.problem import counted, foremost, tallied
+from slicewright.core.visible import shown, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,18 +35,19 @@ _OF_BUILDS = ("GIT111",)
 def _grouped(problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems with those that repeat as one: the first, and how many others are like it."""
     groups: dict[object, list[Problem]] = {}
-    for one in problems:
-        place = one.file if one.id in _OF_FILES else one.object if one.id in _OF_BUILDS else one
-        groups.setdefault((one.id, one.severity, place), []).append(one)
+    for problem in problems:
+        of_build = problem.object if problem.id in _OF_BUILDS else problem
+        place = problem.file if problem.id in _OF_FILES else of_build
+        groups.setdefault((problem.id, problem.severity, place), []).append(problem)
     return [_with_others(first, len(others)) for first, *others in groups.values()]
 
 
 def _with_others(problem: Problem, others: int) -> Problem:
     if not others:
         return problem
-    like = _count(others, "more object") if problem.id in _OF_FILES else _count(others, "more build")
-    where = "of this file" if problem.id in _OF_FILES else "of this object"
-    return replace(problem, message=f"{problem.message}; also {like} {where}")
+    nouns = ("object", "file") if problem.id in _OF_FILES else ("build", "object")
+    message = f"{problem.message}; also {counted(others, f'more {nouns[0]}')} of this {nouns[1]}"
+    return replace(problem, message=message)
 
 
 def line(problem: Problem) -> str:
@@ -56,8 +57,7 @@ def line(problem: Problem) -> str:
     where = visible(" ".join(part for part in (problem.object, problem.dotted()) if part))
     first, _, rest = problem.text().partition("\n")
     place = visible(f"{problem.file}: ") if problem.file else ""
-    said = first.removeprefix(place)
-    return f"{place}{where}: {said}" + (f"\n{rest}" if rest else "")
+    return f"{place}{where}: {first.removeprefix(place)}" + (f"\n{rest}" if rest else "")
 
 
 def file_of(problem: Problem) -> str:
@@ -71,9 +71,9 @@ def file_of(problem: Problem) -> str:
 def summary(report: Report) -> str:
     """Return the line at the end: what was looked at, what was found, what was not."""
     numbers = report.summary()
-    held = numbers["read"] - len(numbers["withoutObject"])
-    read = _count(held, "file or folder", "files and folders")
-    text = f"{_count(numbers['objects'], 'object')} in {read}: {tallied(report.problems)}"
+    number = numbers["read"] - len(numbers["withoutObject"])
+    places = "1 file or folder" if number == 1 else f"{number:,} files and folders"
+    text = f"{counted(numbers['objects'], 'object')} in {places}: {tallied(report.problems)}"
     if report.skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
         text += f"; not checked, as asked: {visible(kinds)}"
@@ -83,7 +83,7 @@ def summary(report: Report) -> str:
         text += f"; {report.unchanged:,} not of this change"
     unbuilt = sum(problem.id == "KUS021" for problem in report.problems)
     if unbuilt:
-        text += f"; not built, and checked file by file: {_count(unbuilt, 'kustomization')}"
+        text += f"; not built, and checked file by file: {counted(unbuilt, 'kustomization')}"
     if report.passed_by:
         text += visible(f"; skipped: {', '.join(counts(report.passed_by))}")
     return text
@@ -91,12 +91,7 @@ def summary(report: Report) -> str:
 
 def write_json(report: Report) -> str:
     """Return the records of all problems, and the numbers."""
-    document = {"problems": [problem.record() for problem in report.problems], "summary": report.summary()}
-    return in_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+    return json_text({"problems": records(report.problems), "summary": report.summary()})
 
 
 def write_github(report: Report) -> str:
@@ -114,14 +109,14 @@ def annotation(problem: Problem) -> str:
     places = {"file": file_of(problem), "line": problem.line, "col": problem.column}
     title = visible(f"{problem.id} {problem.object}".strip())
     properties = [f"{name}={_property(visible(str(value)))}" for name, value in places.items() if value]
-    said = problem.message
+    text = problem.message
     if not problem.line and problem.path:
-        said = f"{problem.dotted()}: {said}"
+        text = f"{problem.dotted()}: {text}"
     if problem.folder:
-        said = f"{problem.input_field}: {said}"
-    said = visible(said) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
+        text = f"{problem.input_field}: {text}"
+    text = visible(text) + (f"\nhint: {visible(problem.hint)}" if problem.hint else "")
     command = "notice" if problem.severity == "note" else problem.severity
-    return f"::{command} {','.join([*properties, f'title={_property(title)}'])}::{_data(said)}"
+    return f"::{command} {','.join([*properties, f'title={_property(title)}'])}::{_data(text)}"
 
 
 def _data(text: str) -> str:

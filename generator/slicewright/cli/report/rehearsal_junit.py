@@ -27,7 +27,7 @@ def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> 
     is what happened to its runs. `began` says of clusters when their rehearsals began, in UTC.
     """
     suites: dict[str, dict[str, list[Problem]]] = {}
-    told: dict[str, form.Told] = {}
+    facts: dict[str, form.SuiteFacts] = {}
     for report in reports:
         cases: dict[str, list[Problem]] = {f"TPUWorkload {key}": [] for key, _ in report.timelines}
         for problem in report.problems:
@@ -37,8 +37,8 @@ def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> 
             cases.setdefault(report.cluster, [])
         suites[report.cluster] = cases
         timestamp = (began or {}).get(report.cluster, "")
-        told[report.cluster] = form.Told(_skipped(report), _times(report), _output(report), timestamp)
-    return form.document("slicewright rehearse", suites, told)
+        facts[report.cluster] = form.SuiteFacts(_skipped(report), _times(report), _output(report), timestamp)
+    return form.document("slicewright rehearse", suites, facts)
 
 
 def _output(report: Report) -> dict[str, str]:
@@ -66,12 +66,8 @@ def _times(report: Report) -> dict[str, float]:
 
 def _skipped(report: Report) -> dict[str, str]:
     why = "the rehearsal was interrupted" if report.interrupted else "the rehearsal broke off"
-    untold = {problem.object: problem.message for problem in report.problems if problem.id == "REH020"}
-    if not report.is_cut_short:
-        return untold
-    found = untold | {
-        f"TPUWorkload {key}": f"{why} before {timeline.run} came to its end"
-        for key, timeline in report.timelines
-        if not timeline.is_over
-    }
-    return {**found, report.cluster: why} if report.interrupted else found
+    skipped = {problem.object: problem.message for problem in report.problems if problem.id == "REH020"}
+    for key, timeline in report.timelines if report.is_cut_short else ():
+        if not timeline.is_over:
+            skipped[f"TPUWorkload {key}"] = f"{why} before {timeline.run} came to its end"
+    return {**skipped, report.cluster: why} if report.is_cut_short and report.interrupted else skipped

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from slicewright.cli.report.plain import file_of
+from slicewright.cli.show import json_text
 from slicewright.core.mend.files import replacements
-from slicewright.core.visible import in_json
 from slicewright.version import __version__
 from slicewright.workspace.meaning import all_rules
 
@@ -26,14 +25,13 @@ def write(report: Report) -> str:
     known = {rule.id: rule for rule in all_rules()}
     rules = [_rule(ident, known) for ident in used]
     driver = {"name": "slicewright", "version": __version__, "rules": rules}
-    texts = {one.file: one.source.file.text for one in report.objects if one.source}
+    texts = {item.file: item.source.file.text for item in report.objects if item.source}
     results = [
         {**_result(problem, used.index(problem.id)), **_fixes(problem, texts.get(problem.file, ""))}
         for problem in report.problems
     ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return in_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(ident: str, known: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +49,7 @@ def _rule(ident: str, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(problem: Problem, index: int) -> dict[str, Any]:
-    said = f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message
+    text = f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message
     location: dict[str, Any] = {}
     if problem.file:
         artifact = {"uri": quote(file_of(problem), errors="surrogateescape")}
@@ -62,7 +60,7 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
     if problem.object:
         full = f"{problem.object} {problem.dotted()}".strip()
         location["logicalLocations"] = [{"fullyQualifiedName": full, "kind": "object"}]
-    result = {"ruleId": problem.id, "ruleIndex": index, "level": problem.severity, "message": {"text": said}}
+    result = {"ruleId": problem.id, "ruleIndex": index, "level": problem.severity, "message": {"text": text}}
     return {**result, **({"locations": [location]} if location else {})}
 
 
@@ -73,12 +71,12 @@ def _fixes(problem: Problem, text: str) -> dict[str, Any]:
     artifact = {"uri": quote(problem.file, errors="surrogateescape")}
     lines, columns = _size(text)
     changes = []
-    for start, end, written in replacements(text, problem.fix):
+    for start, end, content in replacements(text, problem.fix):
         last = {"endLine": end, "endColumn": 1}
         if end > lines:  # the last line has no end
             last = {"endLine": lines, "endColumn": columns + 1}
         region = {"startLine": start, "startColumn": 1, **last}
-        changes.append({"deletedRegion": region, "insertedContent": {"text": written}})
+        changes.append({"deletedRegion": region, "insertedContent": {"text": content}})
     if not changes:
         return {}
     change = {"artifactLocation": artifact, "replacements": changes}

@@ -57,7 +57,7 @@ class Run(Struct, frozen=True, kw_only=True):
     causes: tuple[Cause, ...] = ()
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The state with its first cause, in one line."""
         if not self.causes:
             return self.state
