@@ -18,7 +18,7 @@ from slicewright.rehearsal.model.metrics import Arriving, queues_behind
 from slicewright.rehearsal.model.scenario_part import part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from slicewright.core.intent.workload import Workload
     from slicewright.core.kubernetes.types import Object
@@ -83,7 +83,7 @@ def _numbered(template: Workload, number: int) -> Workload:
     return replace(template, name=template.name[:room].rstrip("-") + suffix)
 
 
-def _arriving(entry: Planned, objects: Iterable[Object], arrival: Arrival) -> ScenarioPart:
+def _arriving(entry: Planned, objects: Collection[Object], arrival: Arrival) -> ScenarioPart:
     """Return the part of an arrival. Faults and expectations are those of the template's own run."""
     usual = part(entry, objects, FAULT_KINDS)
     duration = usual.duration if arrival.duration is None else arrival.duration

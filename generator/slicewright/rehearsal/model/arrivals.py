@@ -103,26 +103,26 @@ def profiles(spec: Mapping[str, Any]) -> tuple[Profile, ...]:
     return tuple(map(_profile, spec.get("rehearsal", {}).get("arrivals", ())))
 
 
-def _profile(written: Mapping[str, Any]) -> Profile:
-    rate, _, unit = written.get("rate", "").partition("/")
+def _profile(entry: Mapping[str, Any]) -> Profile:
+    rate, _, unit = entry.get("rate", "").partition("/")
     return Profile(
-        name=written["name"],
-        seed=written.get("seed", 1),
-        gap=_PER[unit] / float(rate) if rate else seconds(written["interval"]),
+        name=entry["name"],
+        seed=entry.get("seed", 1),
+        gap=_PER[unit] / float(rate) if rate else seconds(entry["interval"]),
         is_poisson=bool(rate),
         mix=tuple(
-            Job(job["workload"], float(job.get("weight", 1)), job.get("duration")) for job in written["mix"]
+            Job(job["workload"], float(job.get("weight", 1)), job.get("duration")) for job in entry["mix"]
         ),
-        start=seconds(written.get("startAt", "0s")),
-        end=seconds(written["endAt"]) if "endAt" in written else math.inf,
-        count=written.get("count"),
-        hours=_hours(written["workingHours"]) if "workingHours" in written else None,
+        start=seconds(entry.get("startAt", "0s")),
+        end=seconds(entry["endAt"]) if "endAt" in entry else math.inf,
+        count=entry.get("count"),
+        hours=_hours(entry["workingHours"]) if "workingHours" in entry else None,
     )
 
 
-def _hours(written: Mapping[str, Any]) -> Hours:
-    start, end = (_time_of_day(written.get(key, usual)) for key, usual in _WHOLE_DAY.items())
-    days = frozenset(map(_DAYS.index, written.get("days", _DAYS)))
+def _hours(entry: Mapping[str, Any]) -> Hours:
+    start, end = (_time_of_day(entry.get(key, usual)) for key, usual in _WHOLE_DAY.items())
+    days = frozenset(map(_DAYS.index, entry.get("days", _DAYS)))
     return Hours(days, start, (end - start) % _DAY or _DAY)
 
 
@@ -134,9 +134,9 @@ def _time_of_day(text: str) -> float:
     return int(hours) * 3600.0 + int(minutes) * 60.0
 
 
-def drawn(seed: int, *what: str | int) -> float:
+def drawn(seed: int, *subject: str | int) -> float:
     """Return a number above 0 and below 1 that follows from a seed and from what it is drawn for."""
-    digest = hashlib.sha256("/".join(map(str, (seed, *what))).encode()).digest()
+    digest = hashlib.sha256("/".join(map(str, (seed, *subject))).encode()).digest()
     return ((int.from_bytes(digest[:8], "big") >> (64 - _BITS)) + 0.5) / 2.0**_BITS
 
 
@@ -144,8 +144,8 @@ def lasting(duration: Distribution, share: float) -> float:
     """Return the seconds that a share of all draws from a distribution do not exceed."""
     if isinstance(duration, str):
         return seconds(duration)
-    ((kind, written),) = duration.items()
-    spans = {key: seconds(text) for key, text in written.items()}
+    ((kind, parameters),) = duration.items()
+    spans = {key: seconds(text) for key, text in parameters.items()}
     if kind == "uniform":
         return spans["min"] + share * (spans["max"] - spans["min"])
     if kind == "exponential":
@@ -164,9 +164,8 @@ def arrivals(profile: Profile, repetition: int = 0) -> Iterator[Arrival]:
     for number in range(1, min(MOST + 1, profile.count or MOST + 1) + 1):
         if profile.is_poisson:
             worked -= profile.gap * math.log1p(-drawn(seed, profile.name, "gap", number))
-        at = round(
-            profile.hours.moment(profile.start, worked) if profile.hours else profile.start + worked, 3
-        )
+        at = profile.hours.moment(profile.start, worked) if profile.hours else profile.start + worked
+        at = round(at, 3)
         if at >= min(profile.end, _LATEST):
             return
         job = _chosen(profile.mix, drawn(seed, profile.name, "workload", number))
@@ -188,61 +187,58 @@ def validate(source: Source, templates: Mapping[str, Sequence[str]]) -> Iterator
 
     `templates` has the workloads of the cluster (`namespace/name`) by each name that may be written for them.
     """
-    top: Path = ("spec", "rehearsal", "arrivals")
-    written = source.data["spec"].get("rehearsal", {}).get("arrivals", ())
-    names = [profile["name"] for profile in written]
-    for index, profile in enumerate(written):
-        here: Path = (*top, index)
-        if profile["name"] in names[:index]:
-            message = f"duplicate arrival profile '{profile['name']}'"
-            yield source.problem("REH023", (*here, "name"), message, "give each profile a name of its own")
-        wrong = list(_of_mix(source, here, profile["mix"], templates))
-        yield from wrong
-        if profile.get("rate") and not float(profile["rate"].partition("/")[0]):
-            message = f"arrival profile '{profile['name']}' has a rate of 0"
-            yield source.problem("REH023", (*here, "rate"), message, "write a rate above 0, such as 2/h")
-        elif not wrong:
-            yield from _of_number(source, here, _profile(profile))
+    entries = source.data["spec"].get("rehearsal", {}).get("arrivals", ())
+    names = [entry["name"] for entry in entries]
+    for index, entry in enumerate(entries):
+        name: str = entry["name"]
+        path: Path = ("spec", "rehearsal", "arrivals", index)
+        if name in names[:index]:
+            message = f"duplicate arrival profile '{name}'"
+            yield source.problem("REH023", (*path, "name"), message, "give each profile a name of its own")
+        of_mix = list(_of_mix(source, path, entry["mix"], templates))
+        yield from of_mix
+        if entry.get("rate") and not float(entry["rate"].partition("/")[0]):
+            message = f"arrival profile '{name}' has a rate of 0"
+            yield source.problem("REH023", (*path, "rate"), message, "write a rate above 0, such as 2/h")
+        elif not of_mix:
+            yield from _of_number(source, path, _profile(entry))
 
 
 def _of_mix(
-    source: Source, here: Path, mix: Sequence[Mapping[str, Any]], templates: Mapping[str, Sequence[str]]
+    source: Source, path: Path, mix: Sequence[Mapping[str, Any]], templates: Mapping[str, Sequence[str]]
 ) -> Iterator[Problem]:
     for index, job in enumerate(mix):
-        place: Path = (*here, "mix", index)
-        meant = templates.get(job["workload"], ())
+        name, place = job["workload"], (*path, "mix", index)
+        meant = templates.get(name, ())
         if len(meant) != 1:
             what = f"is the name of {len(meant)} workloads" if meant else "is not a workload of this cluster"
-            hint = f"write one of {', '.join(meant)}" if meant else did_you_mean(job["workload"], templates)
-            message = f"'{job['workload']}' {what}"
-            yield source.problem("REH023", (*place, "workload"), message, hint)
+            hint = f"write one of {', '.join(meant)}" if meant else did_you_mean(name, templates)
+            yield source.problem("REH023", (*place, "workload"), f"'{name}' {what}", hint)
         if isinstance(job.get("duration"), dict):
             ((kind, spans),) = job["duration"].items()
-            # Their order in the schema: min and max, median and p95.
-            least, most = (seconds(spans[key]) for key in _ENDS.get(kind, ("mean", "mean")))
+            low, high = _ENDS.get(kind, ("mean", "mean"))
+            least, most = seconds(spans[low]), seconds(spans[high])
             if least > most or (kind == "lognormal" and not least):
-                low, high = _ENDS[kind]
-                message = f"'{low}' of the {kind} duration must not be above '{high}'"
-                if not least:
-                    message = f"'{low}' of the {kind} duration must be above 0s"
+                limit = f"not be above '{high}'" if least else "be above 0s"
+                message = f"'{low}' of the {kind} duration must {limit}"
                 yield source.problem("REH023", (*place, "duration", kind, low), message)
     if not sum(job.get("weight", 1) for job in mix):
         message = "all weights of the mix are 0"
-        yield source.problem("REH023", (*here, "mix"), message, "give one of them a weight above 0")
+        yield source.problem("REH023", (*path, "mix"), message, "give one of them a weight above 0")
 
 
 _ENDS = {"uniform": ("min", "max"), "lognormal": ("median", "p95")}
 
 
-def _of_number(source: Source, here: Path, profile: Profile) -> Iterator[Problem]:
+def _of_number(source: Source, path: Path, profile: Profile) -> Iterator[Problem]:
     number = sum(1 for _ in arrivals(profile))
     if number > MOST:
         message = f"arrival profile '{profile.name}' has more than {MOST:,} arrivals"
-        yield source.problem("REH023", here, message, "set a lower count, an earlier endAt or a lower rate")
+        yield source.problem("REH023", path, message, "set a lower count, an earlier endAt or a lower rate")
     elif number < (profile.count or 0) and profile.end == math.inf:
         message = f"only {number:,} arrivals of '{profile.name}' come within ten years"
-        yield source.problem("REH023", here, message, "set a higher rate, or longer working hours")
+        yield source.problem("REH023", path, message, "set a higher rate, or longer working hours")
     elif not number:
         message = f"arrival profile '{profile.name}' has no arrival before its end"
         hint = "set a later endAt or a higher rate"
-        yield source.problem("REH023", here, message, hint, warning=True)
+        yield source.problem("REH023", path, message, hint, warning=True)

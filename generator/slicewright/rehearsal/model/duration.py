@@ -27,10 +27,10 @@ def is_duration(text: str) -> bool:
 
 def why_not(text: str, example: str = "90s or 1h30m") -> str:
     """Return what is wrong with a text that is not a time span."""
-    told = f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}'"
+    quoted = f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}'"
     if _WHOLE.fullmatch(text):
-        return f"{told} is longer than ten years; write 3650d at most"
-    return f"{told} is not a time span; write for example {example}"
+        return f"{quoted} is longer than ten years; write 3650d at most"
+    return f"{quoted} is not a time span; write for example {example}"
 
 
 def seconds(text: str) -> float:

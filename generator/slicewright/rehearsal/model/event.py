@@ -73,9 +73,7 @@ class Event(Struct, frozen=True):
 
     def record(self) -> dict[str, object]:
         """Return the JSON form, without what does not apply."""
-        every: dict[str, object] = {
-            "at": round(self.at, 2),
-            "kind": self.kind,
+        fields: dict[str, object] = {
             "run": self.run,
             "reason": self.reason,
             "message": self.text,
@@ -87,4 +85,5 @@ class Event(Struct, frozen=True):
             "job": self.job,
             "attempt": self.attempt,
         }
-        return {key: value for key, value in every.items() if key in ("at", "kind") or value}
+        applying = {name: value for name, value in fields.items() if value}
+        return {"at": round(self.at, 2), "kind": self.kind, **applying}

@@ -42,7 +42,7 @@ class Asked(Struct, frozen=True):
     """The workload of an expectation, and the timelines of all runs."""
 
     part: ScenarioPart
-    everyone: Mapping[str, ScenarioPart]
+    parts: Mapping[str, ScenarioPart]
     timelines: Mapping[str, Timeline]
     resolution: float
     """The shortest span that the rehearsal tells, in seconds of its clock; 0 where that is not known."""
@@ -55,13 +55,13 @@ class Asked(Struct, frozen=True):
     def other(self, name: str) -> Timeline | None:
         """Return the timeline of a workload that an expectation names; None where it takes no part."""
         key = name if "/" in name else f"{self.part.workload.namespace}/{name}"
-        part = self.everyone.get(key)
+        part = self.parts.get(key)
         return self.timelines.get(part.current) if part else None
 
 
 def answers(
     part: ScenarioPart,
-    everyone: Mapping[str, ScenarioPart],
+    parts: Mapping[str, ScenarioPart],
     timelines: Mapping[str, Timeline],
     *,
     cut_short: bool,
@@ -74,7 +74,7 @@ def answers(
     """
     if part.current not in timelines:
         return ()
-    asked = Asked(part, everyone, timelines, speed or 0.0)
+    asked = Asked(part, parts, timelines, speed or 0.0)
     results = []
     for expected in part.expect:
         (kind, value) = next(iter(expected.items()))
@@ -86,13 +86,9 @@ def answers(
 
 
 def _is_decided(kind: str, value: Any, asked: Asked) -> bool:
-    names = {
-        "order": value,
-        "together": value,
-        "notBefore": [value["workload"]] if kind == "notBefore" else (),
-    }
-    others = map(asked.other, names.get(kind, ()))
-    return all(timeline is None or timeline.is_over for timeline in (asked.own, *others))
+    names = value if kind in ("order", "together") else [value["workload"]] if kind == "notBefore" else []
+    timelines = (asked.own, *map(asked.other, names))
+    return all(timeline is None or timeline.is_over for timeline in timelines)
 
 
 def _order(names: list[str], asked: Asked) -> Answer:
@@ -102,15 +98,14 @@ def _order(names: list[str], asked: Asked) -> Answer:
         timeline = asked.other(name)
         if timeline is None or timeline.started is None:
             return Answer("order", "failed", f"'{name}' did not start" if timeline else _unknown(name))
-        if before is not None and timeline.started <= before[1]:
-            message = (
-                f"'{name}' should start after '{before[0]}': it started at {shown(timeline.started)}, "
-                f"the other at {shown(before[1])}"
-            )
-            return Answer("order", "failed", message, before[1] - timeline.started)
-        if before is not None and timeline.started - before[1] < asked.resolution and close is None:
-            gap = timeline.started - before[1]
-            close = _finer("order", f"'{name}' started {shown(gap)} after '{before[0]}'", gap, asked)
+        if before is not None:
+            earlier, at = before
+            gap = timeline.started - at
+            if gap <= 0:
+                times = f"it started at {shown(timeline.started)}, the other at {shown(at)}"
+                return Answer("order", "failed", f"'{name}' should start after '{earlier}': {times}", -gap)
+            if gap < asked.resolution and close is None:
+                close = _finer("order", f"'{name}' started {shown(gap)} after '{earlier}'", gap, asked)
         before = (name, timeline.started)
     return close or Answer("order", "passed")
 
@@ -121,14 +116,10 @@ def _together(names: list[str], asked: Asked) -> Answer:
         timeline = asked.other(name)
         if timeline is None:
             return Answer("together", "failed", _unknown(name))
-        theirs = _running(timeline)
-        gaps = [max(begin - end, start - finish) for start, end in spans for begin, finish in theirs]
-        spans = [
-            (max(start, begin), min(end, finish))
-            for start, end in spans
-            for begin, finish in theirs
-            if max(start, begin) < min(end, finish)
-        ]
+        pairs = [(own, other) for own in spans for other in _running(timeline)]
+        gaps = [max(begin - end, start - finish) for (start, end), (begin, finish) in pairs]
+        common = [(max(start, begin), min(end, finish)) for (start, end), (begin, finish) in pairs]
+        spans = [(start, end) for start, end in common if start < end]
         if not spans:
             message = f"'{asked.part.workload.name}' and '{name}' never ran at the same time"
             return Answer("together", "failed", message, min(gaps, default=None))
@@ -138,8 +129,8 @@ def _together(names: list[str], asked: Asked) -> Answer:
     return Answer("together", "passed")
 
 
-def _not_before(wanted: dict[str, str], asked: Asked) -> Answer:
-    name, state = wanted["workload"], wanted.get("state", "Finished")
+def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
+    name, state = expected["workload"], expected.get("state", "Finished")
     own, other = asked.own, asked.other(name)
     if other is None:
         return Answer("notBefore", "failed", _unknown(name))
@@ -165,17 +156,17 @@ def _wait_below(most: str, asked: Asked) -> Answer:
     if not asked.own.is_queued:
         return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
-        told = f"it waited {shown_within(wait, asked.resolution)}, and should wait less than {most}"
-        return _finer("waitBelow", told, limit, asked)
+        waited = f"it waited {shown_within(wait, asked.resolution)}, and should wait less than {most}"
+        return _finer("waitBelow", waited, limit, asked)
     if wait >= limit:
         message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
         return Answer("waitBelow", "failed", message, wait - limit)
     return Answer("waitBelow", "passed")
 
 
-def _finishes(wanted: bool, asked: Asked) -> Answer:
+def _finishes(expected: bool, asked: Asked) -> Answer:
     outcome = asked.own.outcome
-    if wanted:
+    if expected:
         return Answer("finishes", "passed" if outcome == "finished" else "failed")
     if outcome == "finished":
         return Answer("finishes", "failed", "it finished, and was expected not to")
@@ -186,9 +177,9 @@ def _finishes(wanted: bool, asked: Asked) -> Answer:
     return Answer("finishes", "passed")
 
 
-def _finer(kind: str, what: str, gap: float, asked: Asked) -> Answer:
-    told = f"{what}: the time resolution of this rehearsal is {shown(asked.resolution)}"
-    return Answer(kind, "cannotTell", told, gap)
+def _finer(kind: str, measured: str, gap: float, asked: Asked) -> Answer:
+    message = f"{measured}: the time resolution of this rehearsal is {shown(asked.resolution)}"
+    return Answer(kind, "cannotTell", message, gap)
 
 
 def _unknown(name: str) -> str:

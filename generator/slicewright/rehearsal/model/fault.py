@@ -11,7 +11,7 @@ from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.gang import slices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.problem import Path, Problem
     from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
@@ -103,24 +103,24 @@ def _why_never_due(timeline: Timeline) -> str:
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
     """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
-    told = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
-    more = f" and {len(told) - _FEW} more" if len(told) > _FEW else ""
-    return f"the rehearsal injected {'; '.join(told[:_FEW])}{more}" if told else ""
+    faults = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
+    more = f" and {len(faults) - _FEW} more" if len(faults) > _FEW else ""
+    return f"the rehearsal injected {'; '.join(faults[:_FEW])}{more}" if faults else ""
 
 
-def validate_blocks(parts: Iterable[ScenarioPart], known: Known) -> tuple[Problem, ...]:
+def validate_blocks(parts: Collection[ScenarioPart], known: Known) -> tuple[Problem, ...]:
     """Return the problems that are known before a rehearsal: unknown workloads, classes, slices and hosts."""
-    all_parts = tuple(parts)
-    keys = [part.key for part in all_parts]
+    keys = [part.key for part in parts]
     problems: list[Problem] = []
-    for part in all_parts:
+    for part in parts:
         for index, fault in enumerate(part.faults):
             problems += fault.kind.check(part, index, known)
-        for path, name in _named(part):
+        for path, name in _references(part):
             key = name if "/" in name else f"{part.workload.namespace}/{name}"
             if key not in keys:
                 message = f"workload '{name}' is not part of the rehearsal of {known.cluster}"
-                near = keys if "/" in name else [_short(other, part) for other in keys]
+                own = f"{part.workload.namespace}/"
+                near = keys if "/" in name else [other.removeprefix(own) for other in keys]
                 problems.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
     return tuple(problems)
 
@@ -130,7 +130,7 @@ def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> 
 
     It is a warning where the run was over before its time, `is_late`.
     """
-    message = f"the {_told(part, index)} did not happen: {why}"
+    message = f"the {_called(part, index)} did not happen: {why}"
     hint = "choose an earlier 'at', or a longer 'duration'" if is_late else "the timeline shows what ran then"
     return problem(part, index, "", message, hint, warning=is_late)
 
@@ -147,11 +147,11 @@ def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Pr
 
 def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
     """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
-    message = f"the {_told(part, index)} could not be ended: {why}"
+    message = f"the {_called(part, index)} could not be ended: {why}"
     return problem(part, index, "", message, "the rest of the rehearsal does not match the file")
 
 
-def _named(part: ScenarioPart) -> Iterator[tuple[Path, str]]:
+def _references(part: ScenarioPart) -> Iterator[tuple[Path, str]]:
     """Yield the workloads that expectations name, with their places."""
     for index, expected in enumerate(part.expect):
         for kind, value in expected.items():
@@ -162,11 +162,6 @@ def _named(part: ScenarioPart) -> Iterator[tuple[Path, str]]:
                 yield from (((*place, number), name) for number, name in enumerate(value))
 
 
-def _short(key: str, part: ScenarioPart) -> str:
-    namespace, _, name = key.partition("/")
-    return name if namespace == part.workload.namespace else key
-
-
-def _told(part: ScenarioPart, index: int) -> str:
+def _called(part: ScenarioPart, index: int) -> str:
     """Return a fault as its file has it: its kind and when."""
     return f"{part.faults[index].kind.name} at {part.workload.spec['rehearsal']['faults'][index]['at']}"

@@ -43,10 +43,14 @@ class Gangs(Struct, frozen=True):
     def ready(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield those pods of the present attempt whose programs may begin: their gang runs."""
         present = [pod for pod in pods if pod.is_there]
-        there = Counter(self.number(pod) for pod in present if pod.start.chips or not self.has_chips)
+        running = Counter(self.number(pod) for pod in present if pod.start.chips or not self.has_chips)
         for pod in present:
             number = self.number(pod)
-            if pod.end is None and pod.replicated_job in self.ends and there[number] >= self.tpu_pods[number]:
+            if (
+                pod.end is None
+                and pod.replicated_job in self.ends
+                and running[number] >= self.tpu_pods[number]
+            ):
                 yield pod
 
     def needs(self, pod: Pod) -> bool:

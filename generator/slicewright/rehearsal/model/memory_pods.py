@@ -78,7 +78,7 @@ class MemoryPods:
         """Node pools on which pods may go, by what the pods ask for."""
         self._waiting: dict[str, Object] = {}
         """Jobs without pods that are not suspended, by uid."""
-        self._told: set[str] = set()
+        self._refused: set[str] = set()
         """Those of which it was told that no node is free."""
         self._placed: dict[str, _Job] = {}
         self._job_of: dict[tuple[str, str], str] = {}
@@ -89,47 +89,43 @@ class MemoryPods:
 
         `now` is a time as Kubernetes writes it.
         """
-        made = Step()
+        step = Step()
         for verb, job in changes:
-            self._see(verb, job, now, made)
+            self._see(verb, job, now, step)
         for key in over:
             if uid := self._job_of.get(key):
-                self._end(uid, key[1], now, made)
+                self._end(uid, key[1], now, step)
         for uid, job in list(self._waiting.items()):
-            self._start(uid, job, now, made)
-        return made
+            self._start(uid, job, now, step)
+        return step
 
-    def _see(self, verb: str, job: Object, now: str, made: Step) -> None:
-        uid, said = job["metadata"]["uid"], conditions(job.get("status", {}))
-        is_over = (
-            verb == "DELETED"
-            or "deletionTimestamp" in job["metadata"]
-            or any(is_true(said, end) for end in _OVER)
-        )
+    def _see(self, verb: str, job: Object, now: str, step: Step) -> None:
+        uid, reported = job["metadata"]["uid"], conditions(job.get("status", {}))
+        is_ended = any(is_true(reported, end) for end in _OVER)
+        is_over = is_ended or verb == "DELETED" or "deletionTimestamp" in job["metadata"]
         is_suspended = job["spec"].get("suspend", False)
         if not (is_over or is_suspended):
             if uid not in self._placed:
                 self._waiting[uid] = job
             return
         self._waiting.pop(uid, None)
-        self._told.discard(uid)
+        self._refused.discard(uid)
         if uid in self._placed:
             pods = self._placed[uid].pods
-            made.seen.extend(("DELETED", pod) for pod in pods.values())
+            step.seen.extend(("DELETED", pod) for pod in pods.values())
             for name in list(pods):
                 self._forget(uid, name)
-        if is_suspended and not is_over and not is_true(said, "Suspended"):
-            made.write(
-                job, active=0, ready=0, conditions=[_condition("Suspended", "True", "JobSuspended", now)]
-            )
+        if is_suspended and not is_over and not is_true(reported, "Suspended"):
+            suspended = [_condition("Suspended", "True", "JobSuspended", now)]
+            step.write(job, active=0, ready=0, conditions=suspended)
 
-    def _end(self, uid: str, name: str, now: str, made: Step) -> None:
+    def _end(self, uid: str, name: str, now: str, step: Step) -> None:
         job = self._placed[uid]
         pod = job.pods[name]
-        made.seen.append(("MODIFIED", {**pod, "status": {"phase": "Succeeded"}}))
+        step.seen.append(("MODIFIED", {**pod, "status": {"phase": "Succeeded"}}))
         self._forget(uid, name)
         if not job.pods:
-            made.write(job.item, **_complete(job.item, now))
+            step.write(job.item, **_complete(job.item, now))
 
     def _forget(self, uid: str, name: str) -> None:
         """Take a pod from its node."""
@@ -141,38 +137,36 @@ class MemoryPods:
             job.pool.jobs.discard(uid)
             del self._placed[uid]
 
-    def _start(self, uid: str, job: Object, now: str, made: Step) -> None:
-        (asked,) = pods_of(job, "Job")
-        chips = asked.chips
-        place = self._place(asked, chips)
+    def _start(self, uid: str, job: Object, now: str, step: Step) -> None:
+        (template,) = pods_of(job, "Job")
+        place = self._place(template)
         self._turn += 1
         if place is None:
-            if uid not in self._told:
-                self._told.add(uid)
-                made.seen.extend(
-                    _unplaced(job, f"{job['metadata']['name']}-0-{self._turn}", len(self._pools))
-                )
+            if uid not in self._refused:
+                self._refused.add(uid)
+                name = f"{job['metadata']['name']}-0-{self._turn}"
+                step.seen.extend(_unplaced(job, name, len(self._pools)))
             return
         pool, nodes = place
         del self._waiting[uid]
-        self._told.discard(uid)
+        self._refused.discard(uid)
         pods: dict[str, Object] = {}
         for index, node in enumerate(nodes):
             name = f"{job['metadata']['name']}-{index}-{self._turn}"
             pods[name] = _pod(job, name, node)
-            pool.free[node] -= chips
+            pool.free[node] -= template.chips
             self._job_of[job["metadata"]["namespace"], name] = uid
         pool.jobs.add(uid)
-        self._placed[uid] = _Job(job, pool, pods, chips)
-        made.seen.extend(("ADDED", pod) for pod in pods.values())
+        self._placed[uid] = _Job(job, pool, pods, template.chips)
+        step.seen.extend(("ADDED", pod) for pod in pods.values())
         ready = sum(pod["status"]["phase"] == "Running" for pod in pods.values())
         begun = job.get("status", {}).get("startTime", now)
         resumed = [_condition("Suspended", "False", "JobResumed", now)]
-        made.write(job, active=len(pods), ready=ready, startTime=begun, conditions=resumed)
+        step.write(job, active=len(pods), ready=ready, startTime=begun, conditions=resumed)
 
-    def _place(self, asked: Pods, chips: int) -> tuple[_Pool, list[str]] | None:
+    def _place(self, template: Pods) -> tuple[_Pool, list[str]] | None:
         """Return a node pool with room for all pods of a Job, and a node for each; None if there is none."""
-        spec, wanted = asked.spec, asked.pods_per_job
+        spec, chips, count = template.spec, template.chips, template.pods_per_job
         key = msgspec.json.encode([spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")])
         if key not in self._fitting:
             selector, tolerations = node_selector(spec), spec.get("tolerations") or ()
@@ -181,17 +175,13 @@ class MemoryPods:
                 for pool in self._pools
                 if selector.accepts(pool.labels) and tolerates(tolerations, *pool.taints)
             ]
-        is_alone = asked.annotations.get(EXCLUSIVE_TOPOLOGY) == NODE_POOL
+        is_alone = template.annotations.get(EXCLUSIVE_TOPOLOGY) == NODE_POOL
         for pool in self._fitting[key]:
             if is_alone and pool.jobs:
                 continue
-            room = (
-                [node for node, free in pool.free.items() for _ in range(free // chips)]
-                if chips
-                else pool.free
-            )
-            nodes = list(islice(room if chips else cycle(room), wanted))
-            if len(nodes) == wanted:
+            places = (node for node, free in pool.free.items() for _ in range(free // chips))
+            nodes = list(islice(places if chips else cycle(pool.free), count))
+            if len(nodes) == count:
                 return pool, nodes
         return None
 
@@ -227,17 +217,16 @@ def _unplaced(job: Object, name: str, pools: int) -> tuple[tuple[str, Object], .
     """Return what the scheduler would say of the first pod of a Job that finds no nodes."""
     pod = _pod(job, name, "")
     about = {"kind": "Pod", "namespace": pod["metadata"]["namespace"], "name": name}
-    text = (
-        f"none of {counted(pools, 'node pool')} has the chips free for all pods of {job['metadata']['name']}"
-    )
+    free = f"none of {counted(pools, 'node pool')} has the chips free"
     warning = {
         "kind": "Event",
         "metadata": about,
+        "involvedObject": about,
         "type": "Warning",
         "reason": "FailedScheduling",
-        "message": text,
+        "message": f"{free} for all pods of {job['metadata']['name']}",
     }
-    return ("ADDED", pod), ("ADDED", {**warning, "involvedObject": about})
+    return ("ADDED", pod), ("ADDED", warning)
 
 
 def _complete(job: Object, now: str) -> Object:

@@ -43,7 +43,7 @@ class Observer:
         self._node_pool_of = node_pool_of
         self.priorities: dict[str, int] = {}
         """The priority of each run's Workload, as Kueue wrote it."""
-        self._said: dict[str, Conditions] = {}
+        self._conditions: dict[str, Conditions] = {}
         self._held: dict[str, tuple[tuple[str, int], ...]] = {}
         """The chips by flavor that a Workload holds, by its uid."""
         self._restarts: dict[str, int] = {}
@@ -74,24 +74,24 @@ class Observer:
             return
         self.priorities[run] = item.get("spec", {}).get("priority", 0)
         uid, status = item["metadata"]["uid"], item.get("status", {})
-        said, before = conditions(status), self._said.get(uid, {})
-        self._said[uid] = said
+        current, before = conditions(status), self._conditions.get(uid, {})
+        self._conditions[uid] = current
         if verb == "DELETED":
             if is_true(before, "QuotaReserved") and not is_true(before, "Finished"):
                 yield Event(at, "released", run)
             return
-        if _turned(before, said, "Evicted"):
-            yield Event(at, "evicted", run, reason=said["Evicted"][1], text=said["Evicted"][2])
+        if _turned(before, current, "Evicted"):
+            yield Event(at, "evicted", run, reason=current["Evicted"][1], text=current["Evicted"][2])
         was_over = is_true(before, "Finished")
-        if is_true(said, "QuotaReserved") and "admission" in status and not was_over:
-            yield from self._hold(at, run, item, anew=_turned(before, said, "QuotaReserved"))
-        if is_true(before, "QuotaReserved") and not is_true(said, "QuotaReserved"):
+        if is_true(current, "QuotaReserved") and "admission" in status and not was_over:
+            yield from self._hold(at, run, item, anew=_turned(before, current, "QuotaReserved"))
+        if is_true(before, "QuotaReserved") and not is_true(current, "QuotaReserved"):
             yield Event(at, "released", run)
-        if _turned(before, said, "Admitted"):
+        if _turned(before, current, "Admitted"):
             yield Event(at, "admitted", run)
-        if is_true(said, "Finished") and not was_over:
+        if is_true(current, "Finished") and not was_over:
             yield Event(at, "released", run, reason=FINISHED)
-        waits = said.get("QuotaReserved", NOTHING)
+        waits = current.get("QuotaReserved", NOTHING)
         if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", NOTHING)[2]:
             yield Event(at, "waiting", run, reason=waits[1], text=waits[2])
 
@@ -111,15 +111,15 @@ class Observer:
         self._note(item, run)
         if jobset:
             return
-        said = conditions(status := item.get("status", {}))
+        current = conditions(status := item.get("status", {}))
         restarts = status.get("restarts", 0)
         if restarts > self._restarts.get(run, 0):
             self._restarts[run] = restarts
             yield Event(at, "restarted", run, attempt=restarts)
         for condition, kind in _ENDS.items():
-            if is_true(said, condition) and run not in self._ended and verb != "DELETED":
+            if is_true(current, condition) and run not in self._ended and verb != "DELETED":
                 self._ended.add(run)
-                _, reason, text, _ = said[condition]
+                _, reason, text, _ = current[condition]
                 yield Event(at, kind, run, reason=reason, text=text)
 
     def _pod(self, at: float, verb: str, item: Object) -> Iterator[Event]:
@@ -152,8 +152,8 @@ class Observer:
         over = phase in _OVER or verb == "DELETED"
         if over and key in self._running:
             # The kubelet, too, ends what is deleted with the phase Failed: that is not a failure of its own.
-            taken = phase not in _OVER or (phase != SUCCEEDED and "deletionTimestamp" in item["metadata"])
-            reason = DELETED if taken else phase
+            is_gone = phase not in _OVER or (phase != SUCCEEDED and "deletionTimestamp" in item["metadata"])
+            reason = DELETED if is_gone else phase
             yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)
 
     def _restarts_of(self, at: float, run: str, pod: Object) -> Iterator[Event]:
@@ -169,8 +169,8 @@ class Observer:
                 yield Event(at, "warned", run, reason=RESTARTED, text=text, pod=name)
 
     def _event(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        told = item.get("reason", "") == "Pending"  # Kueue says the same in the Workload's conditions
-        if item.get("type") != "Warning" or verb == "DELETED" or told:
+        is_known = item.get("reason", "") == "Pending"  # Kueue says the same in the Workload's conditions
+        if item.get("type") != "Warning" or verb == "DELETED" or is_known:
             return
         about = item.get("involvedObject", {})
         key = _key(about.get("kind", ""), about)
@@ -217,8 +217,8 @@ def _owner(item: Object) -> str:
     return ""
 
 
-def _turned(before: Conditions, said: Conditions, condition: str) -> bool:
+def _turned(before: Conditions, current: Conditions, condition: str) -> bool:
     """Tell whether a condition has become true, or became so once more."""
-    if not is_true(said, condition):
-        return False
-    return not is_true(before, condition) or before[condition][3] != said[condition][3]
+    return is_true(current, condition) and (
+        not is_true(before, condition) or before[condition].since != current[condition].since
+    )

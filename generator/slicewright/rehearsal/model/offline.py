@@ -25,20 +25,20 @@ _RULES = tuple(rule for rule in rules_of(fit, fit_flavors) if rule.id in (*_NEVE
 
 def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Catalogue) -> dict[str, str]:
     """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
-    waiting = [Resource(item, "") for item in runs]
-    object_set = ObjectSet([*(Resource(item, "") for item in platform), *waiting], catalogue)
+    resources = [Resource(item, "") for item in runs]
+    object_set = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
     rules, reasons = RuleSet(_RULES), dict[str, str]()
-    for item in waiting:
-        for problem in rules.problems(object_set, (item,)):
-            reasons.setdefault(run_key(item.data), f"{problem.id} {problem.message}")
+    for resource in resources:
+        for problem in rules.problems(object_set, (resource,)):
+            reasons.setdefault(run_key(resource.data), f"{problem.id} {problem.message}")
     return reasons
 
 
-def never_admitted(said: str) -> bool:
-    """Tell whether `never_fits` said of a run that it is never admitted."""
-    return said.startswith(_NEVER)
+def never_admitted(reason: str) -> bool:
+    """Tell whether `never_fits` reason of a run that it is never admitted."""
+    return reason.startswith(_NEVER)
 
 
-def advice(said: str) -> str:
-    """Return what to write instead, about what `never_fits` said of a run."""
-    return {rule.id: rule.hint for rule in _RULES}.get(said.partition(" ")[0], "")
+def advice(reason: str) -> str:
+    """Return what to write instead, about what `never_fits` reason of a run."""
+    return {rule.id: rule.hint for rule in _RULES}.get(reason.partition(" ")[0], "")

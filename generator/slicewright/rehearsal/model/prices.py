@@ -48,10 +48,9 @@ class PoolPrices(Struct, frozen=True):
 
 def read_prices(source: Source, schemas: Schemas, catalogue: Catalogue) -> Prices | tuple[Problem, ...]:
     """Return the prices of a document, or what is wrong with it."""
-    against = tuple(source.placed(problem) for problem in schemas.problems(SCHEMA, source.data))
-    against = against or tuple(_unclear(source, catalogue))
-    if against:
-        return against
+    problems = tuple(source.placed(problem) for problem in schemas.problems(SCHEMA, source.data))
+    if problems := problems or tuple(_unclear(source, catalogue)):
+        return problems
     entries = source.data["prices"]
     return Prices(source.data["currency"], {_key(entry): float(entry["perChipHour"]) for entry in entries})
 
@@ -75,11 +74,11 @@ def _unclear(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
 
 def of_pools(prices: Prices, site: ResolvedCluster) -> PoolPrices:
     """Return the prices of the TPU pools of a cluster."""
-    found = {}
+    by_pool = {}
     for pool, shape in site.pools:
         way = "FlexStart" if pool.provisioning.is_flex_start else pool.provisioning.type
-        found[pool.name] = PoolPrice(shape.generation, way, prices.of.get((shape.generation, way)))
-    return PoolPrices(prices.currency, found)
+        by_pool[pool.name] = PoolPrice(shape.generation, way, prices.of.get((shape.generation, way)))
+    return PoolPrices(prices.currency, by_pool)
 
 
 def cost(chip_hours: Iterable[Object], prices: PoolPrices) -> Object:
@@ -91,14 +90,13 @@ def cost(chip_hours: Iterable[Object], prices: PoolPrices) -> Object:
     for row in chip_hours:
         price = prices.of[row["pool"]]
         each = price.per_chip_hour
-        amounts = {part: None if each is None else round(row[part] * each, 2) for part in PARTS}
         pools.append(
             {
                 "pool": row["pool"],
                 "accelerator": price.accelerator,
                 "provisioning": price.provisioning,
                 "perChipHour": each,
-                **amounts,
+                **{part: None if each is None else round(row[part] * each, 2) for part in PARTS},
             }
         )
     priced = [row for row in pools if row["perChipHour"] is not None]

@@ -128,11 +128,11 @@ class Progress:
     def _of(self, key: tuple[str, int], session: _Session) -> Collection[Pod]:
         """Return the pods with chips that belong to a session."""
         run, number = key
-        every = [pod for pod in self._pods[run].values() if pod.start.chips]
         return [
             pod
-            for pod in every
-            if pod.start.attempt == session.attempt
+            for pod in self._pods[run].values()
+            if pod.start.chips
+            and pod.start.attempt == session.attempt
             and session.gangs.number(pod) == number
             and pod.until(session.began) >= session.began
         ]

@@ -27,9 +27,9 @@ def limits(runs: Iterable[Object], settings: Mapping[str, Any]) -> Iterator[tupl
     `settings` is Kueue's Configuration.
     """
     for part, field in _FIELDS.items():
-        written = settings.get(part)
-        if isinstance(written, dict) and written.get("enable") is not False:
-            text = str(written.get(field, ""))
+        section = settings.get(part)
+        if isinstance(section, dict) and section.get("enable") is not False:
+            text = str(section.get(field, ""))
             yield f"Kueue's {part}.{field}", seconds(text) if is_duration(text) else _DEFAULT
     for item in runs:
         label = item["metadata"].get("labels", {}).get(MAX_EXECUTION_TIME, "")

@@ -66,13 +66,13 @@ class Fault(Struct, frozen=True):
     host: int = 0
 
     def __str__(self) -> str:
-        what = self.kind.describe(self)
-        return what if self.duration is None else f"{what}, for {shown(self.duration)}"
+        target = self.kind.describe(self)
+        return target if self.duration is None else f"{target}, for {shown(self.duration)}"
 
 
-def fault(written: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
+def fault(entry: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
     """Return the fault that an entry of `faults` asks for."""
-    options = dict(written)
+    options = dict(entry)
     kind, at = kinds[options.pop("kind")], seconds(options.pop("at"))
     duration = options.pop("duration", kind.duration)
     ends = None if duration is None else seconds(duration)
@@ -125,33 +125,36 @@ class ScenarioPart(Struct, frozen=True):
     @property
     def finishes(self) -> bool | None:
         """Whether its file expects that it ends well, or that it does not; None where it says neither."""
-        said = [item["finishes"] for item in self.expect if "finishes" in item]
-        return all(said) if said else None
+        expected = [item["finishes"] for item in self.expect if "finishes" in item]
+        return all(expected) if expected else None
 
     @property
     def asks_for_exclusive_slices(self) -> bool:
         """Whether a JobSet of it says that nothing else may be on the node pools of its slices."""
-        return any(map(_is_exclusive, self.runs))
+        return any(
+            EXCLUSIVE_TOPOLOGY in holder.get("metadata", {}).get("annotations", {})
+            for item in self.runs
+            for holder in (item, *(job["template"] for job in item["spec"].get("replicatedJobs", ())))
+        )
 
 
-def part(planned: Planned, objects: Iterable[Object], kinds: Mapping[str, FaultKind]) -> ScenarioPart:
+def part(planned: Planned, objects: Collection[Object], kinds: Mapping[str, FaultKind]) -> ScenarioPart:
     """Return the part of a workload on a cluster whose overlay holds some objects."""
     workload, plan = planned.workload, planned.plan
-    written: dict[str, Any] = workload.spec.get("rehearsal", {})
-    items = list(objects)
-    every = written.get("checkpointEvery")
+    block: dict[str, Any] = workload.spec.get("rehearsal", {})
+    interval = block.get("checkpointEvery")
     return ScenarioPart(
         workload=workload,
         plan=plan,
         current=f"{plan.namespace}/{plan.name}",
-        runs=tuple(item for item in items if is_run(item)),
-        others=tuple(item for item in items if not is_run(item)),
-        submit_at=seconds(written.get("submitAt", "0s")),
-        duration=seconds(written.get("duration", _DEFAULT_DURATION)),
-        faults=tuple(fault(item, kinds) for item in written.get("faults", ())),
-        expect=tuple(written.get("expect", ())),
-        checkpoint_every=None if every is None else seconds(every),
-        startup=float(written.get("startupSeconds", 0)),
+        runs=tuple(item for item in objects if is_run(item)),
+        others=tuple(item for item in objects if not is_run(item)),
+        submit_at=seconds(block.get("submitAt", "0s")),
+        duration=seconds(block.get("duration", _DEFAULT_DURATION)),
+        faults=tuple(fault(entry, kinds) for entry in block.get("faults", ())),
+        expect=tuple(block.get("expect", ())),
+        checkpoint_every=None if interval is None else seconds(interval),
+        startup=float(block.get("startupSeconds", 0)),
     )
 
 
@@ -168,12 +171,6 @@ def run_key(item: Object) -> str:
 def is_queued(item: Object) -> bool:
     """Tell whether Kueue decides when a run starts."""
     return QUEUE in item["metadata"].get("labels", {})
-
-
-def _is_exclusive(item: Object) -> bool:
-    """Tell whether a JobSet, or one of its replicated jobs, carries the annotation."""
-    places = [item, *(job["template"] for job in item["spec"].get("replicatedJobs", ()))]
-    return any(EXCLUSIVE_TOPOLOGY in place.get("metadata", {}).get("annotations", {}) for place in places)
 
 
 def gangs_of(part: ScenarioPart) -> dict[str, Gangs]:

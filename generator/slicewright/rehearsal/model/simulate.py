@@ -31,15 +31,15 @@ def owned(item: Object, owner: str) -> Object:
     missing in the report, and a fault would hit what belongs to somebody else. A flavor of TPU nodes has the
     label among its own: topology-aware scheduling counts the nodes that a flavor names.
     """
-    made = copy.deepcopy(item)
-    made["metadata"].setdefault("labels", {})[OWNER_LABEL] = owner
-    if made["kind"] == "ResourceFlavor":
-        labels = made.get("spec", {}).get("nodeLabels", {})
+    copied = copy.deepcopy(item)
+    copied["metadata"].setdefault("labels", {})[OWNER_LABEL] = owner
+    if copied["kind"] == "ResourceFlavor":
+        labels = copied.get("spec", {}).get("nodeLabels", {})
         if ACCELERATOR in labels and len(labels) < _MOST_LABELS:
             labels[OWNER_LABEL] = owner
-    for spec in _with_selectors(made):
+    for spec in _with_selectors(copied):
         spec.setdefault("nodeSelector", {})[OWNER_LABEL] = owner
-    return made
+    return copied
 
 
 def _with_selectors(item: Object) -> Iterator[Object]:

@@ -109,8 +109,8 @@ def _pieces(run: str, pods: Iterable[Pod], evictions: Collection[float], now: fl
         for group in groups:
             ends = [pod.until(now) for pod in group]
             pools = tuple(sorted({pod.start.node_pool for pod in group}))
-            made = Slice(job, attempt, group[0].start.at, max(ends), pools, len(group), exclusive=True)
-            yield _Piece(run, made, min(ends))
+            whole = Slice(job, attempt, group[0].start.at, max(ends), pools, len(group), exclusive=True)
+            yield _Piece(run, whole, min(ends))
 
 
 def _all_lost(pods: Iterable[Pod], at: float) -> bool:

@@ -14,7 +14,7 @@ from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.model.simulate import PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.intent.cluster import Existing
     from slicewright.core.kubernetes.types import Object
@@ -56,18 +56,17 @@ class Surroundings(Struct, frozen=True):
 
 
 def surroundings(
-    parts: Iterable[ScenarioPart], objects: Iterable[Object], existing: Iterable[Existing]
+    parts: Collection[ScenarioPart], objects: Iterable[Object], existing: Sequence[Existing]
 ) -> Surroundings:
     """Return what is beside the runs of some parts, where the tree holds some `objects` beside theirs."""
-    all_parts, declared = tuple(parts), tuple(existing)
-    tree = (*objects, *(other for part in all_parts for other in part.others))
+    tree = (*objects, *(other for part in parts for other in part.others))
     held = {need_of(item): item for item in tree}
     keys: dict[Need, set[str]] = {}
     missing: dict[str, tuple[Need, ...]] = {}
-    for item in (item for part in all_parts for item in part.runs):
+    for item in (item for part in parts for item in part.runs):
         lacks = []
         namespace = need_of(item).namespace
-        for reference, is_declared in needed(pods_of(item, item["kind"]), namespace, declared):
+        for reference, is_declared in needed(pods_of(item, item["kind"]), namespace, existing):
             need = Need(reference.kind, namespace, reference.name)
             if need in held:
                 lacks += [replace(need, key=key) for key in absent_keys(reference.keys, held[need])]
@@ -87,14 +86,14 @@ def not_in_tree(
 
     What arrives by a profile lacks what its template lacks, whose own run is among the parts.
     """
-    whole = f"add it to the tree, or list it under existing: in {file}"
+    add = f"add it to the tree, or list it under existing: in {file}"
     for part in parts:
         if part.profile:
             continue
         for run in map(run_key, part.runs):
             for need in missing.get(run, ()):
                 message = f"{run} cannot start: {need.describe()}"
-                hint = "add the key, or correct its name" if need.key else whole
+                hint = "add the key, or correct its name" if need.key else add
                 yield part.workload.source.problem("REH021", ("metadata", "name"), message, hint)
 
 
@@ -111,30 +110,30 @@ def held_back(item: Object, missing: Iterable[Need]) -> Object:
     """
     lacks = {need for need in missing if need.kind in _NOT_LOOKED_AT}
     namespace = need_of(item).namespace
-    made = copy.deepcopy(item)
-    for pods in pods_of(made, made["kind"]):
+    copied = copy.deepcopy(item)
+    for pods in pods_of(copied, copied["kind"]):
         needs = (
             Need(reference.kind, namespace, reference.name, key)
             for reference, _ in needed((pods,), namespace)
             for key in ("", *reference.keys)
         )
         if not lacks.isdisjoint(needs):
-            holder = made if made["kind"] == "PathwaysJob" else pods.template
+            holder = copied if copied["kind"] == "PathwaysJob" else pods.template
             holder.setdefault("metadata", {}).setdefault("annotations", {})[PENDING] = "true"
-    return made
+    return copied
 
 
 def _stand_in(need: Need, keys: Iterable[str]) -> Object:
-    made: Object = {
+    item: Object = {
         "apiVersion": "v1",
         "kind": need.kind,
         "metadata": {"name": need.name, "namespace": need.namespace},
     }
     if need.kind == "PersistentVolumeClaim":
-        made["spec"] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        item["spec"] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     elif need.kind in _NOT_LOOKED_AT:
-        made["data" if need.kind == "ConfigMap" else "stringData"] = dict.fromkeys(sorted(keys), "")
-    return made
+        item["data" if need.kind == "ConfigMap" else "stringData"] = dict.fromkeys(sorted(keys), "")
+    return item
 
 
 def volume(claim: Object) -> Object:

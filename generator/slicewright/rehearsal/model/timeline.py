@@ -129,8 +129,8 @@ class Timelines:
     def __init__(
         self, tpu_pods: Mapping[str, int], queued: Iterable[str], without_chips: Iterable[str] = ()
     ) -> None:
-        waiting = frozenset(queued)
-        self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in waiting) for run in tpu_pods}
+        in_queues = frozenset(queued)
+        self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in in_queues) for run in tpu_pods}
         self._tpu_pods = tpu_pods
         self._without_chips = frozenset(without_chips)
         self._state: dict[str, tuple[State, float]] = {}
@@ -194,14 +194,13 @@ class Timelines:
 
     def close(self, at: float) -> dict[str, Timeline]:
         """Return the timelines as they are at a moment: what still lasts ends there."""
-        evictions = {
-            run: [eviction.at for eviction in timeline.evictions] for run, timeline in self.of.items()
-        }
+        evictions = {run: [each.at for each in timeline.evictions] for run, timeline in self.of.items()}
         by_run = slices(self._pods, evictions, at)
+        lasting = {run: [Span(state, since, at)] for run, (state, since) in self._state.items()}
         return {
             run: replace(
                 timeline,
-                spans=[*timeline.spans, *self._lasting(run, at)],
+                spans=[*timeline.spans, *lasting.get(run, ())],
                 slices=by_run[run],
                 evictions=list(timeline.evictions),
                 warnings=dict(timeline.warnings),
@@ -211,13 +210,10 @@ class Timelines:
             for run, timeline in self.of.items()
         }
 
-    def _lasting(self, run: str, at: float) -> list[Span]:
-        return [Span(state, since, at) for state, since in (self._state[run],)] if run in self._state else []
-
     @property
     def is_at_work(self) -> bool:
         """Whether a program runs that will end by itself, so that something is going to happen."""
-        return any(True for _ in self._programs())
+        return next(self._programs(), None) is not None
 
     @property
     def is_ending(self) -> bool:
@@ -292,9 +288,7 @@ class Timelines:
 
     def state_of(self, run: str) -> str:
         """Return what a run does now: its state, or how it ended."""
-        if run in self._state:
-            return self._state[run][0]
-        return self.of[run].outcome
+        return self._state[run][0] if run in self._state else self.of[run].outcome
 
     def since(self, run: str) -> float:
         """Return when the present state of a run began; 0 where it has none."""
@@ -372,9 +366,9 @@ class Timelines:
         """Let a run be running from the moment when all of its TPU pods are."""
         if not self._state_is(timeline, "starting", "restarting"):
             return
-        there = sum(self._counts(pod.start) and pod.is_there for pod in self._present(timeline.run))
-        timeline.together = max(timeline.together, there)
-        if there < self._tpu_pods[timeline.run]:
+        running = sum(self._counts(pod.start) and pod.is_there for pod in self._present(timeline.run))
+        timeline.together = max(timeline.together, running)
+        if running < self._tpu_pods[timeline.run]:
             return
         if timeline.started is None:
             timeline.started = at

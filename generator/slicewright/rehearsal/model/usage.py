@@ -30,7 +30,7 @@ class Usage(Struct, frozen=True):
     limit: int
     """Nominal quota of a queue, chips of a pool; of a pool that grows, all that it can have."""
     used: Steps
-    there: Steps = ()
+    available: Steps = ()
     """Chips of a pool that exist, where that changes; else nothing."""
     until: float | None = None
     """When all work was done, where it was: a rehearsal goes on for a while to see that no more happens."""
@@ -49,7 +49,7 @@ class Usage(Struct, frozen=True):
 
     def available_seconds(self, end: float) -> float:
         """Return the chips of a pool that existed times the seconds up to a moment."""
-        return _area(self.there, end) if self.there else self.limit * end
+        return _area(self.available, end) if self.available else self.limit * end
 
     def utilisation(self, end: float) -> float:
         """Return the share of the limit that was in use on average up to a moment; 0 without a limit.

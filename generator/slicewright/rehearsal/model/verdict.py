@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.expectation import Answer
     from slicewright.rehearsal.model.fault import Injected
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
+    from slicewright.rehearsal.model.slices import Slice
     from slicewright.rehearsal.model.timeline import Timeline
 
 
@@ -32,7 +33,7 @@ def judge(
     *,
     cut_short: bool,
     speed: float | None = None,
-    injected: Iterable[Injected] = (),
+    injected: Collection[Injected] = (),
     missing: Collection[str] = (),
 ) -> tuple[Problem, ...]:
     """Return the problems of a rehearsal, which ran at some `speed` where that is known.
@@ -45,25 +46,24 @@ def judge(
     against anybody.
     """
     problems: list[Problem] = []
-    everyone = {part.key: part for part in parts}
-    faults = tuple(injected)
+    by_key = {part.key: part for part in parts}
     brought: list[tuple[ScenarioPart, Problem]] = []
-    for part in everyone.values():
+    for part in by_key.values():
         first = len(problems)
         for item in part.runs:
             run = timelines.get(run_key(item))
             if run is None:
                 continue
-            hurt = blame(run.run, faults)
-            against = [*_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short)]
-            if run.run in missing:
-                against = [problem for problem in against if problem.id not in _NOT_DONE]
-            problems += against
-            if run.run not in missing and not any(problem.id in _NOT_DONE for problem in against):
+            hurt = blame(run.run, injected)
+            of_run = list(_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short))
+            problems += (
+                problem for problem in of_run if run.run not in missing or problem.id not in _NOT_DONE
+            )
+            if run.run not in missing and not any(problem.id in _NOT_DONE for problem in of_run):
                 problems += _beside(part, item, run, speed, cut_short=cut_short)
-        told = answers(part, everyone, timelines, cut_short=cut_short, speed=speed)
-        for index, answer in enumerate(told):
-            problems += _of_answer(part, index, answer, speed, blame(part.current, faults))
+        results = answers(part, by_key, timelines, cut_short=cut_short, speed=speed)
+        for index, answer in enumerate(results):
+            problems += _of_answer(part, index, answer, speed, blame(part.current, injected))
         if part.profile:
             brought += ((part, problem) for problem in problems[first:])
             del problems[first:]
@@ -148,10 +148,8 @@ def _of_run(
             yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in timeline.slices:
         if len(piece.node_pools) > 1:
-            pools = ", ".join(piece.node_pools)
-            message = (
-                f"slice {piece.job or timeline.run} of {timeline.run} was split over the node pools {pools}"
-            )
+            name, pools = piece.job or timeline.run, ", ".join(piece.node_pools)
+            message = f"slice {name} of {timeline.run} was split over the node pools {pools}"
             hint = "a slice is one node pool: see exclusive-topology in the replicatedJob"
             yield source.problem("REH002", ("metadata", "name"), message, hint)
     if part.asks_for_exclusive_slices:
@@ -213,20 +211,19 @@ def _far(part: ScenarioPart, timeline: Timeline) -> str:
 
 def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
     """Warn once of each run that had pods on the node pool of a slice."""
-    told: set[str] = set()
+    neighbours: dict[str, Slice] = {}
     for piece in timeline.slices:
         for other in piece.shared_with:
-            if other in told:
-                continue
-            told.add(other)
-            pools = ", ".join(piece.node_pools)
-            neighbour = "another slice of the same run" if other == timeline.run else other
-            message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {neighbour}"
-            hint = (
-                "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
-                "apart: see slicewright rule TPU119"
-            )
-            yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
+            neighbours.setdefault(other, piece)
+    for other, piece in neighbours.items():
+        pools = ", ".join(piece.node_pools)
+        name = "another slice of the same run" if other == timeline.run else other
+        message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {name}"
+        hint = (
+            "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
+            "apart: see slicewright rule TPU119"
+        )
+        yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 
 
 def _beside(
@@ -243,10 +240,10 @@ def _beside(
         if job in timeline.ran:
             continue
         pods = f"{item['metadata']['name']}-{job}-"
-        said = [text for pod, text in timeline.unplaced.items() if pod.startswith(pods)]
-        is_certain = bool(said) or is_long
+        texts = [text for pod, text in timeline.unplaced.items() if pod.startswith(pods)]
+        is_certain = bool(texts) or is_long
         message = f"job {job} of {timeline.run} never ran"
-        hint = f"FailedScheduling: {said[-1]}" if said else "the timeline shows what ran instead"
+        hint = f"FailedScheduling: {texts[-1]}" if texts else "the timeline shows what ran instead"
         if not is_certain:
             message += ", which may be the controllers' own time at this speed"
             hint = f"to find out, {_slower_speed(part)}"

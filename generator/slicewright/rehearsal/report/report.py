@@ -287,7 +287,7 @@ def _usage(usage: Usage, end: float) -> Object:
         "borrowedChips": usage.borrowed(),
         "utilisation": round(usage.utilisation(end), 4),
         "used": _steps(usage.used),
-        "there": _steps(usage.there),
+        "there": _steps(usage.available),
     }
 
 
