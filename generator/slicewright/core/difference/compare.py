@@ -86,11 +86,10 @@ def compare(before: TreeVersion, after: TreeVersion, catalogue: Catalogue) -> Di
     changed = tuple(objects.changes(old, new, reasons, dict(pruning.notes())))
     chips_of = queues.counter(catalogue)
     context = runs.Context({change.folder for change in changed}, pruning, reasons, stops, chips_of)
-    happening = tuple(runs.changes(old, new, context))
     return Difference(
         before.name,
         after.name,
-        happening,
+        tuple(runs.changes(old, new, context)),
         tuple(queues.moves(old, staying | new)),
         tuple(stops.changes(runs.going_on(old, new, reasons), chips_of)),
         tuple(queues.asked(old, new, staying, chips_of)),

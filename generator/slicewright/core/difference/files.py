@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ from slicewright.core.run.folder import PROVISION, is_controllers_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.difference.tree_version import TreeVersion
+    from slicewright.core.difference.tree_version import Effect, TreeVersion
 
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
 
@@ -27,7 +27,7 @@ _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs:
 class FileChange(Struct, frozen=True):
     """A file below provision/ that says something else."""
 
-    effect: Literal["added", "changed", "removed"]
+    effect: Effect
     cluster: str
     path: str
     note: str
@@ -44,8 +44,7 @@ def file_changes(before: TreeVersion, after: TreeVersion) -> Iterator[FileChange
         old, new = _body(before, path), _body(after, path)
         if old == new:
             continue
-        effect: Literal["added", "changed", "removed"]
-        effect = "added" if old is None else "removed" if new is None else "changed"
+        effect: Effect = "added" if old is None else "removed" if new is None else "changed"
         cluster, _, name = below.partition("/")
         note = _left(cluster, old or "", new or "", after) if name == DESTROY and effect == "changed" else ""
         yield FileChange(effect, cluster, path, note, unified(path, old, new))
@@ -72,13 +71,11 @@ def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
             f"the cluster and its node pools that scripts made ({names}) are not in Terraform's state: "
             "import or delete them before terraform apply"
         )
-    where = " ".join(f"--{key.lower()}={value}" for key, value in sorted(_WHERE.findall(old)))
+    flags = " ".join(f"--{key.lower()}={value}" for key, value in sorted(_WHERE.findall(old)))
+    left, name = f"node pools {names} were removed from the file, but nothing deletes them", "NAME"
     if len(gone) == 1:
-        what = f"node pool {names} was removed from the file, but nothing deletes it"
-    else:
-        what = f"node pools {names} were removed from the file, but nothing deletes them"
-    name = names if len(gone) == 1 else "NAME"
-    return f"{what}: gcloud container node-pools delete {name} {where}"
+        left, name = f"node pool {names} was removed from the file, but nothing deletes it", names
+    return f"{left}: gcloud container node-pools delete {name} {flags}"
 
 
 class ControllerChange(Struct, frozen=True):
@@ -97,21 +94,21 @@ def controller_changes(before: TreeVersion, after: TreeVersion) -> Iterator[Cont
     """Yield the controllers that differ, by cluster."""
     old, new = _versions(before), _versions(after)
     for cluster in sorted({cluster for cluster, _ in old.keys() | new.keys()}):
-        for one in CONTROLLERS:
-            key = (cluster, one.title)
-            (before_version, first), (after_version, second) = (
-                of.get(key, (None, None)) for of in (old, new)
+        for controller in CONTROLLERS:
+            key = (cluster, controller.title)
+            (version, digest), (version_now, digest_now) = (
+                releases.get(key, (None, None)) for releases in (old, new)
             )
-            if first != second or before_version != after_version:
-                yield ControllerChange(cluster, one.title, before_version, after_version, first, second)
+            if (version, digest) != (version_now, digest_now):
+                yield ControllerChange(*key, version, version_now, digest, digest_now)
 
 
 def _versions(version: TreeVersion) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the releases that a tree installs, and their digests, by cluster and controller."""
-    digest = cache(lambda one: content(one, version.read_text))
+    digest = cache(lambda release: content(release, version.read_text))
     return {
-        (folder.cluster, one.controller.title): (one.version, digest(one))
+        (folder.cluster, release.controller.title): (release.version, digest(release))
         for folder in folders(version)
-        if is_controllers_folder(folder.path) and (found := installed(folder.path, version.read_text))
-        for one in found.releases
+        if is_controllers_folder(folder.path) and (controllers := installed(folder.path, version.read_text))
+        for release in controllers.releases
     }

@@ -9,18 +9,11 @@ from msgspec.structs import replace
 
 from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
 from slicewright.core.difference.pruning import gitops_apps
-from slicewright.core.difference.tree_version import (
-    Folder,
-    Key,
-    Objects,
-    TreeObject,
-    TreeVersion,
-    document,
-    folders,
-)
+from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, document, folders
 from slicewright.core.document.difference import unified
 from slicewright.core.document.document import same
 from slicewright.core.document.write import write_document
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.controllers import installed
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import is_controllers_folder
@@ -29,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from slicewright.core.compose.kustomization import ReadText
+    from slicewright.core.difference.tree_version import Effect, TreeVersion
     from slicewright.core.kubernetes.types import Object
-
-Effect = Literal["added", "changed", "removed"]
 
 
 class ObjectChange(Struct, frozen=True):
@@ -78,32 +70,32 @@ def read_both(before: TreeVersion, after: TreeVersion) -> tuple[Objects, Objects
     """
     known: dict[str, _Reading] = {}
     first, second = _compose_all(before, known), _compose_all(after, known)
-    broken = {folder for version in (first, second) for folder, made in version.items() if made.problem}
-    problems = [
-        *_against(first, before, "warning"),
-        *_against(second, after, "error"),
-    ]
-    return _by_key(first, broken), _by_key(second, broken), tuple(problems)
+    broken = _broken(first) | _broken(second)
+    problems = (*_unread(first, before, "warning"), *_unread(second, after, "error"))
+    return _by_key(first, broken), _by_key(second, broken), problems
 
 
 def read_one(version: TreeVersion) -> tuple[Objects, tuple[Problem, ...]]:
     """Return the objects of a tree by cluster and identity, and what could not be composed."""
-    made = _compose_all(version, {})
-    broken = {folder for folder, one in made.items() if one.problem}
-    return _by_key(made, broken), tuple(_against(made, version, "error"))
+    readings = _compose_all(version, {})
+    return _by_key(readings, _broken(readings)), tuple(_unread(readings, version, "error"))
+
+
+def _broken(readings: Mapping[Folder, _Reading]) -> set[Folder]:
+    return {folder for folder, reading in readings.items() if reading.problem}
 
 
 def _compose_all(version: TreeVersion, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
     """Return what the folders hold that are applied: with their namespace, or by what syncs them alone."""
-    found = list(folders(version))
-    made = {folder: _compose(folder, version, known) for folder in found if folder.is_listed}
-    if len(made) < len(found):
-        platform = {folder: one for folder, one in made.items() if not folder.namespace}
-        alone = {one.path for one in gitops_apps(_by_key(platform, set())) if one.applies}
-        for folder in found:
+    present = list(folders(version))
+    readings = {folder: _compose(folder, version, known) for folder in present if folder.is_listed}
+    if len(readings) < len(present):
+        platform = {folder: reading for folder, reading in readings.items() if not folder.namespace}
+        alone = {app.path for app in gitops_apps(_by_key(platform, set())) if app.applies}
+        for folder in present:
             if not folder.is_listed and folder.path in alone:
-                made[folder] = _compose(folder, version, known)
-    return made
+                readings[folder] = _compose(folder, version, known)
+    return readings
 
 
 def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -> _Reading:
@@ -119,16 +111,17 @@ def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -
     part = _in_part(folder, recorded)
     if part is not None:
         is_patch = not folder.namespace and not is_controllers_folder(folder.path)
-        known[folder.path] = made = _Reading(part, None, read, is_patch)
-        return made
-    composed = compose(folder.path, recorded)
-    problem = composed.problems[0] if composed.problems else None
-    if composed.outside:
-        place, _, feature = composed.outside[0].partition(": ")
-        message = f"{feature} is outside of what slicewright evaluates itself"
-        problem = Problem("KUS007", message, file=place.partition(":")[0])
-    known[folder.path] = made = _Reading(composed.objects, problem, read)
-    return made
+        reading = _Reading(part, None, read, is_patch)
+    else:
+        composed = compose(folder.path, recorded)
+        problem = composed.problems[0] if composed.problems else None
+        if composed.outside:
+            place, _, feature = composed.outside[0].partition(": ")
+            message = f"{feature} is outside of what slicewright evaluates itself"
+            problem = Problem("KUS007", message, file=place.partition(":")[0])
+        reading = _Reading(composed.objects, problem, read)
+    known[folder.path] = reading
+    return reading
 
 
 def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
@@ -141,35 +134,35 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
     controllers = installed(folder.path, read_text) if is_controllers_folder(folder.path) else None
     if controllers is not None and not controllers.edited:
         return controllers.objects
-    kustomization = None if folder.workload else document(read_text(f"{folder.path}/{FILE_NAME}"))
-    found = kustomization if isinstance(kustomization, dict) else {}
-    if found.get("kind") == "Component":
-        names = [entry["path"] for entry in found.get("patches", ()) if "path" in entry]
+    kustomization = {} if folder.workload else mapping(document(read_text(f"{folder.path}/{FILE_NAME}")))
+    if kustomization.get("kind") == "Component":
+        names = [entry["path"] for entry in kustomization.get("patches", ()) if "path" in entry]
     elif folder.namespace and not folder.workload:
-        names = [str(entry) for entry in found.get("resources") or () if str(entry).endswith(".yaml")]
+        resources = map(str, kustomization.get("resources") or ())
+        names = [entry for entry in resources if entry.endswith(".yaml")]
     else:
         return None
     documents = [document(read_text(f"{folder.path}/{name}")) for name in names]
     return tuple(data for data in documents if is_object(data))
 
 
-def _against(
+def _unread(
     readings: Mapping[Folder, _Reading], version: TreeVersion, severity: Literal["error", "warning"]
 ) -> Iterator[Problem]:
     """Yield what could not be composed; in the tree that is being left, it is not what is to be mended."""
-    for folder, made in readings.items():
-        if made.problem is not None:
-            message = f"{folder.path} in {version.name} is not compared: {made.problem.message}"
-            hint = made.problem.hint or "see what slicewright validate says there"
-            yield replace(made.problem, id="DIFF001", message=message, hint=hint, severity=severity)
+    for folder, reading in readings.items():
+        if problem := reading.problem:
+            message = f"{folder.path} in {version.name} is not compared: {problem.message}"
+            hint = problem.hint or "see what slicewright validate says there"
+            yield replace(problem, id="DIFF001", message=message, hint=hint, severity=severity)
 
 
 def _by_key(readings: Mapping[Folder, _Reading], broken: set[Folder]) -> Objects:
-    found: Objects = {}
-    for folder, made in readings.items():
-        for item in () if folder in broken else made.objects:
-            found.setdefault((folder.cluster, *identity(item)), TreeObject(folder, item, made.is_patch))
-    return found
+    objects: Objects = {}
+    for folder, reading in readings.items():
+        for item in () if folder in broken else reading.objects:
+            objects.setdefault((folder.cluster, *identity(item)), TreeObject(folder, item, reading.is_patch))
+    return objects
 
 
 def changes(
@@ -188,32 +181,22 @@ def changes(
         note = notes.get(key, "")
         if old is not None and new is None and old.is_patch:
             note = f"it is a patch; the {old.kind} stays, without what the patch sets"
-        yield _change(effect, key, old, new, stays=stays, note=note)
+        cluster, _, kind, namespace, name = key
+        folder = next(item.folder for item in (new, old) if item is not None)
+        diff = diff_of("/".join(filter(None, (cluster, kind, namespace, name))), old, new)
+        own = not folder.workload
+        yield ObjectChange(effect, cluster, folder.path, kind, namespace, name, own, stays, note, diff)
 
 
-def _order(key: Key) -> tuple[str, str, str, str, str]:
+def _order(key: Key) -> Key:
     cluster, group, kind, namespace, name = key
     return cluster, namespace, kind, name, group
 
 
-def _change(
-    effect: Effect, key: Key, old: TreeObject | None, new: TreeObject | None, *, stays: bool, note: str
-) -> ObjectChange:
-    cluster, _, kind, namespace, name = key
-    folder = next(found.folder for found in (new, old) if found is not None)
-    label = "/".join(filter(None, (cluster, kind, namespace, name)))
-    diff = diff_of(label, old, new)
-    own = not folder.workload
-    return ObjectChange(effect, cluster, folder.path, kind, namespace, name, own, stays, note, diff)
-
-
 def diff_of(label: str, old: TreeObject | None, new: TreeObject | None) -> str:
     """Return the unified diff of two objects in canonical YAML; None is a missing one."""
-    return unified(label, _text(old), _text(new))
-
-
-def _text(found: TreeObject | None) -> str | None:
-    return None if found is None else write_document(_ordered(found.data))
+    before, after = (None if item is None else write_document(_ordered(item.data)) for item in (old, new))
+    return unified(label, before, after)
 
 
 def _ordered(value: Any) -> Any:

@@ -55,52 +55,48 @@ def gitops_apps(objects: Objects) -> Iterator[GitopsApp]:
     """Yield what syncs clusters, in order of its keys."""
     of_kinds = {_ARGOCD: _application, _FLUX: _kustomization}
     for key in sorted(key for key in objects if key[1:3] in of_kinds):
-        one = of_kinds[key[1:3]](key, objects[key])
-        if one.path:
-            yield one
-    for cluster in sorted({key[0] for key, found in objects.items() if found.folder.path == _flux(key[0])}):
-        yield _bootstrap(cluster)
+        app = of_kinds[key[1:3]](key, objects[key])
+        if app.path:
+            yield app
+    for cluster in sorted({key[0] for key, item in objects.items() if item.folder.path == _flux(key[0])}):
+        # What applies the Kustomizations: it is somebody's own, as docs/reference/flux.md asks for it.
+        of_flux = (cluster, *_FLUX, "", "")
+        yield GitopsApp(
+            of_flux, KUSTOMIZATION, "", _flux(cluster), "", applies=True, prunes=True, takes_along=False
+        )
 
 
-def _application(key: Key, found: TreeObject) -> GitopsApp:
-    data = found.data
+def _application(key: Key, item: TreeObject) -> GitopsApp:
+    data = item.data
     path = _path(key, text(at(data, "spec", "source", "path")))
     automated = at(data, "spec", "syncPolicy", "automated")
     applies = isinstance(automated, dict) and automated.get("enabled") is not False
     prunes = applies and at(automated, "prune") is True
     finalizers = at(data, "metadata", "finalizers")
     takes_along = isinstance(finalizers, list) and FINALIZER in finalizers
-    where = at(data, "spec", "destination")
-    name, server = text(at(where, "name")), text(at(where, "server"))
+    name, server = (text(at(data, "spec", "destination", field)) for field in ("name", "server"))
     destination = HOME if name == _IN_CLUSTER else server or name
-    return GitopsApp(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
+    return GitopsApp(key, item.kind, item.folder.path, path, destination, applies, prunes, takes_along)
 
 
-def _kustomization(key: Key, found: TreeObject) -> GitopsApp:
-    data = found.data
+def _kustomization(key: Key, item: TreeObject) -> GitopsApp:
+    data = item.data
     path = _path(key, text(at(data, "spec", "path")))
     applies = at(data, "spec", "suspend") is not True
     prunes = applies and at(data, "spec", "prune") is True
     takes_along = at(data, "spec", "deletionPolicy") == "Delete"
-    elsewhere = at(data, "spec", "kubeConfig")
-    names = (text(at(elsewhere, ref, "name")) for ref in ("secretRef", "configMapRef"))
+    names = (text(at(data, "spec", "kubeConfig", ref, "name")) for ref in ("secretRef", "configMapRef"))
     destination = next(filter(None, names), "")
-    return GitopsApp(key, found.kind, found.folder.path, path, destination, applies, prunes, takes_along)
-
-
-def _bootstrap(cluster: str) -> GitopsApp:
-    """Return what applies the Kustomizations: it is somebody's own, as docs/reference/flux.md asks for it."""
-    key = (cluster, *_FLUX, "", "")
-    return GitopsApp(key, KUSTOMIZATION, "", _flux(cluster), "", applies=True, prunes=True, takes_along=False)
+    return GitopsApp(key, item.kind, item.folder.path, path, destination, applies, prunes, takes_along)
 
 
 def _flux(cluster: str) -> str:
     return f"{gitops_folder(cluster)}/{FLUX}"
 
 
-def _path(key: Key, written: str) -> str:
+def _path(key: Key, path: str) -> str:
     """Return the folder of its cluster's tree that a path names, wherever the tree lies; empty for others."""
-    _, mark, below = written.partition(f"{ROOT}/{key[0]}/")
+    _, mark, below = path.partition(f"{ROOT}/{key[0]}/")
     return f"{mark}{below.rstrip('/')}" if mark else ""
 
 
@@ -131,48 +127,45 @@ class Pruning:
 
     def __init__(self, before: Objects, after: Objects) -> None:
         """Take the objects of both sides."""
-        self._old, self._new = tuple(gitops_apps(before)), {one.key: one for one in gitops_apps(after)}
+        self._old, self._new = tuple(gitops_apps(before)), {app.key: app for app in gitops_apps(after)}
         self._before, self._after = _by_path(self._old), _by_path(self._new.values())
-        self._homes = {one.folder.path for one in after.values()}
+        self._homes = {item.folder.path for item in after.values()}
         self._built = {path for home in self._homes for path in above(home)}
         """Folders in which something is left to build."""
 
     def staying(self, before: Objects, after: Objects) -> dict[Key, str]:
         """Return what nobody removes from its cluster when it leaves the tree or its destination, and why."""
-        found: dict[Key, str] = {}
-        for key, one in before.items():
+        reasons: dict[Key, str] = {}
+        for key, item in before.items():
             if key not in after:
-                why = self._why_it_stays(one)
+                reason = self._why_it_stays(item)
             else:
-                kind = "" if self.taken(one)[0] else self.elsewhere(one.folder.path)
-                why = f"its {kind} syncs another cluster now{_NOBODY}" if kind else ""
-            if why:
-                found[key] = f"{why}; {_BY_HAND}"
-        return found
+                kind = "" if self.taken(item)[0] else self.elsewhere(item.folder.path)
+                reason = f"its {kind} syncs another cluster now{_NOBODY}" if kind else ""
+            if reason:
+                reasons[key] = f"{reason}; {_BY_HAND}"
+        return reasons
 
-    def taken(self, found: TreeObject) -> tuple[str, str]:
+    def taken(self, item: TreeObject) -> tuple[str, str]:
         """Return why an object that stays in the tree ends, and why it comes again; empty where it does not.
 
         Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder then.
         """
-        path = found.folder.path
-        for one in _apps_of(self._before, path):
-            if self._goes(one) and one.takes_along and not forbids(found.data, one.kind, "Delete"):
+        path = item.folder.path
+        for app in _apps_of(self._before, path):
+            if self._goes(app) and app.takes_along and not forbids(item.data, app.kind, "Delete"):
                 follower = next((other.kind for other in _apps_of(self._after, path) if other.applies), "")
                 again = f"again: the {follower} that syncs it now finds it missing" if follower else ""
-                return f"its {one.kind} goes and takes the run along", again
+                return f"its {app.kind} goes and takes the run along", again
         return "", ""
 
     def elsewhere(self, path: str) -> str:
         """Return the kind of what syncs a folder to another cluster than before; empty where nothing does."""
-        for one in _apps_of(self._after, path):
-            olds = {
-                old.destination
-                for old in _apps_of(self._before, path)
-                if old.kind == one.kind and old.applies
-            }
-            if one.applies and olds and one.destination not in olds:
-                return one.kind
+        applied = [app for app in _apps_of(self._before, path) if app.applies]
+        for app in _apps_of(self._after, path):
+            olds = {old.destination for old in applied if old.kind == app.kind}
+            if app.applies and olds and app.destination not in olds:
+                return app.kind
         return ""
 
     def notes(self) -> Iterator[tuple[Key, str]]:
@@ -180,46 +173,46 @@ class Pruning:
         for old in self._old:
             new = self._new.get(old.key, old)
             if new.destination != old.destination:
-                where = f"{old.destination or 'its own cluster'} -> {new.destination or 'its own cluster'}"
-                yield old.key, f"it syncs another cluster now ({where}); what it made in the one before stays"
+                move = f"{old.destination or 'its own cluster'} -> {new.destination or 'its own cluster'}"
+                yield old.key, f"it syncs another cluster now ({move}); what it made in the one before stays"
 
-    def _goes(self, one: GitopsApp) -> bool:
+    def _goes(self, app: GitopsApp) -> bool:
         """Tell whether an app is deleted: it leaves a folder that is still there to be synced itself."""
-        return one.key not in self._new and one.home in self._homes
+        return app.key not in self._new and app.home in self._homes
 
-    def _why_it_stays(self, found: TreeObject) -> str:
+    def _why_it_stays(self, item: TreeObject) -> str:
         """Return why an object that leaves the tree stays in its cluster; empty where somebody removes it.
 
         Where nothing in the tree synced it, somebody does so by other means, and only annotations are known.
         """
-        known = [one for one in _apps_of(self._before, found.folder.path) if one.applies or one.takes_along]
-        if not known:
-            return _FORBIDDEN if forbids(found.data, "", "Prune") else ""
-        reasons = [self._why_kept(one, found) for one in known]
+        apps = [app for app in _apps_of(self._before, item.folder.path) if app.applies or app.takes_along]
+        if not apps:
+            return _FORBIDDEN if forbids(item.data, "", "Prune") else ""
+        reasons = [self._why_kept(app, item) for app in apps]
         return reasons[0] if all(reasons) else ""
 
-    def _why_kept(self, one: GitopsApp, found: TreeObject) -> str:
+    def _why_kept(self, app: GitopsApp, item: TreeObject) -> str:
         """Return why an app does not remove an object that leaves the tree; empty where it does."""
-        may_prune = one.prunes and one.path in self._built and not forbids(found.data, one.kind, "Prune")
-        alone = _TOO_LATE if may_prune else _NOBODY
-        if self._goes(one):
-            if one.takes_along:
-                return _FORBIDDEN if forbids(found.data, one.kind, "Delete") else ""
-            return f"its {one.kind} goes without it{alone}"
-        now = self._new.get(one.key, one)
-        if now.destination != one.destination:
-            return f"its {one.kind} syncs another cluster now{alone}"
+        is_forbidden = forbids(item.data, app.kind, "Prune")
+        alone = _TOO_LATE if app.prunes and app.path in self._built and not is_forbidden else _NOBODY
+        if self._goes(app):
+            if app.takes_along:
+                return _FORBIDDEN if forbids(item.data, app.kind, "Delete") else ""
+            return f"its {app.kind} goes without it{alone}"
+        now = self._new.get(app.key, app)
+        if now.destination != app.destination:
+            return f"its {app.kind} syncs another cluster now{alone}"
         if not now.prunes:
-            return f"its {one.kind} does not prune{alone}"
+            return f"its {app.kind} does not prune{alone}"
         if now.path not in self._built:
-            return f"nothing is left that its {one.kind} could build{alone}"
-        return _FORBIDDEN if forbids(found.data, one.kind, "Prune") else ""
+            return f"nothing is left that its {app.kind} could build{alone}"
+        return _FORBIDDEN if is_forbidden else ""
 
 
-def _by_path(found: Iterable[GitopsApp]) -> Mapping[str, list[GitopsApp]]:
+def _by_path(apps: Iterable[GitopsApp]) -> Mapping[str, list[GitopsApp]]:
     paths: dict[str, list[GitopsApp]] = defaultdict(list)
-    for one in found:
-        paths[one.path].append(one)
+    for app in apps:
+        paths[app.path].append(app)
     return paths
 
 

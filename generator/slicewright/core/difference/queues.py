@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slicewright.core.difference.tree_version import Objects, TreeObject
 
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
-_LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
+_LIMITS = frozenset({"nominalQuota", "borrowingLimit", "lendingLimit"})
 Cell = tuple[str, str, str, str, str, str]
 """Cluster, kind, name, flavor, resource and limit."""
 Queue = tuple[str, str, str]
@@ -58,11 +58,11 @@ def counter(catalogue: Catalogue) -> Callable[[TreeObject], int]:
     object_set = ObjectSet((), catalogue)
     known: dict[int, int] = {}
 
-    def chips_of(found: TreeObject) -> int:
-        if id(found.data) not in known:  # both sides share what did not change
-            sets = pod_sets(Resource(found.data, found.folder.path), object_set)
-            known[id(found.data)] = int(sum(one.requests.get(TPU, 0) for one in sets))
-        return known[id(found.data)]
+    def chips_of(run: TreeObject) -> int:
+        if id(run.data) not in known:  # both sides share what did not change
+            sets = pod_sets(Resource(run.data, run.folder.path), object_set)
+            known[id(run.data)] = int(sum(pods.requests.get(TPU, 0) for pods in sets))
+        return known[id(run.data)]
 
     return chips_of
 
@@ -76,16 +76,14 @@ def moves(before: Objects, after: Objects) -> Iterator[QuotaMove]:
 
 
 def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
-    for (cluster, _, kind, _, name), found in objects.items():
-        if kind not in _HOLDERS:
-            continue
-        for _, group in entries(at(found.data, "spec", "resourceGroups")):
+    for (cluster, _, kind, _, name), holder in objects.items():
+        groups = at(holder.data, "spec", "resourceGroups") if kind in _HOLDERS else ()
+        for _, group in entries(groups):
             for _, flavor in entries(group.get("flavors")):
                 for _, resource in entries(flavor.get("resources")):
-                    for limit in _LIMITS:
-                        if limit in resource:
-                            where = (text(flavor.get("name")), text(resource.get("name")), limit)
-                            yield (cluster, kind, name, *where), str(resource[limit])
+                    names = text(flavor.get("name")), text(resource.get("name"))
+                    for limit in resource.keys() & _LIMITS:
+                        yield (cluster, kind, name, *names, limit), str(resource[limit])
 
 
 def asked(
@@ -102,16 +100,16 @@ def asked(
 
 
 def _chips(objects: Objects, chips_of: Callable[[TreeObject], int]) -> Counter[Queue]:
-    found: Counter[Queue] = Counter()
+    chips: Counter[Queue] = Counter()
     for (cluster, namespace, _), runs in runs_of(objects).items():
         for run in runs.values():
-            found[cluster, namespace, str(run.labels.get(QUEUE, ""))] += chips_of(run)
-    return found
+            chips[cluster, namespace, str(run.labels.get(QUEUE, ""))] += chips_of(run)
+    return chips
 
 
 def _behind(objects: Objects) -> dict[Queue, str]:
     return {
-        (cluster, namespace, name): text(at(found.data, "spec", "clusterQueue"))
-        for (cluster, _, kind, namespace, name), found in objects.items()
+        (cluster, namespace, name): text(at(queue.data, "spec", "clusterQueue"))
+        for (cluster, _, kind, namespace, name), queue in objects.items()
         if kind == "LocalQueue"
     }

@@ -53,13 +53,13 @@ class RunChange(Struct, frozen=True):
 
 def runs_of(objects: Objects) -> Runs:
     """Return the run objects of each workload: of a kind that runs, and called as we call them."""
-    found: Runs = defaultdict(dict)
-    for key, at in objects.items():
-        folder = at.folder
-        names = {folder.workload, f"{folder.workload}-{at.labels.get(RUN)}"}
-        if folder.workload and at.kind in RUN_KINDS and at.name in names:
-            found[folder.cluster, folder.namespace, folder.workload][key] = at
-    return found
+    runs: Runs = defaultdict(dict)
+    for key, item in objects.items():
+        folder = item.folder
+        names = {folder.workload, f"{folder.workload}-{item.labels.get(RUN)}"}
+        if folder.workload and item.kind in RUN_KINDS and item.name in names:
+            runs[folder.cluster, folder.namespace, folder.workload][key] = item
+    return runs
 
 
 _GONE = "the workload is gone"
@@ -88,24 +88,24 @@ def changes(before: Objects, after: Objects, context: Context) -> Iterator[RunCh
         if SWEEP in run.labels
     }
     for place in sorted(old.keys() | new.keys()):
-        found = _at(place, old, new, context, sweeps)
-        yield from sorted(found, key=lambda change: _ORDER.index(change.effect))
+        of_workload = _of_workload(place, old, new, context, sweeps)
+        yield from sorted(of_workload, key=lambda change: _ORDER.index(change.effect))
 
 
 def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[Key, TreeObject]:
     """Return the runs that are in the same cluster before and afterwards."""
-    runs = (item for runs in runs_of(before).values() for item in runs.items())
-    return {key: found for key, found in runs if (key in after) != (key in staying)}
+    pairs = (pair for runs in runs_of(before).values() for pair in runs.items())
+    return {key: run for key, run in pairs if (key in after) != (key in staying)}
 
 
-def _at(
+def _of_workload(
     place: Place, before: Runs, after: Runs, context: Context, sweeps: Container[tuple[str, ...]]
 ) -> Iterator[RunChange]:
     """Yield what happens to the runs of a workload."""
     ours, theirs = before.get(place, {}), after.get(place, {})
-    left = {key: found for key, found in ours.items() if key not in theirs}
-    ended = {key: found for key, found in left.items() if key not in context.staying}
-    started = {key: found for key, found in theirs.items() if key not in ours}
+    left = {key: run for key, run in ours.items() if key not in theirs}
+    ended = {key: run for key, run in left.items() if key not in context.staying}
+    started = {key: run for key, run in theirs.items() if key not in ours}
     for key in sorted(left):
         if key in ended:
             reason = _why_it_ends(place, started, theirs, after)
@@ -122,10 +122,10 @@ def _at(
         change = _change("starts", place, started[key], f"{reason}{waits}", context)
         yield _beside_the_old(change, started, ended)
     for key in sorted(ours.keys() & theirs.keys()):
-        yield from _of_one(place, key, ours[key], theirs[key], context)
+        yield from _remaining(place, key, ours[key], theirs[key], context)
 
 
-def _of_one(
+def _remaining(
     place: Place, key: Key, old: TreeObject, new: TreeObject, context: Context
 ) -> Iterator[RunChange]:
     """Yield what happens to a run that is in both trees."""
@@ -145,23 +145,21 @@ def _of_one(
         yield from _stopped(place, new, context)
 
 
-def _stopped(place: Place, found: TreeObject, context: Context) -> Iterator[RunChange]:
+def _stopped(place: Place, run: TreeObject, context: Context) -> Iterator[RunChange]:
     """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
-    before, after = context.stops.of(found)
+    before, after = context.stops.of(run)
     if after.policy == DRAIN != before.policy:
         reason = f"{after.by} is set to {DRAIN}: the run starts again when the queue admits again"
-        yield _change("stops", place, found, reason, context)
+        yield _change("stops", place, run, reason, context)
     elif before.policy == DRAIN and not after.rank:
         reason = f"{before.by} had evicted it, and admits again as quota allows"
-        yield _change("resumes", place, found, reason, context)
+        yield _change("resumes", place, run, reason, context)
 
 
-def _change(effect: Effect, place: Place, found: TreeObject, reason: str, context: Context) -> RunChange:
-    cluster, namespace, workload = place
-    naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in found.labels else "Fixed"
-    name, kind, chips = found.name, found.kind, context.chips_of(found)
-    sweep = str(found.labels.get(SWEEP, ""))
-    return RunChange(effect, cluster, namespace, workload, name, kind, naming, chips, reason, sweep=sweep)
+def _change(effect: Effect, place: Place, run: TreeObject, reason: str, context: Context) -> RunChange:
+    naming: Literal["Hashed", "Fixed"] = "Hashed" if RUN in run.labels else "Fixed"
+    sweep, chips = str(run.labels.get(SWEEP, "")), context.chips_of(run)
+    return RunChange(effect, *place, run.name, run.kind, naming, chips, reason, sweep=sweep)
 
 
 def _beside_the_old(change: RunChange, started: Objects, ended: Objects) -> RunChange:
@@ -175,9 +173,9 @@ def _beside_the_old(change: RunChange, started: Objects, ended: Objects) -> RunC
 
 def _why_it_ends(place: Place, started: Objects, staying: Objects, after: Runs) -> str:
     if started:
-        return f"{_named(started)} takes its place"
+        return f"{_names(started)} takes its place"
     if staying:
-        return f"its list names it no more; {_named(staying)} goes on"
+        return f"its list names it no more; {_names(staying)} goes on"
     cluster, *workload = place
     if any(other[1:] == tuple(workload) for other in after):
         return "the workload left the cluster"
@@ -186,20 +184,14 @@ def _why_it_ends(place: Place, started: Objects, staying: Objects, after: Runs) 
     return _GONE
 
 
-def _why_it_starts(
-    place: Place,
-    found: TreeObject,
-    ended: Objects,
-    earlier: Objects,
-    before: Runs,
-) -> str:
+def _why_it_starts(place: Place, run: TreeObject, ended: Objects, earlier: Objects, before: Runs) -> str:
     for other in ended.values():
-        if _is_again(other, found):
+        if _is_again(other, run):
             return f"{other.name} again, without a change"
     if ended:
-        return f"takes the place of {_named(ended)}"
+        return f"takes the place of {_names(ended)}"
     if earlier:
-        return f"beside {_named(earlier)}, which goes on"
+        return f"beside {_names(earlier)}, which goes on"
     if any(other[1:] == place[1:] for other in before):
         return "the workload is new on this cluster"
     return "the workload is new"
@@ -227,5 +219,5 @@ def _why_it_changes(old: TreeObject, new: TreeObject, touched: Collection[str]) 
     return "" if is_same else "its frozen file was changed, which no render does"
 
 
-def _named(found: Objects) -> str:
-    return ", ".join(sorted(f"{at.kind} {at.name}" for at in found.values()))
+def _names(objects: Objects) -> str:
+    return ", ".join(sorted(f"{item.kind} {item.name}" for item in objects.values()))

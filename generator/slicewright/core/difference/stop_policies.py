@@ -77,7 +77,7 @@ class StopPolicies:
 
 def _queues(objects: Objects) -> Objects:
     kinds = {(KUEUE_GROUP, "ClusterQueue"), (KUEUE_GROUP, "LocalQueue")}
-    return {key: found for key, found in objects.items() if key[1:3] in kinds}
+    return {key: queue for key, queue in objects.items() if key[1:3] in kinds}
 
 
 def _behind(queues: Objects, run: TreeObject) -> tuple[Key, ...]:
@@ -91,11 +91,9 @@ def _behind(queues: Objects, run: TreeObject) -> tuple[Key, ...]:
 
 
 def _stop(queues: Objects, run: TreeObject) -> Stop:
-    found = Stop()
-    for key in _behind(queues, run):
-        stop = Stop(_policy(queues.get(key)), f"{key[2]} {key[4]}")
-        found = stop if stop.rank > found.rank else found
-    return found
+    stops = (Stop(_policy(queues.get(key)), f"{key[2]} {key[4]}") for key in _behind(queues, run))
+    strictest = max(stops, key=lambda stop: stop.rank, default=Stop())
+    return strictest if strictest.rank else Stop()
 
 
 def _policy(queue: TreeObject | None) -> str:

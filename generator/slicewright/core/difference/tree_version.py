@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.run.folder import ROOT
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _NAMESPACE, _WORKLOAD = 4, 5
 """Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""
+Effect = Literal["added", "changed", "removed"]
+"""What happens to a file or an object."""
 Key = tuple[str, str, str, str, str]
 """Cluster, group, kind, namespace and name."""
 
@@ -48,7 +51,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class TreeObject:
-    """An object where it was found."""
+    """An object, and the folder in which it is."""
 
     folder: Folder
     data: Object
@@ -68,8 +71,7 @@ class TreeObject:
     @property
     def labels(self) -> Mapping[str, Any]:
         """The labels."""
-        found = self.data["metadata"].get("labels")
-        return found if isinstance(found, dict) else {}
+        return mapping(self.data["metadata"].get("labels"))
 
 
 Objects = dict[Key, TreeObject]
@@ -95,9 +97,9 @@ def folders(version: TreeVersion) -> Iterator[Folder]:
         elif len(parts) == _WORKLOAD:
             namespace = "/".join(parts[:3])
             if namespace not in listed:
-                listed[namespace] = _listed(version.read_text(f"{namespace}/{FILE_NAME}"))
-            wanted = listed[namespace]
-            yield Folder(folder, cluster, below, parts[3], wanted is None or parts[3] in wanted)
+                listed[namespace] = _resources(version.read_text(f"{namespace}/{FILE_NAME}"))
+            names = listed[namespace]
+            yield Folder(folder, cluster, below, parts[3], names is None or parts[3] in names)
 
 
 def document(text: str | None) -> Any:
@@ -106,10 +108,9 @@ def document(text: str | None) -> Any:
     return documents[0].data if len(documents) == 1 else None
 
 
-def _listed(text: str | None) -> frozenset[str] | None:
+def _resources(text: str | None) -> frozenset[str] | None:
     """Return what a list names, None where there is none that can be read."""
-    data = document(text)
-    entries = data.get("resources") if isinstance(data, dict) else None
+    entries = mapping(document(text)).get("resources")
     if not isinstance(entries, list):
         return None
     return frozenset(str(entry).removeprefix("./").rstrip("/") for entry in entries)

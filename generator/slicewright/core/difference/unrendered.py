@@ -47,7 +47,7 @@ def unrendered(
     folders = {posixpath.dirname(path) for path in (*rendering.writes, *rendering.deletes)}
     if not folders:
         return None
-    workloads = {found.key for found in map(run_folder, folders) if found}
+    workloads = {folder.key for folder in map(run_folder, folders) if folder}
     lists = {folder for folder in folders if run_folder(folder) or (workloads and namespace_folder(folder))}
     clusters = {folder.split("/")[1] for folder in folders - lists}
     difference = compare(now, rendered(now, rendering), catalogue)
@@ -60,7 +60,7 @@ def _edited(before: TreeVersion, repository: Repository, workloads: set[str]) ->
     sources = [workload.source for workload in repository.workloads]
     sources += [site.cluster.source for site in repository.sites.values()]
     gone = workloads - {workload.key for workload in repository.workloads}
-    return bool(gone) or any(before.read_text(one.file.path) != one.file.text for one in sources)
+    return bool(gone) or any(before.read_text(source.file.path) != source.file.text for source in sources)
 
 
 def refused(rendering: Rendering) -> Problem | None:
@@ -68,7 +68,6 @@ def refused(rendering: Rendering) -> Problem | None:
     wrong = len(errors(rendering.problems))
     if not wrong:
         return None
-    message = (
-        f"your unrendered edits are not shown, because slicewright render finds {counted(wrong, 'error')}"
-    )
+    message = "your unrendered edits are not shown, "
+    message += f"because slicewright render finds {counted(wrong, 'error')}"
     return Problem("RUN020", message, "run slicewright render --check", severity="warning")

@@ -58,9 +58,9 @@ def waiting(unrendered: Unrendered) -> str:
     """Return as text what is edited and not rendered yet, and what the render does."""
     parts = ((unrendered.workloads, "workload"), (unrendered.clusters, "cluster"))
     counts = " and ".join(counted(len(names), noun) for names, noun in parts if names)
-    what = "edited and not rendered yet" if unrendered.edited else "not as slicewright renders today"
+    state = "edited and not rendered yet" if unrendered.edited else "not as slicewright renders today"
     names = ", ".join((*unrendered.workloads, *unrendered.clusters))
-    return f"{counts} {what}: {names}; slicewright render does this:\n\n{words(unrendered.difference)}"
+    return f"{counts} {state}: {names}; slicewright render does this:\n\n{words(unrendered.difference)}"
 
 
 def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
@@ -69,15 +69,14 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     for controller in difference.controllers:
         if controller.cluster == cluster:
             yield f"  {_controller(controller)}"
-    beside = [
-        one for one in difference.objects if one.stays and not one.is_platform and one.kind not in RUN_KINDS
-    ]
+    left = (change for change in difference.objects if change.stays and not change.is_platform)
+    beside = (change for change in left if change.kind not in RUN_KINDS)
     for change in (*difference.platform, *beside):
         if change.cluster == cluster:
             name = "/".join(filter(None, (change.namespace, change.name)))
-            what = "leaves the tree; it stays in the cluster" if change.stays else change.effect
+            effect = "leaves the tree; it stays in the cluster" if change.stays else change.effect
             note = f": {change.note}" if change.note else ""
-            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {what}{note}"
+            yield f"  {_SIGNS[change.effect]} {change.kind} {name} {effect}{note}"
     for move in difference.quotas:
         if move.cluster == cluster:
             yield f"  ~ {_quota(move)}"
@@ -86,11 +85,8 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
             yield f"  ~ {_stop(stop)}"
     for file in difference.provision:
         if file.cluster == cluster:
-            means = (
-                "nothing in the cloud changes"
-                if file.effect == "removed"
-                else "it takes effect when a person runs it"
-            )
+            is_gone = file.effect == "removed"
+            means = "nothing in the cloud changes" if is_gone else "it takes effect when a person runs it"
             yield f"  {_SIGNS[file.effect]} {file.path} {file.effect}: {means}"
             if file.note:
                 yield f"  ! {file.note}"
@@ -167,16 +163,11 @@ def _queue(entry: Asked) -> str:
 def _summary(difference: Difference) -> str:
     effects = Counter(run.effect for run in difference.runs)
     runs = ", ".join(
-        f"{effects[effect]:,} {one if effects[effect] == 1 else many}"
-        for effect, (_, _, one, many) in _HAPPENS.items()
+        f"{effects[effect]:,} {singular if effects[effect] == 1 else plural}"
+        for effect, (_, _, singular, plural) in _HAPPENS.items()
         if effects[effect] or effect in _ALWAYS
     )
-    number = len(difference.objects)
-    objects = (
-        f"{counted(number, 'object')} of {_clusters(difference)} {'differs' if number == 1 else 'differ'}"
-    )
-    return f"{difference.before} -> {difference.after}: {runs}; {objects}"
-
-
-def _clusters(difference: Difference) -> str:
-    return counted(len({change.cluster for change in difference.objects}), "cluster")
+    objects = counted(len(difference.objects), "object")
+    clusters = counted(len({change.cluster for change in difference.objects}), "cluster")
+    verb = "differs" if len(difference.objects) == 1 else "differ"
+    return f"{difference.before} -> {difference.after}: {runs}; {objects} of {clusters} {verb}"
