@@ -16,10 +16,10 @@ _PORT = re.compile(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_SUBDOMAIN = 253
 
 
-def against_dns1035(name: str) -> str:
+def against_dns1035(name: str, most: int = MAX_LABEL) -> str:
     """Return what keeps a name from being a DNS-1035 label; empty where nothing does."""
-    if len(name) > MAX_LABEL:
-        return f"has {len(name)} characters, {MAX_LABEL} at most"
+    if len(name) > most:
+        return f"has {len(name)} characters, {most} at most"
     if _DNS1035.fullmatch(name):
         return ""
     wrong = next((sign for sign in name if not _SIGN.fullmatch(sign)), "")

@@ -255,6 +255,7 @@ POD = table(
             "None needs dnsConfig" if value == "None" and not within.get("dnsConfig") else ""
         ),
         "securityContext.fsGroup|runAsUser|runAsGroup": number_from(0, 2**31 - 1),
+        "activeDeadlineSeconds": number_from(1),
     }
 )
 """Of the spec of a pod."""

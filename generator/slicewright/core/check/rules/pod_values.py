@@ -63,9 +63,7 @@ _OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
     ("restartPolicy",): ("Always", "Never", "OnFailure"),
     ("securityContext", "seccompProfile", "type"): _PROFILES,
     ("volumeMounts", EACH, "mountPropagation"): ("Bidirectional", "HostToContainer", "None"),
-    **dict.fromkeys(
-        (*ways(f"{HANDLERS[0]}.httpGet.scheme"), *ways(f"{HANDLERS[1]}.httpGet.scheme")), ("HTTP", "HTTPS")
-    ),
+    **{way: ("HTTP", "HTTPS") for handler in HANDLERS for way in ways(f"{handler}.httpGet.scheme")},
 }
 _RULES: Way = ("podFailurePolicy", "rules", EACH)
 _OF_JOBS: dict[Way, tuple[str, ...]] = {
@@ -112,10 +110,8 @@ def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ..
             word = steps[-1]
             if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
                 where = (*path, *place)
-                message = f"'{word}' is not a valid {place[-1]}"
-                yield Finding(
-                    where, message, did_you_mean(word, filter(None, words)), of_choice(word, words, where)
-                )
+                hint, fix = did_you_mean(word, filter(None, words)), of_choice(word, words, where)
+                yield Finding(where, f"'{word}' is not a valid {place[-1]}", hint, fix)
 
 
 @rule("JS134", TEMPLATE_KINDS)
@@ -143,10 +139,9 @@ def _of_pods(pods: Pods) -> Findings:
 
 
 def _labels(pods: Pods) -> Findings:
-    found = [((*pods.spec_path, "nodeSelector"), mapping(pods.spec.get("nodeSelector")))]
-    found.append(((*pods.path, "metadata", "labels"), mapping(at(pods.template, "metadata", "labels"))))
-    for path, labels in found:
-        for key, value in labels.items():
+    for way in (("spec", "nodeSelector"), ("metadata", "labels")):
+        path = (*pods.path, *way)
+        for key, value in mapping(at(pods.template, *way)).items():
             if not is_label_key(key):
                 yield Finding((*path, key), f"'{key}' is not a valid key of a label")
             elif isinstance(value, str) and not is_label_value(value):
@@ -156,12 +151,6 @@ def _labels(pods: Pods) -> Findings:
 def _whole(pods: Pods) -> Findings:
     if pods.spec.get("containers") == []:
         yield Finding((*pods.spec_path, "containers"), "the pods have no container")
-    if (number(pods.spec.get("activeDeadlineSeconds"), 1) or 0) < 1:
-        value = pods.spec["activeDeadlineSeconds"]
-        yield Finding(
-            (*pods.spec_path, "activeDeadlineSeconds"),
-            f"activeDeadlineSeconds is {value}, and must be 1 or more",
-        )
     for path, container in pods.containers if pods.spec.get("hostNetwork") is True else ():
         for index, port in entries(container.get("ports")):
             if port.get("hostPort") not in (None, 0, port.get("containerPort")):
@@ -201,9 +190,8 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
         if place and place in mounts:
             yield Finding((*path, "volumeMounts", index, "mountPath"), f"duplicate mount at '{place}'")
         mounts.add(place)
-    requests, limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
-    for key, written in (("requests", requests), ("limits", limits)):
-        for name in written:
+    for key in ("requests", "limits"):
+        for name in mapping(at(container, "resources", key)):
             if not _STANDARD.fullmatch(name):
                 message = f"'{name}' is not a resource: one that is not standard has a domain"
                 yield Finding((*path, "resources", key, name), message)
@@ -241,10 +229,8 @@ def _ports(container: dict[str, Any], path: Path) -> Findings:
     for index, port in entries(container.get("ports")):
         name = text(port.get("name"))
         if name and not is_port_name(name):
-            message = f"'{name}' is not a valid name of a port"
-            yield Finding(
-                (*path, index, "name"), message, "write 1 to 15 lower-case letters, digits and hyphens"
-            )
+            hint = "write 1 to 15 lower-case letters, digits and hyphens"
+            yield Finding((*path, index, "name"), f"'{name}' is not a valid name of a port", hint)
         elif name and name in names:
             yield Finding((*path, index, "name"), f"duplicate port '{name}'")
         names.add(name)
@@ -264,10 +250,8 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
             message = "the Job controller chooses the selector, and the API refuses another one"
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
-            message = "a success policy without rules"
-            yield Finding(
-                (*pods.job_path, "successPolicy", "rules"), message, "write a rule, or no successPolicy"
-            )
+            path = (*pods.job_path, "successPolicy", "rules")
+            yield Finding(path, "a success policy without rules", "write a rule, or no successPolicy")
         if pods.job.get("podFailurePolicy") and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
             message = "podFailurePolicy goes with podReplacementPolicy: Failed"
             yield Finding((*pods.job_path, "podReplacementPolicy"), message, "write Failed, or leave it out")
@@ -285,8 +269,7 @@ def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
     for index, condition in entries(conditions):
         name = text(condition.get("type"))
         if not is_label_key(name):
-            yield Finding(
-                (*path, "onPodConditions", index, "type"), f"'{name}' is not a valid type of a condition"
-            )
+            message = f"'{name}' is not a valid type of a condition"
+            yield Finding((*path, "onPodConditions", index, "type"), message)
     if entry.get("action") == "FailIndex" and pods.job.get("backoffLimitPerIndex") is None:
         yield Finding((*path, "action"), "action FailIndex needs backoffLimitPerIndex")

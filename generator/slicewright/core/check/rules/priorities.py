@@ -28,11 +28,9 @@ def _priorities(resource: Resource, objects: ObjectSet) -> Findings:
         rival = _rival(nodes_of(pods), _priority(name, objects), objects.once("exclusive claims", _claims))
         if rival is not None:
             other, theirs = rival
-            said = f"'{theirs}'" if theirs else "no class"
-            message = (
-                f"pods of priority class '{name}' and of JobSet '{other}' ({said}) can share a node pool"
-            )
-            yield Finding((*pods.spec_path, "priorityClassName"), message)
+            their_class = f"'{theirs}'" if theirs else "no class"
+            message = f"pods of priority class '{name}' and of JobSet '{other}' ({their_class}) can share"
+            yield Finding((*pods.spec_path, "priorityClassName"), f"{message} a node pool")
 
 
 def _rival(own: Nodes, priority: Priority, claims: _Claims) -> tuple[str, str] | None:
@@ -46,14 +44,14 @@ def _rival(own: Nodes, priority: Priority, claims: _Claims) -> tuple[str, str] |
 
 
 def _claims(objects: ObjectSet) -> _Claims:
-    found: _Claims = {}
+    claims: _Claims = {}
     for resource in objects.of_kind("JobSet"):
         for pods in resource.pods:
             if _claims_node_pools(resource, pods, objects):
                 name = text(pods.spec.get("priorityClassName"))
-                claimed = found.setdefault(nodes_of(pods), {})
+                claimed = claims.setdefault(nodes_of(pods), {})
                 claimed.setdefault(_priority(name, objects), (resource.name, name))
-    return found
+    return claims
 
 
 def _claims_node_pools(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:
@@ -68,21 +66,13 @@ def _claims_node_pools(resource: Resource, pods: Pods, objects: ObjectSet) -> bo
 
 
 def _priority(name: str, objects: ObjectSet) -> Priority:
-    """Return the value of a PriorityClass; its name where the object is not known."""
+    """Return the value of a PriorityClass, or of the default; its name where the object is not known."""
     if not name:
-        return _default(objects)
-    values = {number(found.data.get("value")) for found in objects.candidates("PriorityClass", name)}
+        classes = (priority_class.data for priority_class in objects.of_kind("PriorityClass"))
+        return next((number(data.get("value")) for data in classes if data.get("globalDefault") is True), 0)
+    candidates = objects.candidates("PriorityClass", name)
+    values = {number(priority_class.data.get("value")) for priority_class in candidates}
     return values.pop() if len(values) == 1 else name
-
-
-def _default(objects: ObjectSet) -> Priority:
-    """Return the priority of pods that name no class."""
-    values = (
-        number(found.data.get("value"))
-        for found in objects.of_kind("PriorityClass")
-        if found.data.get("globalDefault") is True
-    )
-    return next(values, 0)
 
 
 @rule("KQ146", {"PriorityClass"}, "warning")
@@ -97,9 +87,9 @@ def _preempts(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _users(objects: ObjectSet) -> dict[str, Resource]:
     """Return, by the name of a class, the first object in a queue whose TPU pods name it."""
-    found: dict[str, Resource] = {}
+    users: dict[str, Resource] = {}
     for resource in objects.all:
         for pods in resource.pods if QUEUE in resource.labels else ():
             if is_tpu(pods):
-                found.setdefault(text(pods.spec.get("priorityClassName")), resource)
-    return found
+                users.setdefault(text(pods.spec.get("priorityClassName")), resource)
+    return users

@@ -40,10 +40,17 @@ def cluster(resource: Resource) -> tuple[Path, dict[str, Any]]:
 def groups(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
     """Yield the worker groups of an object with their paths and their pods."""
     way, spec = cluster(resource)
-    of = {pods.path[:-1]: pods for pods in resource.pods}
+    pods_at = {pods.path[:-1]: pods for pods in resource.pods}
     for index, group in entries(spec.get("workerGroupSpecs")):
         path = (*way, "workerGroupSpecs", index)
-        yield path, group, of.get(path)
+        yield path, group, pods_at.get(path)
+
+
+def _with_head(resource: Resource) -> Iterator[tuple[Path, dict[str, Any], Pods | None]]:
+    """Yield the group of the head without its pods, then the worker groups."""
+    way, spec = cluster(resource)
+    yield (*way, "headGroupSpec"), mapping(spec.get("headGroupSpec")), None
+    yield from groups(resource)
 
 
 @rule("RAY101", KINDS)
@@ -65,8 +72,7 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group, _ in groups(resource):
         least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
         if most is not None and least > most:
-            message = f"minReplicas is {least}, and maxReplicas is {most}"
-            yield Finding((*path, "minReplicas"), message)
+            yield Finding((*path, "minReplicas"), f"minReplicas is {least}, and maxReplicas is {most}")
         elif least < 0:
             yield Finding((*path, "minReplicas"), f"minReplicas is {least}", "write 0 or more")
 
@@ -74,15 +80,15 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("RAY103", KINDS, "warning")
 def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group, _ in groups(resource):
-        written = number(group.get("replicas"))
+        replicas = number(group.get("replicas"))
         least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
-        if written is None or (most is not None and least > most):
+        if replicas is None or (most is not None and least > most):
             continue
-        taken = max(least, written) if most is None else min(most, max(least, written))
-        if taken != written:
-            message = f"replicas is {written}, and the bounds of the group make it {taken}"
+        within = max(least, replicas) if most is None else min(most, max(least, replicas))
+        if within != replicas:
+            message = f"replicas is {replicas}, and the bounds of the group make it {within}"
             place = (*path, "replicas")
-            yield Finding(place, message, fix=edits.write(resource.data, {place: taken}))
+            yield Finding(place, message, fix=edits.write(resource.data, {place: within}))
 
 
 @rule("RAY104", KINDS)
@@ -103,81 +109,71 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("RAY105", KINDS)
 def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
-    way, spec = cluster(resource)
-    head = mapping(spec.get("headGroupSpec"))
-    for path, group, pods in (((*way, "headGroupSpec"), head, None), *groups(resource)):
+    for path, group, pods in _with_head(resource):
         parameters = mapping(group.get("rayStartParams"))
-        written = {key for key in ("num-cpus", "num-gpus", "memory", "resources") if parameters.get(key)}
-        if written and group.get("resources"):
+        has_resources = any(map(parameters.get, ("num-cpus", "num-gpus", "memory", "resources")))
+        if has_resources and group.get("resources"):
             message = "the group has resources, and rayStartParams has some too"
             yield Finding((*path, "resources"), message, "write them in one of the two")
         if "resources" not in parameters:
             continue
         where = (*path, "rayStartParams", "resources")
-        said = _resources(text(parameters["resources"]))
-        if said is None:
+        amounts = _resources(text(parameters["resources"]))
+        if amounts is None:
             message = "rayStartParams.resources is not an object of JSON in quotes"
-            hint = """write '"{\\\\"TPU\\\\": 4}"'"""
-            yield Finding(where, message, hint.replace("\\\\", "\\"))
-        elif pods and _RESOURCE in said and pods.chips and said[_RESOURCE] != pods.chips:
-            message = f"Ray is told of {said[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
+            yield Finding(where, message, r"""write '"{\"TPU\": 4}"'""")
+        elif pods and pods.chips and amounts.get(_RESOURCE, pods.chips) != pods.chips:
+            message = f"Ray is told of {amounts[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
             hint = "leave it out: KubeRay takes the number of the pods"
-            fix = edits.remove(where, safe=len(said) == 1)
+            fix = edits.remove(where, safe=len(amounts) == 1)
             # Somebody may hand out hosts, or parts of chips, by this name.
             yield Finding(where, message, hint, fix, is_certain=objects.is_cluster)
 
 
-def _resources(written: str) -> dict[str, Any] | None:
+def _resources(argument: str) -> dict[str, Any] | None:
     """Return the resources that `ray start` gets through a shell; None where it is not JSON."""
-    plain = written.strip()
+    plain = argument.strip()
     for quote in ("'", '"'):
         if len(plain) > 1 and plain[0] == plain[-1] == quote:
             plain = plain[1:-1]
     try:
-        found = json.loads(plain.replace('\\"', '"'))
+        resources = json.loads(plain.replace('\\"', '"'))
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return resources if isinstance(resources, dict) else None
 
 
 @rule("RAY106", {"RayJob"})
 def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     spec = mapping(resource.data.get("spec"))
     has_cluster, selects = spec.get("rayClusterSpec") is not None, bool(spec.get("clusterSelector"))
+    is_queued = QUEUE in resource.labels
     if not has_cluster and not selects:
         yield Finding(("spec",), "the RayJob has no rayClusterSpec and no clusterSelector")
-    if has_cluster and selects and QUEUE in resource.labels:
-        yield Finding(
-            ("spec", "clusterSelector"), "Kueue refuses a RayJob that selects a cluster and has one"
-        )
-    submits = "submitterPodTemplate" in spec or spec.get("submissionMode") == "InteractiveMode"
-    if not text(spec.get("entrypoint")).strip() and not submits:
-        yield Finding(
-            _of(spec, "entrypoint"), "the RayJob has no entrypoint", "write the command of the program"
-        )
+    if has_cluster and selects and is_queued:
+        message = "Kueue refuses a RayJob that selects a cluster and has one"
+        yield Finding(("spec", "clusterSelector"), message)
+    is_interactive = spec.get("submissionMode") == "InteractiveMode"
+    if not (text(spec.get("entrypoint")).strip() or "submitterPodTemplate" in spec or is_interactive):
+        message = "the RayJob has no entrypoint"
+        yield Finding(_of(spec, "entrypoint"), message, "write the command of the program")
     shuts_down = spec.get("shutdownAfterJobFinishes") is True
-    if (ttl := number(spec.get("ttlSecondsAfterFinished")) or 0) < 0:
-        yield Finding(
-            ("spec", "ttlSecondsAfterFinished"), f"ttlSecondsAfterFinished is {ttl}", "write 0 or more"
-        )
+    ttl, path = number(spec.get("ttlSecondsAfterFinished")) or 0, ("spec", "ttlSecondsAfterFinished")
+    if ttl < 0:
+        yield Finding(path, f"ttlSecondsAfterFinished is {ttl}", "write 0 or more")
     elif not shuts_down and ttl > 0:
-        yield Finding(
-            ("spec", "ttlSecondsAfterFinished"), "ttlSecondsAfterFinished needs shutdownAfterJobFinishes"
-        )
+        yield Finding(path, "ttlSecondsAfterFinished needs shutdownAfterJobFinishes")
     elif not shuts_down and spec.get("suspend") is True:
         yield Finding(("spec", "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes")
-    elif not shuts_down and has_cluster and not selects and QUEUE in resource.labels:
+    elif not shuts_down and has_cluster and not selects and is_queued:
         message = "a queued RayJob keeps its cluster, and Kueue refuses it"
         yield Finding(_of(spec, "shutdownAfterJobFinishes"), message)
     for key, least in (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0)):
         if (value := number(spec.get(key), least)) is not None and value < least:
             yield Finding(("spec", key), f"{key} is {value}", f"write {least} or more")
-    retries = number(spec.get("backoffLimit")) or 0
-    if retries > 0 and (selects or spec.get("submissionMode") == "InteractiveMode"):
-        way = "clusterSelector" if selects else "InteractiveMode"
-        yield Finding(
-            ("spec", "backoffLimit"), f"backoffLimit does not go with {way}", "leave backoffLimit out"
-        )
+    if (number(spec.get("backoffLimit")) or 0) > 0 and (selects or is_interactive):
+        message = f"backoffLimit does not go with {'clusterSelector' if selects else 'InteractiveMode'}"
+        yield Finding(("spec", "backoffLimit"), message, "leave backoffLimit out")
 
 
 def _of(spec: dict[str, Any], key: str) -> Path:
@@ -186,24 +182,19 @@ def _of(spec: dict[str, Any], key: str) -> Path:
 
 @rule("RAY107", KINDS)
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
-    most = _MAX_NAME[resource.kind]
-    against = against_dns1035(resource.name)
-    if len(resource.name) > most:
-        against = f"has {len(resource.name)} characters, {most} at most"
-    if against and resource.name:
-        yield Finding(("metadata", "name"), f"name '{resource.name}' of a {resource.kind} {against}")
+    refusal = against_dns1035(resource.name, _MAX_NAME[resource.kind])
+    if refusal and resource.name:
+        yield Finding(("metadata", "name"), f"name '{resource.name}' of a {resource.kind} {refusal}")
 
 
 @rule("RAY108", KINDS)
 def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
     way, spec = cluster(resource)
-    if QUEUE not in resource.labels or not spec:
-        return
-    if spec.get("enableInTreeAutoscaling") is True and ELASTIC not in resource.annotations:
+    may_scale = QUEUE not in resource.labels or ELASTIC in resource.annotations
+    if spec.get("enableInTreeAutoscaling") is True and not may_scale:
         message = "Kueue refuses a Ray cluster that scales itself"
-        yield Finding(
-            (*way, "enableInTreeAutoscaling"), message, f'leave it out, or annotate {ELASTIC}: "true"'
-        )
+        hint = f'leave it out, or annotate {ELASTIC}: "true"'
+        yield Finding((*way, "enableInTreeAutoscaling"), message, hint)
 
 
 @rule("RAY109", KINDS, "warning")
@@ -231,22 +222,23 @@ def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("RAY111", KINDS, "note")
 def _version(resource: Resource, _objects: ObjectSet) -> Findings:
     way, spec = cluster(resource)
-    said = text(spec.get("rayVersion"))
+    version = text(spec.get("rayVersion"))
     images = [text(container.get("image")) for pods in resource.pods for _, container in pods.containers]
-    for image in images:
-        found = _IMAGE.fullmatch(image)
-        if found and said and found[1] != said:
-            yield Finding((*way, "rayVersion"), f"rayVersion is {said}, and image '{image}' has {found[1]}")
+    for image in images if version else ():
+        release = _IMAGE.fullmatch(image)
+        if release and release[1] != version:
+            message = f"rayVersion is {version}, and image '{image}' has {release[1]}"
+            yield Finding((*way, "rayVersion"), message)
             return
 
 
 @rule("RAY112", {"RayJob", "RayService"})
 def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
     key = "serveConfigV2" if resource.kind == "RayService" else "runtimeEnvYAML"
-    written = at(resource.data, "spec", key)
-    if not isinstance(written, str) or not written.strip():
+    manifest = text(at(resource.data, "spec", key))
+    if not manifest.strip():
         return
-    config = _mapping(written)
+    config = _mapping(manifest)
     if config is None:
         yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")
     elif key == "serveConfigV2":
@@ -259,9 +251,9 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(("spec", key), message, "write import_path: MODULE:VARIABLE")
 
 
-def _mapping(written: str) -> dict[str, Any] | None:
+def _mapping(manifest: str) -> dict[str, Any] | None:
     """Return the mapping of a YAML text; None where it is not one. KubeRay takes the last of equal keys."""
-    documents, problems = read_manifests(written, "")
+    documents, problems = read_manifests(manifest, "")
     is_read = all(problem.id == "YAML002" or problem.severity != "error" for problem in problems)
     data = documents[0].data if is_read and len(documents) == 1 else None
     return data if isinstance(data, dict) else None
@@ -271,15 +263,15 @@ def _mapping(written: str) -> dict[str, Any] | None:
 def _actors(resource: Resource, _objects: ObjectSet) -> Findings:
     most: Any = max((pods.chips for pods in resource.pods), default=0)
     for _, group, _ in groups(resource):
-        told = mapping(_resources(text(at(group, "rayStartParams", "resources"))))
-        most = max(most, amount(told.get(_RESOURCE)) or 0)
+        resources = mapping(_resources(text(at(group, "rayStartParams", "resources"))))
+        most = max(most, amount(resources.get(_RESOURCE)) or 0)
     config = mapping(_mapping(text(at(resource.data, "spec", "serveConfigV2"))))
     for _, application in entries(config.get("applications")):
         for _, deployment in entries(application.get("deployments")):
-            wanted = amount(at(deployment, "ray_actor_options", "resources", _RESOURCE)) or 0
-            if wanted > most:
-                said = f"deployment '{deployment.get('name', '')}' asks for {wanted} {_RESOURCE}"
-                yield Finding(("spec", "serveConfigV2"), f"{said}, and no pod has more than {most} chips")
+            request = amount(at(deployment, "ray_actor_options", "resources", _RESOURCE)) or 0
+            if request > most:
+                message = f"deployment '{deployment.get('name', '')}' asks for {request} {_RESOURCE}"
+                yield Finding(("spec", "serveConfigV2"), f"{message}, and no pod has more than {most} chips")
 
 
 _START = """
@@ -297,9 +289,7 @@ _OPTIONS = frozenset(_START.split())
 
 @rule("RAY113", KINDS, "warning")
 def _options(resource: Resource, _objects: ObjectSet) -> Findings:
-    way, spec = cluster(resource)
-    head = mapping(spec.get("headGroupSpec"))
-    for path, group, _ in (((*way, "headGroupSpec"), head, None), *groups(resource)):
+    for path, group, _ in _with_head(resource):
         for key in mapping(group.get("rayStartParams")):
             near = nearest(key, _OPTIONS) if key not in _OPTIONS else []
             if near:

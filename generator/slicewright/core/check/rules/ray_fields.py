@@ -34,9 +34,8 @@ def _when(*fields: tuple[str, Any]) -> Test:
     def test(value: Any, within: dict[str, Any]) -> str:
         for key, other in fields if value not in (None, False, {}, []) else ():
             if within.get(key) == other or (other is ... and within.get(key)):
-                return f"does not go with {key}" + (
-                    "" if other is ... else f": {str(other).lower() if other is True else other}"
-                )
+                value_of_key = "" if other is ... else f": {'true' if other is True else other}"
+                return f"does not go with {key}{value_of_key}"
         return ""
 
     return test
@@ -139,15 +138,12 @@ def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tup
     options, path = mapping(spec.get("authOptions")), (*way, "authOptions")
     by_kubernetes = options.get("enableK8sTokenAuth") is True
     if by_kubernetes and (resource.kind != "RayCluster" or options.get("mode") != "token"):
-        yield (
-            (*path, "enableK8sTokenAuth"),
-            "enableK8sTokenAuth needs a RayCluster with mode: token",
-        )
+        yield (*path, "enableK8sTokenAuth"), "enableK8sTokenAuth needs a RayCluster with mode: token"
     elif by_kubernetes and options.get("secretName"):
         yield (*path, "secretName"), "secretName does not go with enableK8sTokenAuth"
-    found = _RELEASE.match(text(spec.get("rayVersion")))
+    release = _RELEASE.match(text(spec.get("rayVersion")))
     least = _KUBERNETES_TOKENS if by_kubernetes else _TOKENS
-    if options.get("mode") == "token" and (found is None or (int(found[1]), int(found[2])) < least):
-        said = f"rayVersion is {spec['rayVersion']}" if spec.get("rayVersion") else "rayVersion is missing"
+    if options.get("mode") == "token" and (not release or (int(release[1]), int(release[2])) < least):
+        version = f"is {spec['rayVersion']}" if spec.get("rayVersion") else "is missing"
         where = (*way, "rayVersion") if "rayVersion" in spec else way
-        yield where, f"{said}, and authOptions needs {'.'.join(map(str, least))} or later"
+        yield where, f"rayVersion {version}, and authOptions needs {'.'.join(map(str, least))} or later"
