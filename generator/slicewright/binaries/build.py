@@ -49,7 +49,7 @@ class Workshop(Struct, frozen=True):
 
 
 def build_all(
-    wanted: Sequence[Tool],
+    chosen: Sequence[Tool],
     stream: TextIO,
     *,
     folder: Path | None = None,
@@ -64,8 +64,8 @@ def build_all(
     folder = folder or tools_folder()
     problems: list[Problem] = []
     shop: Workshop | None = None
-    for number, tool in enumerate(wanted, start=1):
-        progress = Progress(stream, number, len(wanted), tool.title)
+    for number, tool in enumerate(chosen, start=1):
+        progress = Progress(stream, number, len(chosen), tool.title)
         program = None if target else locate(tool, environ)
         if isinstance(program, Problem) and program.id != "TOOL001":
             problems.append(program)
@@ -86,7 +86,7 @@ def build_all(
             progress.done("there (cache)")
             continue
         if shop is None:
-            ready = workshop(wanted, folder, environ, target)
+            ready = workshop(chosen, folder, environ, target)
             if isinstance(ready, Problem):
                 progress.done("not built")
                 return (*problems, ready)
@@ -163,10 +163,10 @@ def _recipe_file(kept: Path) -> Path:
 
 
 def workshop(
-    wanted: Sequence[Tool], folder: Path, environ: Mapping[str, str], target: str
+    chosen: Sequence[Tool], folder: Path, environ: Mapping[str, str], target: str
 ) -> Workshop | Problem:
     """Return what builds some programs for a target, or why there is no Go for it."""
-    modules = (folder / tool.folder for tool in wanted if has_module(tool, folder))
+    modules = (folder / tool.folder for tool in chosen if has_module(tool, folder))
     go = golang.find_go(golang.needed(modules), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ, target or platform_name())
 

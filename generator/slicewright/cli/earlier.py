@@ -88,6 +88,6 @@ class Past:
         """Return the objects that were there; none where nothing changed."""
         return self._report.objects if self._change.files else ()
 
-    def without(self, report: Report, found: Found) -> Report:
+    def without(self, report: Report, scope: Found) -> Report:
         """Return a report of what the change touched or brought."""
-        return of_change(report, self._change.touches(found.units), lambda: self._report.problems)
+        return of_change(report, self._change.touches(scope.units), lambda: self._report.problems)

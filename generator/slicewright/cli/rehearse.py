@@ -247,8 +247,8 @@ def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
     """End the command where a scenario has what only pods bring about."""
     from slicewright.rehearsal.model.memory_pods import needs_pods  # noqa: PLC0415 - commands start fast
 
-    found = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
-    if problems := dict.fromkeys(chain.from_iterable(found)):
+    needs = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
+    if problems := dict.fromkeys(chain.from_iterable(needs)):
         show.stop(problems)
 
 

@@ -45,7 +45,7 @@ _HEAD = ("WORKLOAD", "RUN", "STATE", "FOR", "CHIPS", "READY", "QUEUE", "PLACE", 
     "name",
     metavar="[CLUSTER | NAME]",
     required=False,
-    shell_complete=lambda *given: candidates.clusters(*given) + candidates.workloads(*given),
+    shell_complete=lambda *arguments: candidates.clusters(*arguments) + candidates.workloads(*arguments),
 )
 @reach.cluster_option
 @reach.options

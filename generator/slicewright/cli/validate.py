@@ -179,7 +179,7 @@ def validate(
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None
-    found = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
+    scope = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
@@ -187,8 +187,8 @@ def validate(
         package.removed,
         requires_schemas=require_schemas,
     )
-    mending = _mending(found.units, root, unsafe=unsafe, writes=not diff) if mends else None
-    units = mending.units if mending else found.units
+    mending = _mending(scope.units, root, unsafe=unsafe, writes=not diff) if mends else None
+    units = mending.units if mending else scope.units
 
     def reads(units: Sequence[Unit]) -> Iterator[Examined]:
         return examine_each(units, by_schema, values, metadata_only=schemas_only and second is None)
@@ -204,26 +204,26 @@ def validate(
 
     def look(
         root: Path,
-        found: Found,
+        scope: Found,
         reading: Iterator[Examined],
         before: Callable[[], Iterable[Resource]] = tuple,
     ) -> Report:
         of_input, sites, origins = ((), {}, None) if paths else _input(root)
         report = examine(
-            _with_progress(reading, len(found.units)),
+            _with_progress(reading, len(scope.units)),
             by_schema,
             rules,
             lambda: catalogue_at(root)[0],
             package.schemas,
-            found=(*found.problems, *unusable, *of_input),
-            passed_by=found.passed_by,
+            found=(*scope.problems, *unusable, *of_input),
+            passed_by=scope.passed_by,
             values=[assignment.partition("=")[0] for assignment in assignments],
             sites=sites,
             origins=origins,
-            ignores=read_ignore_files(root, known, {unit.folder for unit in found.units if unit.path}),
+            ignores=read_ignore_files(root, known, {unit.folder for unit in scope.units if unit.path}),
             known=known,
             one_cluster=one_cluster or not paths,
-            whole=() if schemas_only else found.whole,
+            whole=() if schemas_only else scope.whole,
             of_render=tuple if paths else lambda: _of_render(root),
             selection=selection,
             each=problems_of_each,
@@ -234,16 +234,16 @@ def validate(
             return replace(report, problems=(_nothing_in(paths, report),))
         return report
 
-    def look_back(root: Path, earlier: Sequence[str]) -> Report:
-        found = Discovery(exclude, root, helm=helm).find(earlier) if paths else _of_repository(root, exclude)
-        return look(root, found, reads(found.units))
+    def look_back(root: Path, before: Sequence[str]) -> Report:
+        scope = Discovery(exclude, root, helm=helm).find(before) if paths else _of_repository(root, exclude)
+        return look(root, scope, reads(scope.units))
 
     past = earlier.Past(change, look_back) if change else None
 
     def check(reading: Iterator[Examined]) -> Report:
-        report = look(root, found, reading, past.objects if past else tuple)
-        report = past.without(report, found) if past else report
-        checked = () if schemas_only else [*found.whole, *(unit.name for unit in found.units)]
+        report = look(root, scope, reading, past.objects if past else tuple)
+        report = past.without(report, scope) if past else report
+        checked = () if schemas_only else [*scope.whole, *(unit.name for unit in scope.units)]
         return earlier.new(report, had, checked, selection, writes=write_baseline) if had else report
 
     try:
@@ -329,12 +329,12 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
     """Return the overlays and custom/ of a repository."""
-    found = Found(list(of_overlays(root)), whole=[] if exclude else [""])
+    scope = Found(list(of_overlays(root)), whole=[] if exclude else [""])
     custom = of_custom(root, exclude)
-    found.units += custom.units
-    found.problems += custom.problems
-    found.passed_by += custom.passed_by
-    return found
+    scope.units += custom.units
+    scope.problems += custom.problems
+    scope.passed_by += custom.passed_by
+    return scope
 
 
 def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluster], Origins]:

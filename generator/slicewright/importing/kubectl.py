@@ -102,7 +102,7 @@ class Kubectl(Struct, frozen=True):
         if of_context:
             command += [f"--context={self.context}", _REQUEST_TIMEOUT]
         try:
-            code, answer, said = _answered([*command, *arguments])
+            code, answer, stderr = _answered([*command, *arguments])
         except OSError as error:
             hint = f"put kubectl on PATH, or set {_VARIABLE} to its path"
             problem = Problem("IMP001", f"{self.program} does not start: {error.strerror}", hint)
@@ -113,13 +113,13 @@ class Kubectl(Struct, frozen=True):
             raise KubectlError(Problem("IMP011", message, hint))
         if code == 0:
             return answer.decode(errors="replace")
-        if _NOT_FOUND.search(said):
+        if _NOT_FOUND.search(stderr):
             raise _NotFoundError
-        if _FORBIDDEN.search(said):
+        if _FORBIDDEN.search(stderr):
             hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
-            problem = Problem("IMP003", f"may not read {arguments[1]}: {_last(said)}", hint)
+            problem = Problem("IMP003", f"may not read {arguments[1]}: {_last(stderr)}", hint)
             raise KubectlError(problem, refused=True)
-        raise KubectlError(_unreachable(said))
+        raise KubectlError(_unreachable(stderr))
 
 
 def _answered(command: list[str]) -> tuple[int, bytes, str]:
@@ -129,8 +129,8 @@ def _answered(command: list[str]) -> tuple[int, bytes, str]:
     """
     pipe = subprocess.PIPE
     with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=said) as process,
+        tempfile.TemporaryFile() as stderr,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=stderr) as process,
     ):
         late = threading.Timer(_SECONDS, process.kill)
         late.start()
@@ -145,25 +145,25 @@ def _answered(command: list[str]) -> tuple[int, bytes, str]:
             late.cancel()
         if is_late:
             raise KubectlError(_unreachable(f"no answer within {_SECONDS} s"))
-        said.seek(0)
-        return code, answer, said.read(_MOST_SAID).decode(errors="replace").strip()
+        stderr.seek(0)
+        return code, answer, stderr.read(_MOST_SAID).decode(errors="replace").strip()
 
 
 class _NotFoundError(Exception):
     """The API server has no such thing."""
 
 
-def _last(said: str) -> str:
-    lines = said.splitlines() or [""]
+def _last(stderr: str) -> str:
+    lines = stderr.splitlines() or [""]
     return lines[-1].removeprefix("error: ").removeprefix("Error from server ")[:_SHOWN]
 
 
-def _unreachable(said: str) -> Problem:
-    plugin = _PLUGIN.search(said)
+def _unreachable(stderr: str) -> Problem:
+    plugin = _PLUGIN.search(stderr)
     hint = "try kubectl get nodes with the same context, and check --kubeconfig"
     if plugin:
         hint = f"the context logs in through {plugin['program']}: install it and put it on PATH"
-    return Problem("IMP002", f"the cluster gives no answer: {_last(said)}", hint)
+    return Problem("IMP002", f"the cluster gives no answer: {_last(stderr)}", hint)
 
 
 _KUEUE = {

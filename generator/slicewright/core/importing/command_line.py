@@ -51,7 +51,7 @@ class Option(Struct, frozen=True):
     hint: str = ""
 
 
-class Given:
+class Flags:
     """The options of a command with their values, and what is said of them on the way to fields."""
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class Given:
         """Say why an option cannot be imported."""
         self.stop(f"--{option} cannot be imported: {why}", hint)
 
-    def remark(self, option: str, what: str) -> None:
+    def remark(self, option: str, difference: str) -> None:
         """Say what the TPUWorkload has otherwise than the command."""
-        self.problems.append(Problem("IMP031", f"--{option} {what}", severity="note"))
+        self.problems.append(Problem("IMP031", f"--{option} {difference}", severity="note"))
 
     def text(self, option: str) -> str:
         """Return the last value, nothing where the option is not there."""
@@ -105,7 +105,7 @@ class Tool(Struct, frozen=True):
     verbs: tuple[tuple[str, ...], ...]
     """The commands that start a run."""
     options: tuple[Option, ...]
-    meant: Callable[[Given, Catalogue, tuple[LocalQueue, ...]], Meant]
+    meant: Callable[[Flags, Catalogue, tuple[LocalQueue, ...]], Meant]
     """What options mean, by the catalogue and the LocalQueues of the cluster."""
     by_argparse: bool = False
     """Whether options are read as Python's argparse reads them, and not as pflag of Go."""
@@ -144,7 +144,7 @@ def imported_command(
     return problems if errors(problems) else ImportedCommand(document, tuple(flags.problems))
 
 
-def read(words: Sequence[str], tool: Tool) -> Given:
+def read(words: Sequence[str], tool: Tool) -> Flags:
     """Return the options of a command, read as pflag or argparse reads them.
 
     pflag: a value follows its option, or an equals sign, or the letter of the option. A switch has a value
@@ -152,29 +152,29 @@ def read(words: Sequence[str], tool: Tool) -> Given:
     argparse: names can be shortened, `--no-x` turns a switch off, and a value begins with a hyphen only if
     it has a blank or is a negative number.
     """
-    given = Given()
+    flags = Flags()
     left = list(words)
     if tool.by_argparse and left and _PYTHON.fullmatch(left[0]):
         left.pop(0)
     if not left or left.pop(0).rpartition("/")[2] not in tool.programs:
-        given.stop(f"the command is not one of {tool.name}", f"begin with {tool.begins}")
-        return given
+        flags.stop(f"the command is not one of {tool.name}", f"begin with {tool.begins}")
+        return flags
     verb = next((verb for verb in tool.verbs if {*verb} <= {*left}), ("",))
     options = [option for option in tool.options if option.only in ("", verb[-1])]
-    others = _by_argparse(given, left, options) if tool.by_argparse else _by_pflag(given, left, options)
+    others = _by_argparse(flags, left, options) if tool.by_argparse else _by_pflag(flags, left, options)
     if tuple(others[: len(verb)]) != verb:
-        given.stop(f"only {tool.begins} can be imported", f"begin with {tool.begins}")
-        return given
-    given.verb = verb[-1]
-    for word in () if given.problems else others[len(verb) :]:  # it may be the value of an unknown option
-        given.stop(f"'{word}' is not the value of an option", "quote a value that has blanks")
+        flags.stop(f"only {tool.begins} can be imported", f"begin with {tool.begins}")
+        return flags
+    flags.verb = verb[-1]
+    for word in () if flags.problems else others[len(verb) :]:  # it may be the value of an unknown option
+        flags.stop(f"'{word}' is not the value of an option", "quote a value that has blanks")
     by_name = {option.name: option for option in tool.options}
-    for name in given.values:
-        _judge(given, by_name[name])
-    return given
+    for name in flags.values:
+        _judge(flags, by_name[name])
+    return flags
 
 
-def _by_pflag(given: Given, left: list[str], options: Sequence[Option]) -> list[str]:
+def _by_pflag(flags: Flags, left: list[str], options: Sequence[Option]) -> list[str]:
     """Take the options of a command; return the other words."""
     by_name = {option.name: option for option in options}
     by_letter = {option.short: option for option in options if option.short}
@@ -187,14 +187,14 @@ def _by_pflag(given: Given, left: list[str], options: Sequence[Option]) -> list[
             others.append(word)
         elif word.startswith("--"):
             name, sign, rest = word[2:].partition("=")
-            _take(given, by_name.get(name), name, [rest] if sign else None, left, by_name)
+            _take(flags, by_name.get(name), name, [rest] if sign else None, left, by_name)
         else:
             value = [word[2:].removeprefix("=")] if word[2:] else None
-            _take(given, by_letter.get(word[1]), word[1], value, left, by_letter)
+            _take(flags, by_letter.get(word[1]), word[1], value, left, by_letter)
     return others
 
 
-def _by_argparse(given: Given, left: list[str], options: Sequence[Option]) -> list[str]:
+def _by_argparse(flags: Flags, left: list[str], options: Sequence[Option]) -> list[str]:
     """Take the options of a command; return the other words."""
     known = {f"--{option.name}": option for option in options}
     known |= {f"-{option.short}": option for option in options if option.short}
@@ -209,19 +209,19 @@ def _by_argparse(given: Given, left: list[str], options: Sequence[Option]) -> li
         longer = [option for option in (*known, *negated) if option.startswith(name)]
         meant = name if name in longer else longer[0] if len(longer) == 1 else ""
         if len(longer) > 1 and not meant:
-            given.stop(f"'{name}' is short for several options", f"write one of {', '.join(longer)}")
+            flags.stop(f"'{name}' is short for several options", f"write one of {', '.join(longer)}")
         elif meant in negated:
-            given.values[negated[meant].name] = ["false"]
+            flags.values[negated[meant].name] = ["false"]
         else:
             is_option = bool(left) and left[0].startswith("-") and not _VALUE.fullmatch(left[0])
             names = [option.name for option in options]
             value = [rest] if sign else None
-            _take(given, known.get(meant), name.lstrip("-"), value, [] if is_option else left, names)
+            _take(flags, known.get(meant), name.lstrip("-"), value, [] if is_option else left, names)
     return others
 
 
 def _take(
-    given: Given,
+    flags: Flags,
     option: Option | None,
     name: str,
     value: list[str] | None,
@@ -230,27 +230,27 @@ def _take(
 ) -> None:
     """Take the value of an option, from the words that are left where it has none of its own."""
     if option is None:
-        given.stop(
+        flags.stop(
             f"option '{name}' is not known", did_you_mean(name, known) or "look at the help of the tool"
         )
         return
     if value is None and (option.switch or left):
         value = ["true" if option.switch else left.pop(0)]
     if value is None:
-        given.refuse(option.name, "its value is missing", "write the value")
+        flags.refuse(option.name, "its value is missing", "write the value")
     elif option.switch and value[0] not in _TRUE | _FALSE:
-        given.refuse(option.name, f"'{value[0]}' is not true or false", "write true or false")
+        flags.refuse(option.name, f"'{value[0]}' is not true or false", "write true or false")
     else:
-        given.values.setdefault(option.name, []).extend(value)
+        flags.values.setdefault(option.name, []).extend(value)
 
 
-def _judge(given: Given, option: Option) -> None:
+def _judge(flags: Flags, option: Option) -> None:
     """Say what the table says of an option that a command has."""
     if option.refused:
-        given.refuse(option.name, option.refused, option.hint)
+        flags.refuse(option.name, option.refused, option.hint)
     elif option.left_out:
-        given.remark(option.name, f"is left out: {option.left_out}")
-    elif option.finished and is_unfinished(value := given.text(option.name)):
+        flags.remark(option.name, f"is left out: {option.left_out}")
+    elif option.finished and is_unfinished(value := flags.text(option.name)):
         names = " ".join(names_in(value))
         hint = f"write the value of {names}" if names else "write the value"
-        given.problems.append(Problem("IMP022", f"--{option.name} is '{value}'", hint))
+        flags.problems.append(Problem("IMP022", f"--{option.name} is '{value}'", hint))

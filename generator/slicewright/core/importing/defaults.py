@@ -99,7 +99,7 @@ def is_default(value: Any, path: tuple[str, ...], holder: dict[str, Any], kind: 
         return bool(value == holder.get("serviceAccountName"))
     if key == "name" and path[-3:-1] == ("failurePolicy", "rules"):
         return str(value).startswith("failurePolicyRule")
-    return key in _GROUPS and all(is_default(value[one], (*path, one), value, kind) for one in value)
+    return key in _GROUPS and all(is_default(value[field], (*path, field), value, kind) for field in value)
 
 
 def _pull_policy(container: Any) -> str:

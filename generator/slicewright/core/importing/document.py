@@ -52,8 +52,8 @@ _AUTOPILOT = "gk3-"
 
 def name_from(context: str) -> str:
     """Return a name for the cluster of a context."""
-    found = _OF_GCLOUD.fullmatch(context)
-    word = _NOT_IN_NAMES.sub("-", (found["name"] if found else context).lower()).strip("-")
+    match = _OF_GCLOUD.fullmatch(context)
+    word = _NOT_IN_NAMES.sub("-", (match["name"] if match else context).lower()).strip("-")
     return (word if word[:1].isalpha() else f"cluster-{word}".rstrip("-"))[:63].rstrip("-")
 
 
@@ -64,9 +64,9 @@ def context_of(project: str, location: str, name: str) -> str:
 
 def place(inventory: Inventory, context: str) -> dict[str, Any]:
     """Return `project` and `location` as far as the context's name and the nodes tell them."""
-    found = _OF_GCLOUD.fullmatch(context)
-    project = found["project"] if found else _project(inventory)
-    location = found["location"] if found else _region(inventory)
+    match = _OF_GCLOUD.fullmatch(context)
+    project = match["project"] if match else _project(inventory)
+    location = match["location"] if match else _region(inventory)
     return filled(
         project=project if _PROJECT.fullmatch(project) else "",
         location=location if _LOCATION.fullmatch(location) else "",
@@ -128,13 +128,13 @@ def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: 
     groups, of_groups = cohorts(inventory, pools)
     queues, of_queues = cluster_queues(inventory, pools)
     classes, of_classes = priority_classes(inventory)
-    zones, written = _zones(pools)
+    zones, pool_entries = _zones(pools)
     spec = {
         "mode": "Autopilot" if autopilot else "Standard",
         "managed": False,
         **place(inventory, context),
         **filled(nodeLocations=zones, versions=releases),
-        "pools": written,
+        "pools": pool_entries,
         **filled(
             topologies=topologies(inventory),
             admissionChecks=admission_checks(inventory),
@@ -162,14 +162,14 @@ def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: 
 
 def _zones(pools: Pools) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the zones of all nodes, and the pools with their own where they are fewer."""
-    every = frozenset[str]().union(*(pool.zones for pool in pools.pools))
-    written = [
-        {**pool.written, "nodeLocations": sorted(pool.zones)}
-        if pool.zones and pool.zones != every
-        else pool.written
+    zones = frozenset[str]().union(*(pool.zones for pool in pools.pools))
+    pool_entries = [
+        {**pool.entry, "nodeLocations": sorted(pool.zones)}
+        if pool.zones and pool.zones != zones
+        else pool.entry
         for pool in pools.pools
     ]
-    return sorted(every), written
+    return sorted(zones), pool_entries
 
 
 def text_of(cluster: Imported, context: str) -> str:

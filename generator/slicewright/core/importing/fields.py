@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slicewright.core.importing.command_line import Given
+    from slicewright.core.importing.command_line import Flags
     from slicewright.core.kubernetes.types import Object
 
 LOGS = {
@@ -31,7 +31,7 @@ def template(spec: Object) -> Object:
     return filled(spec=filled(**spec))
 
 
-def variables(flags: Given, flag: str, further: Mapping[str, str], *, by_name: bool = True) -> list[Object]:
+def variables(flags: Flags, flag: str, further: Mapping[str, str], *, by_name: bool = True) -> list[Object]:
     """Return variables, those of the command sorted by name or as given; the last value of a name counts."""
     own: dict[str, str] = {}
     for pair in flags.values.get(flag, ()):
@@ -44,7 +44,7 @@ def variables(flags: Given, flag: str, further: Mapping[str, str], *, by_name: b
     return [{"name": name, "value": value} for name, value in {**own, **further}.items()]
 
 
-def elastic_slices(flags: Given, prefix: str = "") -> Object:
+def elastic_slices(flags: Flags, prefix: str = "") -> Object:
     """Return the fields of elastic Pathways."""
     option = f"{prefix}max-slice-restarts"
     elastic, restarts = flags.whole(f"{prefix}elastic-slices", 0), flags.whole(option, 1)

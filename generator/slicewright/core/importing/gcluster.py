@@ -10,6 +10,7 @@ from slicewright.core.importing.command_line import Option, Tool
 from slicewright.core.importing.gcluster_fields import meant
 
 _COMPONENTS = "pathways.customComponents[]"
+_PARTS = ("proxy", "server", "worker")
 _DRY_RUN = "add --dry-run-out FILE, and import it: slicewright import workload FILE"
 _MACHINE = "it is about the machine that submits"
 _IMAGE = "gcluster builds an image"
@@ -49,12 +50,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("pathways-max-slice-restarts", "pathways.maxSliceRestarts", finished=True),
     Option("pathways-head-np", "pathways.head.pool", finished=True),
     Option("pathways-colocated-python-sidecar-image", "pathways.colocatedPython.image"),
-    *(
-        Option(f"pathways-{one}-image", f"{_COMPONENTS}.image")
-        for one in ("proxy-server", "server", "worker")
-    ),
-    *(Option(f"pathways-{one}-args", f"{_COMPONENTS}.customFlags") for one in ("proxy", "server", "worker")),
-    *(Option(f"pathways-{one}-env", f"{_COMPONENTS}.customEnv") for one in ("proxy", "server", "worker")),
+    *(Option(f"pathways-{part}-image", f"{_COMPONENTS}.image") for part in ("proxy-server", *_PARTS[1:])),
+    *(Option(f"pathways-{part}-args", f"{_COMPONENTS}.customFlags") for part in _PARTS),
+    *(Option(f"pathways-{part}-env", f"{_COMPONENTS}.customEnv") for part in _PARTS),
     Option("cluster", short="c", left_out="--cluster of slicewright names the TPUCluster"),
     Option("location", short="l", left_out="the TPUCluster has it"),
     Option("project", short="p", left_out="the TPUCluster has it"),

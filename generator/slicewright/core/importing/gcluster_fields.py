@@ -6,7 +6,7 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_line import Given, Meant
+from slicewright.core.importing.command_line import Flags, Meant
 from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
@@ -33,7 +33,7 @@ _GROUP = "cloud.google.com/gke-placement-group"
 _PROVISIONING = {"on-demand": None, "spot": "Spot"}
 
 
-def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
     """Return what the flags of `gcluster job submit` mean.
 
     They are read as v1.96.0 reads them, by dry runs of it.
@@ -88,18 +88,18 @@ def meant(flags: Given, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
     return Meant(metadata, filled(**spec))
 
 
-def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
+def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
     """Return the queue that gcluster takes where no flag names one."""
     namespace = flags.text("gke-namespace") or "default"
     names = sorted({queue.name for queue in queues if queue.namespace == namespace})
     if len(names) > 1:
         flags.refuse("queue", f"it is missing, and '{namespace}' has {', '.join(names)}", "add it")
-    what = f"'{names[0]}' is that of '{namespace}'" if names else f"'{_QUEUE}' is gcluster's default"
-    flags.remark("queue", f"is missing: {what}")
+    instead = f"'{names[0]}' is that of '{namespace}'" if names else f"'{_QUEUE}' is gcluster's default"
+    flags.remark("queue", f"is missing: {instead}")
     return names[0] if names else _QUEUE
 
 
-def _slice(flags: Given, catalogue: Catalogue) -> Shape | None:
+def _slice(flags: Flags, catalogue: Catalogue) -> Shape | None:
     """Return the slice of `--compute-type` and `--topology`."""
     tpu = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
     if isinstance(tpu, str):
@@ -113,7 +113,7 @@ def _slice(flags: Given, catalogue: Catalogue) -> Shape | None:
     return tpu.shape
 
 
-def _scheduler(flags: Given, *, under_pathways: bool) -> str:
+def _scheduler(flags: Flags, *, under_pathways: bool) -> str:
     """Return the scheduler of pods, nothing where gcluster writes none."""
     scheduler = flags.text("gke-scheduler")
     if scheduler == _DWS:
@@ -125,7 +125,7 @@ def _scheduler(flags: Given, *, under_pathways: bool) -> str:
     return scheduler
 
 
-def _seconds(flags: Given, flag: str) -> int | None:
+def _seconds(flags: Flags, flag: str) -> int | None:
     """Return a duration in seconds: one of Go's, or a number of them."""
     span = flags.text(flag)
     if _DURATION.fullmatch(span):
@@ -136,7 +136,7 @@ def _seconds(flags: Given, flag: str) -> int | None:
     return int(span) if span else None
 
 
-def _entries(flags: Given, flag: str, value: str) -> list[str]:
+def _entries(flags: Flags, flag: str, value: str) -> list[str]:
     """Return the entries of a line of CSV."""
     try:
         return next(csv.reader([value]), [])
@@ -145,7 +145,7 @@ def _entries(flags: Given, flag: str, value: str) -> list[str]:
         return []
 
 
-def _failures(flags: Given) -> Object:
+def _failures(flags: Flags) -> Object:
     """Return `failurePolicy`: gcluster restarts a run once where nothing is written."""
     restarts = flags.whole("restarts", 1)
     option = "restart-on-exit-codes"
@@ -163,7 +163,7 @@ def _failures(flags: Given) -> Object:
     return filled(maxRestarts=restarts, restartOnExitCodes=codes) if restarts else {}
 
 
-def _placement(flags: Given) -> tuple[Object, str | Object | None]:
+def _placement(flags: Flags) -> tuple[Object, str | Object | None]:
     """Return the fields of pods that choose nodes, and `provisioning`."""
     labels = {_GROUP: flags.text("placement-policy")} if flags.text("placement-policy") else {}
     affinity: list[Object] = []
@@ -186,7 +186,7 @@ def _placement(flags: Given) -> tuple[Object, str | Object | None]:
     return fields, _provisioning(flags, labels)
 
 
-def _provisioning(flags: Given, labels: dict[str, str]) -> str | Object | None:
+def _provisioning(flags: Flags, labels: dict[str, str]) -> str | Object | None:
     """Return `provisioning`, and take the labels that it selects."""
     asked, reservation = flags.text("gke-nap-provisioning").lower(), flags.text("gke-nap-reservation")
     way = provisioning_of(labels, ())
@@ -219,7 +219,7 @@ def _short(reservation: str) -> str:
     return parts[parts.index("reservationBlocks") - 1] if "reservationBlocks" in parts[1:] else parts[-1]
 
 
-def _pairs(flags: Given, flag: str) -> dict[str, str]:
+def _pairs(flags: Flags, flag: str) -> dict[str, str]:
     """Return the pairs of a flag; a value with one sign `=` is one pair, whatever commas it has."""
     by_name: dict[str, str] = {}
     for text in flags.values.get(flag, ()):
@@ -232,7 +232,7 @@ def _pairs(flags: Given, flag: str) -> dict[str, str]:
     return by_name
 
 
-def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
+def _mounts(flags: Flags) -> tuple[list[Object], list[Object], list[Object]]:
     """Return `gcsFuse`, the other volumes, and their mounts."""
     fuse: list[Object] = []
     volumes: list[Object] = []
@@ -267,7 +267,7 @@ def _mounts(flags: Given) -> tuple[list[Object], list[Object], list[Object]]:
     return fuse, volumes, mounts
 
 
-def _mounted(flags: Given) -> Iterator[str]:
+def _mounted(flags: Flags) -> Iterator[str]:
     """Yield mounts; those with semicolons, of later releases, may have commas."""
     for value in flags.values.get("mount", ()):
         yield from [value] if ";" in value else _entries(flags, "mount", value)
@@ -284,7 +284,7 @@ def _parts(mount: str) -> tuple[str, str, list[str]]:
     return source, path, options
 
 
-def _pathways(flags: Given, own: Object) -> Object:
+def _pathways(flags: Flags, own: Object) -> Object:
     """Return `pathways`; `own` are the fields of the pod of the head."""
     elastic = elastic_slices(flags, "pathways-")
     if not flags.text("pathways-gcs-location"):

@@ -113,8 +113,8 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         None,
     )
     if shape is None:
-        what = f"accelerator '{accelerator}', topology '{topology}' and {pods.chips} chips a pod"
-        return f"the catalogue has no TPU slice with {what}"
+        tpu = f"accelerator '{accelerator}', topology '{topology}' and {pods.chips} chips a pod"
+        return f"the catalogue has no TPU slice with {tpu}"
     policy = mapping(at(item, "spec", "failurePolicy"))
     backoff = number(pods.job.get("backoffLimit"))
     taints = {text(entry.get("key")) for _, entry in entries(pods.spec.get("tolerations"))}

@@ -87,9 +87,9 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def _node_pool(name: str, nodes: list[Object]) -> NodePool:
     first, *others = (labels_of(node) for node in nodes)
-    shared = {key: value for key, value in first.items() if all(one.get(key) == value for one in others)}
+    shared = {key: value for key, value in first.items() if all(own.get(key) == value for own in others)}
     taints = (text(taint.get("key")) for node in nodes for _, taint in entries(at(node, "spec", "taints")))
-    zones = frozenset(labels[ZONE] for labels in (first, *others) if labels.get(ZONE))
+    zones = frozenset(own[ZONE] for own in (first, *others) if own.get(ZONE))
     return NodePool(name, shared, frozenset(taints), len(nodes), zones)
 
 
@@ -167,8 +167,8 @@ def flavors(inventory: Inventory) -> tuple[Flavor, ...]:
     for holder in (*inventory.cohorts, *inventory.cluster_queues):
         for name, quotas in quotas_of(holder):
             resources.setdefault(name, set()).update(text(quota.get("name")) for quota in quotas)
-    every = [_flavor(item, frozenset(resources.get(name_of(item), ()))) for item in inventory.flavors]
-    return tuple(sorted(every, key=lambda flavor: flavor.name))
+    known = [_flavor(item, frozenset(resources.get(name_of(item), ()))) for item in inventory.flavors]
+    return tuple(sorted(known, key=lambda flavor: flavor.name))
 
 
 def name_of(item: Object) -> str:
@@ -222,11 +222,11 @@ def _fits(pool: NodePool, flavor: Flavor) -> bool:
     return TPU in flavor.resources if pool.is_tpu else flavor.resources != {TPU}
 
 
-def is_ours(flavor: Flavor, shape: Shape, wanted: Provisioning) -> bool:
+def is_ours(flavor: Flavor, shape: Shape, way: Provisioning) -> bool:
     """Tell whether a flavor is just what a managed platform has for a shape and a way of provisioning."""
-    return flavor.labels == labels_for(shape, wanted) and flavor.tolerated == {*tolerated_taints(wanted)}
+    return flavor.labels == labels_for(shape, way) and flavor.tolerated == {*tolerated_taints(way)}
 
 
-def labels_for(shape: Shape, wanted: Provisioning) -> dict[str, str]:
+def labels_for(shape: Shape, way: Provisioning) -> dict[str, str]:
     """Return the labels by which a managed platform's flavor selects nodes."""
-    return {**shape_selector(shape), **provisioning_selector(wanted)}
+    return {**shape_selector(shape), **provisioning_selector(way)}

@@ -65,7 +65,7 @@ def default_names(pool: str, slices: int) -> list[str]:
 class Pool(Struct, frozen=True):
     """A pool as the file will write it, and what is known of it beside that."""
 
-    written: dict[str, Any]
+    entry: dict[str, Any]
     flavor: Flavor | None
     zones: frozenset[str] = frozenset()
     shape: Shape | None = None
@@ -77,7 +77,7 @@ class Pool(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Return its name."""
-        name: str = self.written["name"]
+        name: str = self.entry["name"]
         return name
 
     @property
@@ -108,19 +108,19 @@ def pools_of(
 ) -> Pools:
     """Return the pools of a cluster: TPU pools, those whose nodes are gone, then CPU pools."""
     seen = node_pools(inventory.nodes)
-    made = Pools()
+    tpu = Pools()
     cpu = Pools()
     _add_cpu_pools(cpu, [pool for pool in seen if not pool.is_tpu], known, catalogue, autopilot=autopilot)
-    _add_tpu_pools(made, [pool for pool in seen if pool.is_tpu], known, catalogue, cpu.names)
-    _add_empty_pools(made, inventory, known, catalogue, cpu.names)
+    _add_tpu_pools(tpu, [pool for pool in seen if pool.is_tpu], known, catalogue, cpu.names)
+    _add_empty_pools(tpu, inventory, known, catalogue, cpu.names)
     strays = sum(NODE_POOL not in labels_of(node) for node in inventory.nodes)
     if strays:
-        made.notes.append(f"{counted(strays, 'node')} of no GKE node pool: left out")
-    return Pools([*made.pools, *cpu.pools], [*made.notes, *cpu.notes])
+        tpu.notes.append(f"{counted(strays, 'node')} of no GKE node pool: left out")
+    return Pools([*tpu.pools, *cpu.pools], [*tpu.notes, *cpu.notes])
 
 
 def _add_tpu_pools(
-    made: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
+    pools: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
 ) -> None:
     """Add a pool for all node pools that are alike."""
     shapes = {pool.name: (pool, shape_of(pool.labels, catalogue)) for pool in seen}
@@ -136,20 +136,20 @@ def _add_tpu_pools(
         if shape is None:
             machine = pool.labels.get(INSTANCE_TYPE, "no machine")
             tpu = f"{pool.labels.get(TOPOLOGY, 'no topology')} on {machine}"
-            made.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {tpu}")
+            pools.notes.append(f"node pool '{pool.name}' is left out: the catalogue has no slice of {tpu}")
             continue
         # A flavor that is just right for some nodes does not mean others that carry its labels too.
         way = ways[pool.name]
         free = [flavor for flavor in known if flavor.name not in taken_up or is_ours(flavor, *way)]
         flavor, best = flavor_of(pool, free), flavor_of(pool, known)
         if best is not None and best is not flavor:
-            made.notes.append(f"flavor '{best.name}' selects nodes of node pool '{pool.name}' too")
+            pools.notes.append(f"flavor '{best.name}' selects nodes of node pool '{pool.name}' too")
         facts = {**_tpu_facts(shape, pool.labels, pool.taints, flavor), "labels": pool.own_labels}
         key = json.dumps([shape.machine_type, facts, flavor.name if flavor else ""], sort_keys=True)
         alike.setdefault(key, []).append(pool)
         of_key[key] = shape, flavor
     for key, group in alike.items():
-        made.pools.append(_tpu_pool(group, *of_key[key], taken | made.names))
+        pools.pools.append(_tpu_pool(group, *of_key[key], taken | pools.names))
 
 
 def _tpu_facts(
@@ -174,7 +174,7 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
     names = [pool.name for pool in group]
     each = [-(-pool.nodes // shape.hosts) for pool in group]
     name = pool_name(names, flavor_name(shape, provisioning(facts["provisioning"])), taken)
-    written = _in_order(
+    entry = _in_order(
         {
             **facts,
             "name": name,
@@ -189,11 +189,11 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
             nodes = f"{pool.nodes} of the {slices * shape.hosts} nodes"
             notes.append(f"node pool '{pool.name}' has {nodes} of its {counted(slices, 'slice')} now")
     if sum(each) != len(group):
-        written.pop("nodePoolNames", None)
+        entry.pop("nodePoolNames", None)
         held = ", ".join(f"{pool.name} ({slices})" for pool, slices in zip(group, each, strict=True))
         notes.append(f"a slice has its own node pool in this file; the cluster has {held}")
     zones = frozenset[str]().union(*(pool.zones for pool in group))
-    return Pool(written, flavor, zones, shape, notes=tuple(notes))
+    return Pool(entry, flavor, zones, shape, notes=tuple(notes))
 
 
 _ORDER = (
@@ -230,25 +230,25 @@ def _listed(labels: Mapping[str, str]) -> str:
 
 
 def _add_empty_pools(
-    made: Pools, inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
+    pools: Pools, inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
 ) -> None:
     """Add a pool for each flavor with quota of chips of which no node is there now."""
     for flavor in known:
-        if TPU not in flavor.resources or made.of_flavor(flavor.name, tpu=True) is not None:
+        if TPU not in flavor.resources or pools.of_flavor(flavor.name, tpu=True) is not None:
             continue
         shape = shape_of(flavor.labels, catalogue)
         if shape is None:
             why = "no node is of it, and its labels name no slice of the catalogue"
-            made.notes.append(f"flavor '{flavor.name}' is left out with its quota: {why}")
+            pools.notes.append(f"flavor '{flavor.name}' is left out with its quota: {why}")
             continue
         facts = _tpu_facts(shape, flavor.labels, flavor.tolerated, flavor)
         default = flavor_name(shape, provisioning(facts["provisioning"]))
-        name = unused(flavor.name if _POOL.fullmatch(flavor.name) else default, taken | made.names)
+        name = unused(flavor.name if _POOL.fullmatch(flavor.name) else default, taken | pools.names)
         slices = max(1, -(-_given(inventory, flavor.name) // shape.chips))
         note = f"no node of flavor '{flavor.name}' is there now: slices are as many as its quotas add up to"
-        written = _in_order({**facts, "name": name, "slices": slices})
+        entry = _in_order({**facts, "name": name, "slices": slices})
         notes = (note, *_of_flavor(flavor, shape, facts["provisioning"]))
-        made.pools.append(Pool(written, flavor, shape=shape, notes=notes))
+        pools.pools.append(Pool(entry, flavor, shape=shape, notes=notes))
 
 
 def _given(inventory: Inventory, flavor: str) -> int:
@@ -263,18 +263,18 @@ def _given(inventory: Inventory, flavor: str) -> int:
 
 
 def _add_cpu_pools(
-    made: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, *, autopilot: bool
+    pools: Pools, seen: Iterable[NodePool], known: Sequence[Flavor], catalogue: Catalogue, *, autopilot: bool
 ) -> None:
     """Add a pool for each node pool without TPUs; on Autopilot, which makes its own, for each flavor."""
     for pool in seen:
         machine_type = pool.labels.get(INSTANCE_TYPE, "")
         flavor = flavor_of(pool, known)
-        shared = flavor is not None and made.of_flavor(flavor.name, tpu=False) is not None
+        shared = flavor is not None and pools.of_flavor(flavor.name, tpu=False) is not None
         if autopilot and (flavor is None or shared):
             continue
         if GPU in pool.labels or not machine_type:
             why = "it has GPUs" if machine_type else "its nodes do not tell their machine type"
-            made.notes.append(f"node pool '{pool.name}' is left out: {why}")
+            pools.notes.append(f"node pool '{pool.name}' is left out: {why}")
             continue
         notes = []
         if flavor is not None and shared:
@@ -293,4 +293,4 @@ def _add_cpu_pools(
             "topologyName": flavor.topology_name if flavor is not None else "",
         }
         machine = catalogue.cpu_machines.find(machine_type)
-        made.pools.append(Pool(_in_order(facts), flavor, pool.zones, machine=machine, notes=tuple(notes)))
+        pools.pools.append(Pool(_in_order(facts), flavor, pool.zones, machine=machine, notes=tuple(notes)))

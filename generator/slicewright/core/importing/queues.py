@@ -217,7 +217,7 @@ def _checks(spec: dict[str, Any], pools: Pools) -> Iterator[dict[str, Any]]:
 
 def _is_queued(flavor: str, pools: Pools) -> bool:
     pool = pools.of_flavor(flavor, tpu=True)
-    return pool is not None and pool.written.get("provisioning") == "FlexStartQueued"
+    return pool is not None and pool.entry.get("provisioning") == "FlexStartQueued"
 
 
 def _unsaid(kind: str, item: Object, path: Path, *, weighs: bool = False) -> Iterable[Note]:
@@ -233,8 +233,8 @@ def _unless(default: str, value: Any) -> str:
     return "" if value == default else text(value)
 
 
-def _changed(defaults: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in written.items() if value != defaults.get(key)}
+def _changed(defaults: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value != defaults.get(key)}
 
 
 _CHECK = ("controllerName", "parameters")

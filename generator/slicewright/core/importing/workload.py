@@ -105,39 +105,39 @@ def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun |
 
     The object is given as people wrote it, or as the API server keeps it.
     """
-    given, dropped = _stripped(item)
-    if unfinished := tuple(_unfinished(given)):
+    source, dropped = _stripped(item)
+    if unfinished := tuple(_unfinished(source)):
         return unfinished
-    guesses = guess(given, cluster, known.package.catalogue)
+    guesses = guess(source, cluster, known.package.catalogue)
     if isinstance(guesses, str):
         hint = "import runs on TPU slices that slicewright catalog lists"
-        return (Problem("IMP020", f"{_name(given)} cannot be imported: {guesses}", hint),)
+        return (Problem("IMP020", f"{_name(source)} cannot be imported: {guesses}", hint),)
     refused: tuple[Problem, ...] = ()
     for document in guesses:
-        built, problems = rendered(document, given["kind"], known)
+        built, problems = rendered(document, source["kind"], known)
         refused = refused or problems
         if built is None:
             continue
-        meant, placed = _with_exclusive_placement(given, built)
+        meant, placed = _with_exclusive_placement(source, built)
         placed += _with_own_service(meant, built)
-        wanted = _settled(built, meant, (), given["kind"])
-        operations = patch.difference(built, wanted)
+        settled = _settled(built, meant, (), source["kind"])
+        operations = patch.difference(built, settled)
         if operations:
-            document["spec"]["patches"] = [{"target": {"kind": given["kind"]}, "ops": operations}]
-        again, problems = rendered(document, given["kind"], known)
-        if again is not None and again == wanted:
+            document["spec"]["patches"] = [{"target": {"kind": source["kind"]}, "ops": operations}]
+        again, problems = rendered(document, source["kind"], known)
+        if again is not None and again == settled:
             changed = (step["path"] for step in operations if step["op"] != "test")
-            differences = (*dropped, *placed, *_differences(meant, again, (), given["kind"]))
+            differences = (*dropped, *placed, *_differences(meant, again, (), source["kind"]))
             return ImportedRun(document, again, differences, tuple(changed))
         refused = refused or problems
     return refused
 
 
-def _unfinished(given: Object) -> Iterator[Problem]:
+def _unfinished(source: Object) -> Iterator[Problem]:
     """Yield the problem of an object with placeholders where a TPUWorkload needs a finished value."""
     fields: list[str] = []
     names: dict[str, None] = {}
-    for path, holder in _mappings(given):
+    for path, holder in _mappings(source):
         for key, value in holder.items():
             place = f"{path}/{escape_key(key)}"
             if isinstance(value, str) and _NEEDED.fullmatch(place) and is_unfinished(value):
@@ -147,7 +147,7 @@ def _unfinished(given: Object) -> Iterator[Problem]:
         hint = "write the values into the file"
         if names:
             hint = f"give the values: {' '.join(f'--set {name}=VALUE' for name in names)}"
-        yield Problem("IMP022", f"{_name(given)} cannot be imported: {', '.join(fields)}", hint)
+        yield Problem("IMP022", f"{_name(source)} cannot be imported: {', '.join(fields)}", hint)
 
 
 def _name(item: Object) -> str:
@@ -161,28 +161,28 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
     planned, problems = beside(known, file).plan()
     if errors(problems) or not planned:
         return None, errors(problems)
-    made, problems = make(planned[0], Bases(known.read_text, known.package.schemas))
-    objects = made.objects if made else []
+    overlay, problems = make(planned[0], Bases(known.read_text, known.package.schemas))
+    objects = overlay.objects if overlay else []
     return next((item for item in objects if item["kind"] == kind), None), problems
 
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
     """Return an object without what servers and other tools wrote, and what is left out on purpose."""
-    given: Object = without_nulls({key: value for key, value in item.items() if key != "status"})
-    metadata = mapping(given.get("metadata"))
+    source: Object = without_nulls({key: value for key, value in item.items() if key != "status"})
+    metadata = mapping(source.get("metadata"))
     is_stored = "uid" in metadata
-    given["metadata"] = {key: metadata[key] for key in _KEPT if key in metadata}
-    given["metadata"].setdefault("namespace", "default")
+    source["metadata"] = {key: metadata[key] for key in _KEPT if key in metadata}
+    source["metadata"].setdefault("namespace", "default")
     dropped = [
         Difference(f"/metadata/{key}", value, None, "it belongs to one object in one cluster")
         for key, value in metadata.items()
         if key not in _KEPT and key not in _SERVERS
     ]
     if is_stored:
-        given = without_defaults(given, given["kind"])
-        if given["kind"] == "Job" and at(given, "spec", "manualSelector") is None:
-            mapping(given.get("spec")).pop("selector", None)
-    for path, holder in _mappings(given):
+        source = without_defaults(source, source["kind"])
+        if source["kind"] == "Job" and at(source, "spec", "manualSelector") is None:
+            mapping(source.get("spec")).pop("selector", None)
+    for path, holder in _mappings(source):
         if holder.get("imagePullSecrets") == [{"name": "None"}]:
             why = "xpk writes it where no Secret is named"
             dropped.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
@@ -197,38 +197,38 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
             else:
                 continue
             dropped.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
-    dropped += _moved(given)
+    dropped += _moved(source)
     why = "both are sidecars, and the program starts after them"
-    dropped += (Difference(place, "proxy, manager", "manager, proxy", why) for place in sort_sidecars(given))
-    for _, holder in _mappings(given):
+    dropped += (Difference(place, "proxy, manager", "manager, proxy", why) for place in sort_sidecars(source))
+    for _, holder in _mappings(source):
         for key in _MAPS:
             if holder.get(key) == {}:
                 del holder[key]
-    return given, dropped
+    return source, dropped
 
 
 def _is_of_helm(labels: Object) -> bool:
     return any(text(labels.get(key)) in ("Helm", "Tiller") for key in _OF_HELM)
 
 
-def _moved(given: Object) -> Iterator[Difference]:
+def _moved(source: Object) -> Iterator[Difference]:
     """Move the annotation exclusive-topology of a JobSet to its replicatedJobs."""
-    value = mapping(given["metadata"].get("annotations")).pop(EXCLUSIVE_TOPOLOGY, None)
+    value = mapping(source["metadata"].get("annotations")).pop(EXCLUSIVE_TOPOLOGY, None)
     if value is None:
         return
-    for _, job in entries(at(given, "spec", "replicatedJobs")):
+    for _, job in entries(at(source, "spec", "replicatedJobs")):
         metadata = job.setdefault("template", {}).setdefault("metadata", {})
         metadata.setdefault("annotations", {}).setdefault(EXCLUSIVE_TOPOLOGY, value)
     why = "the annotation is on each replicatedJob, where the JobSet controller reads it as well"
     yield Difference(f"/metadata/annotations/{escape_key(EXCLUSIVE_TOPOLOGY)}", value, None, why)
 
 
-def _with_exclusive_placement(given: Object, built: Object) -> tuple[Object, list[Difference]]:
+def _with_exclusive_placement(source: Object, built: Object) -> tuple[Object, list[Difference]]:
     """Return a JobSet in which slices of several hosts have the exclusive placement that is rendered.
 
     Where Kueue or dynamic slicing places the pods, they keep that.
     """
-    meant, differences = copied(given), []
+    meant, differences = copied(source), []
     pairs = (entries(at(jobset, "spec", "replicatedJobs")) for jobset in (meant, built))
     for (index, job), (_, new) in zip(*pairs, strict=False):
         value = at(new, *_PLACEMENT)
@@ -260,40 +260,40 @@ def _mappings(value: Object) -> list[tuple[str, Object]]:
     return [(pointer(path), holder) for path, holder in values_in(value) if isinstance(holder, dict)]
 
 
-def _settled(built: Any, given: Any, path: tuple[str, ...], kind: str) -> Any:
+def _settled(built: Any, source: Any, path: tuple[str, ...], kind: str) -> Any:
     """Return what is given, with what is built where that means the same.
 
     It does where the API server would fill in what only one of them has, and for quantities of one amount.
     """
-    if isinstance(built, dict) and isinstance(given, dict):
+    if isinstance(built, dict) and isinstance(source, dict):
         merged: dict[str, Any] = {}
         for key, value in built.items():
             below = (*path, key)
-            if key in given:
-                merged[key] = _settled(value, given[key], below, kind)
+            if key in source:
+                merged[key] = _settled(value, source[key], below, kind)
             elif key in _MAPS:
                 merged |= {key: kept} if (kept := _settled(value, {}, below, kind)) else {}
             elif key == ACCELERATOR_COUNT or _why_added(below) or is_default(value, below, built, kind):
                 merged[key] = copied(value)
-        for key, value in given.items():
-            is_left_out = key == ACCELERATOR_COUNT or is_default(value, (*path, key), given, kind)
+        for key, value in source.items():
+            is_left_out = key == ACCELERATOR_COUNT or is_default(value, (*path, key), source, kind)
             if key not in built and not is_left_out:
                 merged[key] = copied(value)
         return merged
-    if isinstance(built, list) and isinstance(given, list) and _why_added(path):
-        pairs = _paired(built, given, path, kind)
+    if isinstance(built, list) and isinstance(source, list) and _why_added(path):
+        pairs = _paired(built, source, path, kind)
         kept = [new for _, new in pairs if new is not None]
-        return [*copied(built), *copied([entry for entry in given if entry not in kept])]
-    if isinstance(built, list) and isinstance(given, list):
-        head = [_settled(old, new, path, kind) for old, new in zip(built, given, strict=False)]
-        return [*head, *copied(given[len(built) :])]
-    same = path[-2:-1] in (("limits",), ("requests",)) and amount(built) == amount(given) is not None
-    return built if same else copied(given)
+        return [*copied(built), *copied([entry for entry in source if entry not in kept])]
+    if isinstance(built, list) and isinstance(source, list):
+        head = [_settled(old, new, path, kind) for old, new in zip(built, source, strict=False)]
+        return [*head, *copied(source[len(built) :])]
+    same = path[-2:-1] in (("limits",), ("requests",)) and amount(built) == amount(source) is not None
+    return built if same else copied(source)
 
 
-def _paired(built: list[Any], given: list[Any], path: tuple[str, ...], kind: str) -> list[tuple[Any, Any]]:
+def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: str) -> list[tuple[Any, Any]]:
     """Return each entry that is built with the given one that means the same, or None, in any order."""
-    left = list(given)
+    left = list(source)
     pairs = []
     for entry in built:
         meant = next((other for other in left if _settled(entry, other, path, kind) == entry), None)
@@ -310,30 +310,30 @@ def _why_added(path: Sequence[str]) -> str:
     return next((why for name, why in _ADDED.items() if name in path), "")
 
 
-def _differences(given: Any, rendered: Any, path: Path, kind: str) -> Iterator[Difference]:
+def _differences(source: Any, rendered: Any, path: Path, kind: str) -> Iterator[Difference]:
     """Yield the values that only one of them has, or that are written in other words."""
     names = tuple(part for part in path if isinstance(part, str))
     if isinstance(rendered, dict):
-        for key in sorted(given.keys() | rendered.keys()):
+        for key in sorted(source.keys() | rendered.keys()):
             below = (*path, key)
-            old, new = given.get(key), rendered.get(key)
+            old, new = source.get(key), rendered.get(key)
             if new is not None and (old is not None or key in _MAPS):
                 yield from _differences({} if old is None else old, new, below, kind)
             elif key == ACCELERATOR_COUNT:
                 yield Difference(pointer(below), old, new, "the field tpu selects the same nodes")
             elif is_default(
-                new if old is None else old, (*names, key), given if new is None else rendered, kind
+                new if old is None else old, (*names, key), source if new is None else rendered, kind
             ):
                 yield Difference(pointer(below), old, new, FILLED_IN)
             else:
                 yield Difference(pointer(below), old, new, _why_added((*names, key)))
     elif isinstance(rendered, list):
         is_set = names and _why_added(names)
-        pairs = _paired(rendered, given, names, kind) if is_set else zip(rendered, given, strict=True)
+        pairs = _paired(rendered, source, names, kind) if is_set else zip(rendered, source, strict=True)
         for index, (new, old) in enumerate(pairs):
             if old is None:
                 yield Difference(pointer((*path, index)), None, new, _why_added(names))
             else:
                 yield from _differences(old, new, (*path, index), kind)
-    elif given != rendered:
-        yield Difference(pointer(path), given, rendered, "the quantity is the same")
+    elif source != rendered:
+        yield Difference(pointer(path), source, rendered, "the quantity is the same")

@@ -57,8 +57,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("server-image", f"{_COMPONENTS}.image", only=_PATHWAYS),
     Option("proxy-server-image", f"{_COMPONENTS}.image", only=_PATHWAYS),
     *(
-        Option(f"custom-pathways-{one}-args", f"{_COMPONENTS}.customFlags", only=_PATHWAYS)
-        for one in ("server", "proxy-server", "worker")
+        Option(f"custom-pathways-{part}-args", f"{_COMPONENTS}.customFlags", only=_PATHWAYS)
+        for part in ("server", "proxy-server", "worker")
     ),
     Option("cluster", left_out="--cluster of slicewright names the TPUCluster"),
     Option("project", left_out="the TPUCluster has it"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_line import Given, Meant
+from slicewright.core.importing.command_line import Flags, Meant
 from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _RESTARTS_ON: tuple[int | str, ...] = (42, "127-255")
 _EXCLUSIVE = (("tpu-type", "device-type"), ("on-demand", "spot", "flex", "reservation"))
 
 
-def meant(flags: Given, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
     """Return what the options of a command of xpk 1.16.0 mean."""
     under_pathways = flags.verb == "create-pathways"
     _judge(flags)
@@ -65,7 +65,7 @@ def meant(flags: Given, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
     return Meant(metadata, filled(**spec))
 
 
-def _judge(flags: Given) -> None:
+def _judge(flags: Flags) -> None:
     """Refuse what is missing, and what does not go together."""
     for option in ("workload", "docker-image", *(() if flags.on("headless") else ("command",))):
         if not flags.text(option):
@@ -78,11 +78,11 @@ def _judge(flags: Given) -> None:
         for option in both[1:]:
             flags.refuse(option, f"--{both[0]} is there", "keep one of them")
     if flags.text("command") and not flags.on("headless"):
-        what = "runs without xpk's wrapper, which prints the exit code and passes SIGTERM on"
-        flags.remark("command", f"{what}: write exec before the program")
+        difference = "runs without xpk's wrapper, which prints the exit code and passes SIGTERM on"
+        flags.remark("command", f"{difference}: write exec before the program")
 
 
-def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
+def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
     """Return the queue of a run: xpk's own, unless the cluster has another one only."""
     namespace = flags.text("namespace") or "default"
     names = sorted({queue.name for queue in queues if queue.namespace == namespace})
@@ -96,7 +96,7 @@ def _queue(flags: Given, queues: tuple[LocalQueue, ...]) -> str:
     return ""
 
 
-def _priority(flags: Given) -> str:
+def _priority(flags: Flags) -> str:
     """Return the class of pods, `medium` where nothing is written."""
     priority = flags.text("priority") or "medium"
     if priority not in _PRIORITIES:
@@ -104,13 +104,13 @@ def _priority(flags: Given) -> str:
     return priority
 
 
-def _grace(flags: Given) -> int | None:
+def _grace(flags: Flags) -> int | None:
     """Return the seconds before SIGKILL, nothing for those of Kubernetes."""
     seconds = flags.whole("termination-grace-period-seconds", _GRACE)
     return None if seconds == _GRACE else seconds
 
 
-def _memory(flags: Given) -> tuple[list[Object], list[Object]]:
+def _memory(flags: Flags) -> tuple[list[Object], list[Object]]:
     """Return the volumes of a pod in memory, and their mounts."""
     volumes: list[Object] = [{"name": "dshm-2", "emptyDir": {"medium": "Memory"}}]
     mounts = [{"name": "dshm-2", "mountPath": "/dev/shm"}]  # noqa: S108 - the path in the pods
@@ -122,7 +122,7 @@ def _memory(flags: Given) -> tuple[list[Object], list[Object]]:
     return volumes, mounts
 
 
-def _provisioning(flags: Given) -> str | Object | None:
+def _provisioning(flags: Flags) -> str | Object | None:
     """Return `provisioning`, which xpk writes only where nodes are provisioned automatically."""
     ways = {"on-demand": None, "spot": "Spot", "flex": "FlexStart"}
     for option, way in ways.items():
@@ -133,14 +133,14 @@ def _provisioning(flags: Given) -> str | Object | None:
     return {"type": "Reservation", "name": name.rpartition("/")[2]} if name else None
 
 
-def _containers(flags: Given, *, under_pathways: bool) -> int | None:
+def _containers(flags: Flags, *, under_pathways: bool) -> int | None:
     """Return how many containers share a host, nothing for one."""
     name = flags.text("tpu-type") or flags.text("device-type")
     is_split = flags.on("use-parallel-containers") and name.startswith("tpu7x")
     return 2 if is_split and not under_pathways else None
 
 
-def _failures(flags: Given, *, under_pathways: bool) -> Object:
+def _failures(flags: Flags, *, under_pathways: bool) -> Object:
     """Return `failurePolicy`; without restarts any exit code fails the run."""
     restarts = flags.whole("max-restarts", 0)
     codes: list[int | str] = []
@@ -162,7 +162,7 @@ def _failures(flags: Given, *, under_pathways: bool) -> Object:
     return {"maxRestarts": restarts, "restartOnExitCodes": list(dict.fromkeys([*_RESTARTS_ON, *codes]))}
 
 
-def _pathways(flags: Given, own: Object, container: str) -> Object:
+def _pathways(flags: Flags, own: Object, container: str) -> Object:
     """Return `pathways`; `own` are the fields of the pod of the head."""
     elastic = elastic_slices(flags)
     is_headless = flags.on("headless")

@@ -51,9 +51,9 @@ def _no_pods(family: Family, inventory: Inventory) -> Iterator[Cause]:
     owners = [item for kind in sorted(RUN_KINDS) for item in family.members[kind]]
     refused = [event for item in owners for event in inventory.warnings.get(item["metadata"]["uid"], ())]
     if refused:
-        said = _said(refused[0].get("reason", ""), refused[0].get("message", ""))
+        why = _words(refused[0].get("reason", ""), refused[0].get("message", ""))
         hint = "mend what the API server refuses, then start the workload again: slicewright rerun"
-        yield Cause("PodsNotMade", "its pods cannot be made", said, hint)
+        yield Cause("PodsNotMade", "its pods cannot be made", why, hint)
         return
     hint = "" if "Event" in inventory.unread else "the cluster has no warning about it yet"
     yield Cause("NoPods", "no pod has been made yet", "", hint)
@@ -63,15 +63,15 @@ def _of_pod(pod: Object, inventory: Inventory) -> Iterator[Cause]:
     status = pod.get("status", {})
     scheduled = conditions(status).get("PodScheduled", NOTHING)
     if scheduled.status == "False":
-        yield _unscheduled(pod, _said(scheduled.reason, scheduled.message), inventory)
+        yield _unscheduled(pod, _words(scheduled.reason, scheduled.message), inventory)
         return
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         yield from _of_container(pod, container)
     if status.get("phase") == "Pending":
         for event in inventory.warnings.get(pod["metadata"]["uid"], ()):
             if event.get("reason") in ("FailedMount", "FailedAttachVolume"):
-                said = _said(event["reason"], event.get("message", ""))
-                yield _missing(event.get("message", "")) or Cause("VolumeNotMounted", "no volume", said)
+                why = _words(event["reason"], event.get("message", ""))
+                yield _missing(event.get("message", "")) or Cause("VolumeNotMounted", "no volume", why)
                 return
 
 
@@ -85,16 +85,16 @@ def _of_container(pod: Object, status: Object) -> Iterator[Cause]:
         images = (container["image"] for container in containers if container["name"] == name)
         image = next(images, status.get("image", ""))
         hint = "correct the image, or give its service account the right to pull it"
-        yield Cause("ImageNotPulled", f"image {image} cannot be pulled", _said(reason, message), hint)
+        yield Cause("ImageNotPulled", f"image {image} cannot be pulled", _words(reason, message), hint)
     elif reason == _CONFIG:
         text = f"container {name} cannot be configured"
-        yield _missing(message, reason) or Cause("ContainerNotMade", text, _said(reason, message))
+        yield _missing(message, reason) or Cause("ContainerNotMade", text, _words(reason, message))
     elif ended.get("exitCode"):
         text = f"container {name} ended with exit code {ended['exitCode']}"
         again = f", restarted {status['restartCount']} times" if status.get("restartCount") else ""
-        said = _said(ended.get("reason", ""), ended.get("message", ""))
+        why = _words(ended.get("reason", ""), ended.get("message", ""))
         hint = f"kubectl logs {name_of(pod)} -c {name}{' --previous' if again else ''}"
-        yield Cause("ContainerFailed", text + again, said, hint)
+        yield Cause("ContainerFailed", text + again, why, hint)
 
 
 def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
@@ -103,47 +103,47 @@ def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
     if reference is None:
         return None
     text = f"{_KINDS[reference['kind'].lower()]} {reference['name']} does not exist in the namespace"
-    return Cause("ReferenceMissing", text, _said(reason, message), "create it, or correct its name")
+    return Cause("ReferenceMissing", text, _words(reason, message), "create it, or correct its name")
 
 
-def _unscheduled(pod: Object, said: str, inventory: Inventory) -> Cause:
+def _unscheduled(pod: Object, why: str, inventory: Inventory) -> Cause:
     """Return why no node takes a pod, from the nodes that there are."""
     nodes, selector = inventory.of("Node"), node_selector(pod["spec"])
-    if said.startswith("SchedulingGated"):
-        return Cause("SchedulingGated", "a scheduling gate holds it", said, "its controller removes the gate")
+    if why.startswith("SchedulingGated"):
+        return Cause("SchedulingGated", "a scheduling gate holds it", why, "its controller removes the gate")
     if "Node" in inventory.unread:
-        return Cause("Unschedulable", "no node takes it", said, "nodes may not be read, so more is not known")
+        return Cause("Unschedulable", "no node takes it", why, "nodes may not be read, so more is not known")
     suited = [node for node in nodes if selector.accepts(labels_of(node))]
     if not suited:
-        return _no_node(pod, said, nodes)
+        return _no_node(pod, why, nodes)
     tolerations = pod["spec"].get("tolerations") or ()
     barred = [node for node in suited if not tolerates(tolerations, *_taints(node))]
     if len(barred) == len(suited):
         taint = next(taint for taint in _taints(barred[0]) if not tolerates(tolerations, taint))
         text = f"{taint['key']}={taint.get('value', '')}:{taint['effect']}"
         message = f"nodes with its labels: {len(suited)}; all have taint {text}, which it does not tolerate"
-        return Cause("TaintNotTolerated", message, said, "correct provisioning, or remove the taint")
+        return Cause("TaintNotTolerated", message, why, "correct provisioning, or remove the taint")
     free = {name_of(node) for node in suited if node not in barred}
     message = f"nodes for it: {len(free)}; none has room"
     others = [item for item in inventory.of("Pod") if item["spec"].get("nodeName") in free]
     runs = {inventory.run_of.get(item["metadata"]["uid"], "") for item in others if not _is_over(item)}
     if names := sorted(runs - {""}):
         message += f"; they run pods of {', '.join(names)}"
-    return Cause("NodesFull", message, said, "see what uses them: kubectl describe node")
+    return Cause("NodesFull", message, why, "see what uses them: kubectl describe node")
 
 
-def _no_node(pod: Object, said: str, nodes: tuple[Object, ...]) -> Cause:
+def _no_node(pod: Object, why: str, nodes: tuple[Object, ...]) -> Cause:
     fixed = node_selector(pod["spec"]).fixed()
     labels = [labels_of(node) for node in nodes]
     lacking = [key for key, value in fixed.items() if all(own.get(key) != value for own in labels)]
     hint = "see provision/<cluster>/verify.sh; a pool that grows from nothing may have no capacity now"
     if not lacking:
         message = f"no node of {len(nodes)} has all labels that it selects"
-        return Cause("NoSuitingNode", message, said, hint)
+        return Cause("NoSuitingNode", message, why, hint)
     key = lacking[0]
     values = sorted({own[key] for own in labels if key in own})
     others = f"; nodes have {', '.join(values)}" if values else "; no node has this label"
-    return Cause("NoSuitingNode", f"no node has {key}={fixed[key]}{others}", said, hint)
+    return Cause("NoSuitingNode", f"no node has {key}={fixed[key]}{others}", why, hint)
 
 
 def _is_over(pod: Object) -> bool:
@@ -154,5 +154,5 @@ def _taints(node: Object) -> list[Object]:
     return node["spec"].get("taints") or []
 
 
-def _said(reason: str, message: str) -> str:
+def _words(reason: str, message: str) -> str:
     return f"{reason}: {message}".strip(": ")
