@@ -35,13 +35,13 @@ def comments(text: str, pattern: re.Pattern[str]) -> Iterator[Comment]:
     text = text.removeprefix("\ufeff")
     lines = text.splitlines()
     signs = [(at, column) for at, line in enumerate(lines) for column, sign in enumerate(line) if sign == "#"]
-    found = [(place, match) for place in signs if (match := pattern.match(lines[place[0]], place[1]))]
-    if not found:
+    matches = [(mark, match) for mark in signs if (match := pattern.match(lines[mark[0]], mark[1]))]
+    if not matches:
         return
     scalars, starts, end = _layout(text)
     ends = dict(pairwise([*starts, len(lines)]))
     values = [at for at, line in enumerate(lines) if _has_value(line)]
-    for (at, column), match in found:
+    for (at, column), match in matches:
         before = lines[at][:column]
         scalar = bisect_right(scalars, (at, column), key=itemgetter(0))
         inside = scalar and (at, column) < scalars[scalar - 1][1]

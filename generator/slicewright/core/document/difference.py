@@ -16,20 +16,20 @@ def unified(name: str, before: str | None, after: str | None) -> str:
     old = "/dev/null" if before is None else _quoted(f"a/{place}")
     new = "/dev/null" if after is None else _quoted(f"b/{place}")
     lines = difflib.unified_diff(lines_of(before or ""), lines_of(after or ""), old, new)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
+    without = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else f"{line}{without}" for line in lines)
 
 
 def _quoted(name: str) -> str:
     """Return a name as git writes it in a patch: within quotes, and with escapes, where it must be."""
     if not _UNSAFE.search(name):
         return name
+
+    def octal(match: re.Match[str]) -> str:
+        return "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="surrogateescape"))
+
     escaped = re.sub(r'["\\]', r"\\\g<0>", name)
-    coded = _CODED.sub(
-        lambda match: "".join(f"\\{byte:03o}" for byte in match[0].encode(errors="surrogateescape")), escaped
-    )
-    return f'"{coded}"'
+    return f'"{_CODED.sub(octal, escaped)}"'
 
 
 def lines_of(text: str) -> list[str]:

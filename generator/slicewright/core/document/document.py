@@ -56,12 +56,12 @@ def values_in(data: Any) -> Iterator[tuple[Path, Any]]:
             waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Tell whether two values are equal: numbers by their value, and true is not 1 (as it is in Python)."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(same(*pair) for pair in zip(one, other, strict=True))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    return bool(first == second)

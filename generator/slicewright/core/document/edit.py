@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_documents, read_places
 from slicewright.core.document.scalar import write_quoted, write_string
+from slicewright.core.kubernetes.read import at
 from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def set_in_specs(text: str, keys: Path, values: Mapping[int, Value]) -> tuple[st
         edited, refused = set_in_specs(text[1:], keys, values)
         return _BYTE_ORDER_MARK + edited, refused
     path = ("spec", *keys)
-    before = _documents(text)
-    readable = {index: value for index, value in values.items() if _has_spec(before.get(index))}
+    specs = {index: at(data, "spec") for index, data in _documents(text).items()}
+    readable = {index: value for index, value in values.items() if isinstance(specs.get(index), dict)}
     refused = {index: "the file cannot be read" for index in values if index not in readable}
     edited, left = _set(text, path, readable)
     return edited, refused | dict.fromkeys(left, f"{dotted(path)} cannot be changed in place")
@@ -54,10 +55,6 @@ def _documents(text: str) -> dict[int, Any]:
     return {document.index: document.data for document in read_documents(text, "")[0]}
 
 
-def _has_spec(data: Any) -> bool:
-    return isinstance(data, dict) and isinstance(data.get("spec"), dict)
-
-
 def _with(data: Any, path: Path, value: Value) -> Any:
     """Return plain data with a value at a path of keys."""
     return {**data, path[0]: _with(data.get(path[0], {}), path[1:], value)} if path else value
@@ -65,11 +62,11 @@ def _with(data: Any, path: Path, value: Value) -> Any:
 
 def _set(text: str, path: Path, values: dict[int, Value]) -> tuple[str, list[int]]:
     """Set the values all at once, else one half after the other; return those that cannot be set, too."""
-    wanted = _documents(text)
+    documents = _documents(text)
     for index, value in values.items():
-        wanted[index] = _with(wanted[index], path, value)
+        documents[index] = _with(documents[index], path, value)
     for edited in _attempts(text, path, values):
-        if same(wanted, _documents(edited)):
+        if same(documents, _documents(edited)):
             return edited, []
     if len(values) <= 1:
         return text, list(values)
@@ -82,19 +79,18 @@ def _set(text: str, path: Path, values: dict[int, Value]) -> tuple[str, list[int
 
 def _attempts(text: str, path: Path, values: dict[int, Value]) -> Iterator[str]:
     """Yield the text with the values written in each way that may be right; reading it again decides."""
-    lines = [(found.start(), found[1]) for found in _LINE.finditer(text)]
+    lines = [(line.start(), line[1]) for line in _LINE.finditer(text)]
     newline = "\r\n" if "\r\n" in text else "\n"
     ways = [list(_changes(lines, newline, read_places(text, index), path, values[index])) for index in values]
     for number in range(max(map(len, ways), default=0)):
-        chosen = [changes[min(number, len(changes) - 1)] for changes in ways if changes]
-        yield _changed(text, chosen)
+        yield _changed(text, [changes[min(number, len(changes) - 1)] for changes in ways if changes])
 
 
 def _changed(text: str, changes: list[_Change]) -> str:
     parts: list[str] = []
     last = 0
-    for start, end, written in sorted(changes):
-        parts += (text[last:start], written)
+    for start, end, replacement in sorted(changes):
+        parts += (text[last:start], replacement)
         last = end
     return "".join(parts) + text[last:]
 
@@ -103,19 +99,19 @@ def _changes(
     lines: list[tuple[int, str]], newline: str, places: Places, path: Path, value: Value
 ) -> Iterator[_Change]:
     """Yield the changes to one document that may be right."""
-    there = next(at for at in range(len(path) - 1, 0, -1) if path[:at] in places.values)
-    first = next((place for found, place in places.keys.items() if found[:-1] == path[:there]), None)
+    known = next(depth for depth in range(len(path) - 1, 0, -1) if path[:depth] in places.values)
+    first = next((place for key, place in places.keys.items() if key[:-1] == path[:known]), None)
     if path in places.values:
         number, column = places.values[path]
         yield from _replaced(*lines[number - 1], column, value)
     elif first is not None:
         start, line = lines[first[0] - 1]
-        at, lead = start + first[1] - 1, line[: first[1] - 1]
-        outer, *inner = (write_string(str(key)) for key in path[there:])
-        for written in _writings(value):
-            nested = "".join(f"{{{key}: " for key in inner) + written + "}" * len(inner)
-            yield at, at, f"{outer}: {nested}{newline}{lead}"
-            yield at, at, f"{outer}: {nested}, "
+        place, lead = start + first[1] - 1, line[: first[1] - 1]
+        outer, *inner = (write_string(str(key)) for key in path[known:])
+        for writing in _writings(value):
+            nested = "".join(f"{{{key}: " for key in inner) + writing + "}" * len(inner)
+            yield place, place, f"{outer}: {nested}{newline}{lead}"
+            yield place, place, f"{outer}: {nested}, "
 
 
 def _writings(value: Value) -> list[str]:
@@ -125,12 +121,12 @@ def _writings(value: Value) -> list[str]:
 
 def _replaced(start: int, line: str, column: int, value: Value) -> Iterator[_Change]:
     for pattern in _VALUES:
-        found = pattern.match(line, column - 1)
-        if found is None:
+        old = pattern.match(line, column - 1)
+        if old is None:
             continue
         writings = _writings(value)
-        if isinstance(value, str) and found[0][0] in {"'", '"'}:
+        if isinstance(value, str) and old[0][0] in {"'", '"'}:
             quoted = "'" + value.replace("'", "''") + "'"
-            writings = [quoted if found[0][0] == "'" else write_quoted(value), *writings]
-        for written in writings:
-            yield start + found.start(), start + found.end(), written
+            writings = [quoted if old[0][0] == "'" else write_quoted(value), *writings]
+        for writing in writings:
+            yield start + old.start(), start + old.end(), writing

@@ -28,7 +28,7 @@ def is_json(text: str) -> bool:
 def yaml_of_json(text: str) -> str:
     """Return a text of JSON such that a reader of YAML takes it for the same, and any other as it is."""
     if is_json(text) and "\t" in text:
-        text = _TABS.sub(lambda found: " " * len(found[0]), text)
+        text = _TABS.sub(lambda tabs: " " * len(tabs[0]), text)
     return paired(text)
 
 
@@ -37,9 +37,9 @@ def paired(text: str) -> str:
     return _PAIR.sub(_joined, text) if is_json(text) and "\\u" in text else text
 
 
-def _joined(found: re.Match[str]) -> str:
-    high, low = int(found[2], 16), int(found[3], 16)
-    return f"{found[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
+def _joined(pair: re.Match[str]) -> str:
+    high, low = int(pair[2], 16), int(pair[3], 16)
+    return f"{pair[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
 
 
 def is_one_stream(text: str) -> bool:
@@ -66,7 +66,7 @@ def parts_of(text: str) -> Iterator[tuple[int, str]]:
         lines += len(LINE_BREAK.findall(text, start, end))
         at = end
     rest = text[at:]
-    starts = [0, *(found.start() for found in _SEPARATOR.finditer(rest) if found.start()), len(rest)]
+    starts = [0, *(line.start() for line in _SEPARATOR.finditer(rest) if line.start()), len(rest)]
     if len(starts) > 2 and _DIRECTIVE.search(rest, 0, starts[1]):  # noqa: PLR2004 - a separator
         del starts[1]
     for start, end in pairwise(starts):

@@ -44,9 +44,7 @@ def read_documents(
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
     documents = read_alike(text)
-    if documents is None:
-        return read_strictly(text, file, undisputed=undisputed)
-    return documents, ()
+    return read_strictly(text, file, undisputed=undisputed) if documents is None else (documents, ())
 
 
 def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
@@ -84,11 +82,11 @@ _WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: ['\"]?([^\s'\"]+)", 
 
 def kinds_in(text: str) -> frozenset[Kind]:
     """Return what the objects of a text are whose lines end in line feeds, as programs write them."""
-    found = set()
+    kinds = set()
     for document in _APART.split(text):
         words = dict(_WORDS.findall(document))
         if words:
             within = _WITHIN.search(document)
             group = words.get("apiVersion", "").rpartition("/")[0]
-            found.add((group, words.get("kind", ""), within[1] if within else ""))
-    return frozenset(found)
+            kinds.add((group, words.get("kind", ""), within[1] if within else ""))
+    return frozenset(kinds)

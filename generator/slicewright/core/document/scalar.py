@@ -131,22 +131,20 @@ def key_of(value: Scalar) -> str | None:
         return "true" if value else "false"
     if not isinstance(value, float):
         return None if value is None else str(value)
-    if value.is_integer() and abs(value) < _SHORT:
+    if value.is_integer() and abs(value) < _GO_EXPONENT:
         return str(int(value))
     texts = (f"{value:.{digits}g}" for digits in range(1, 10))
     return next(text for text in texts if _single(float(text)) == _single(value))
 
 
-_SHORT = 1e6
+_GO_EXPONENT = 1e6
 """Go writes exponents from here."""
+_LARGEST = 3.4e38
 
 
 def _single(value: float) -> bytes:
     """Return a number as a float of 32 bits."""
     return struct.pack("f", value) if abs(value) < _LARGEST else repr(value).encode()
-
-
-_LARGEST = 3.4e38
 
 
 def is_disputed(text: str) -> bool:
@@ -187,7 +185,7 @@ def write_string(text: str) -> str:
 def write_quoted(text: str) -> str:
     """Return a string on one line in double quotes, without a character that some reader refuses."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _UNPRINTABLE.sub(lambda character: f"\\u{ord(character[0]):04x}", quoted)
 
 
 def _is_plain(text: str) -> bool:

@@ -30,16 +30,16 @@ _HINTS = {
 
 def of_parser(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
     """Return the problem that the parser found in a text."""
-    said = " ".join(part for part in (error.context, error.problem) if part)
-    hint = next((hint for part, hint in _HINTS.items() if part in said), "")
+    words = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for part, hint in _HINTS.items() if part in words), "")
     # What is still open at the end of the file began somewhere above, and that is the line to look at.
-    began = "end of stream" in said or "flow" in said or "simple key" in said
+    began = any(part in words for part in ("end of stream", "flow", "simple key"))
     mark: Any = error.context_mark if began else error.problem_mark
     line, column = mark.line + 1, mark.column + 1
-    lines = LINE_BREAK.split(text.removeprefix("\ufeff")) if "any token" in said else []
+    lines = LINE_BREAK.split(text.removeprefix("\ufeff")) if "any token" in words else []
     if lines and lines[mark.line].startswith("\t", mark.column):
-        said, hint = "a tab where YAML requires spaces", _HINTS["tab"]
-    return Problem("YAML001", f"not valid YAML: {said}", hint, file=file, line=line, column=column)
+        words, hint = "a tab where YAML requires spaces", _HINTS["tab"]
+    return Problem("YAML001", f"not valid YAML: {words}", hint, file=file, line=line, column=column)
 
 
 _LONG = 1000
@@ -52,20 +52,18 @@ def of_template(problem: Problem, lines: list[str]) -> Problem:
     if problem.id not in ("YAML001", "YAML003"):
         return problem
     line = "".join(lines[problem.line - 1 : problem.line])[:_LONG]
-    found = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
-    return replace(problem, hint=_RENDER) if found else problem
+    is_template = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
+    return replace(problem, hint=_RENDER) if is_template else problem
 
 
 _RENDER = "this is a template: check what it renders to (helm template), or put {{ }} in quotes if it is text"
-
-
 _NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def of_character(text: str, file: str) -> Problem:
     """Say which character YAML does not allow; the parser itself counts bytes."""
-    found = _NOT_ALLOWED.search(text)
-    at = found.start() if found else 0
+    character = _NOT_ALLOWED.search(text)
+    at = character.start() if character else 0
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     message = f"not valid YAML: character U+{ord(text[at]):04X} is not allowed"
     hint = "write it as an escape inside double quotes"

@@ -40,15 +40,16 @@ def write_document(data: Any) -> str:
         _sequence(data, "", lines)
     else:
         lines.append(_inline(data))
-    lines.append("")
-    return "\n".join(lines)
+    return "\n".join((*lines, ""))
 
 
 def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> None:
     """Append the lines of a mapping; `lead` is before its first key, `indent` before the others."""
     prefix = lead or indent
     for key, value in data.items():
-        head = prefix + _key(write_string(key), indent)
+        name = write_string(key)
+        # Every reader gives up on a long key that no `?` announces.
+        head = prefix + (f"{name}:" if len(name) < _LONG_KEY else f"? {name}\n{indent}:")
         prefix = indent
         if isinstance(value, dict) and value:
             lines.append(head)
@@ -60,11 +61,6 @@ def _mapping(data: dict[str, Any], indent: str, lines: list[str], lead: str) -> 
             _text(value, head + " ", indent + "  ", lines)
         else:
             lines.append(head + " " + _inline(value))
-
-
-def _key(written: str, indent: str) -> str:
-    """Return a key with its colon; every reader gives up on a long one that no `?` announces."""
-    return f"{written}:" if len(written) < _LONG_KEY else f"? {written}\n{indent}:"
 
 
 def _sequence(data: list[Any], indent: str, lines: list[str]) -> None:

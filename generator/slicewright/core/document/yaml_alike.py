@@ -62,7 +62,7 @@ class _Kept(Struct, frozen=True, dict=True):
         different = [at for at, pair in enumerate(zip(self.lines, lines, strict=True)) if pair[0] != pair[1]]
         if 2 * len(different) > len(lines):
             return None
-        found: _Changes = []
+        changes: _Changes = []
         for at in different:
             line, known = lines[at], self.lines[at]
             if at < self.comments and _COMMENT.fullmatch(line):
@@ -73,24 +73,24 @@ class _Kept(Struct, frozen=True, dict=True):
                     continue
                 value = _value(line[spot.start : end], known[spot.start : spot.end], spot)
                 if value is not UNUSUAL:
-                    found.append((spot, value))
+                    changes.append((spot, value))
                     break
             else:
                 return None
-        return found
+        return changes
 
 
-def _value(written: str, known: str, spot: Spot) -> object:
+def _value(text: str, known: str, spot: Spot) -> object:
     """Return what is written in the place of something known; UNUSUAL where it may mean more than that."""
     if spot.row is not None:
-        return written if spot.start and _ROW.fullmatch(written) and _ROW.fullmatch(known) else UNUSUAL
-    quoted = _QUOTED.fullmatch(written)
+        return text if spot.start and _ROW.fullmatch(text) and _ROW.fullmatch(known) else UNUSUAL
+    quoted = _QUOTED.fullmatch(text)
     if spot.in_flow and known.startswith('"') != bool(quoted):
         return UNUSUAL
     if quoted:
         return quoted[1]
-    is_word = _WORD.fullmatch(written) and not (spot.in_flow and ":" in written)
-    return MEANINGS[written] if is_word else UNUSUAL
+    is_word = _WORD.fullmatch(text) and not (spot.in_flow and ":" in text)
+    return MEANINGS[text] if is_word else UNUSUAL
 
 
 _KEPT: dict[int, list[_Kept]] = {}
@@ -102,13 +102,13 @@ def read_alike(text: str) -> tuple[Document, ...] | None:
     if len(text) > _LONGEST:
         return read_fast(text)
     lines = text.split("\n")
-    found = _alike(lines)
-    if found is None:
+    match = _alike(lines)
+    if match is None:
         documents = read_fast(text)
         if documents:
             _keep(text, _Kept(lines))
         return documents
-    kept, changes = found
+    kept, changes = match
     data: Any = marshal.loads(kept.copy)  # noqa: S302 - dumped by this process
     for spot, value in changes:
         holder = data[spot.document]
@@ -118,7 +118,7 @@ def read_alike(text: str) -> tuple[Document, ...] | None:
         rows[spot.row or 0] = value
         holder[spot.path[-1]] = value if spot.row is None else "\n".join(rows)
     known = kept.survey.documents
-    return tuple(Document(one, of.index, of.line) for one, of in zip(data, known, strict=True))
+    return tuple(Document(own, like.index, like.line) for own, like in zip(data, known, strict=True))
 
 
 def places_alike(text: str) -> dict[int, Places] | None:
@@ -131,11 +131,11 @@ def places_alike(text: str) -> dict[int, Places] | None:
     lines = text.split("\n")
     if alike := _alike(lines):
         return alike[0].survey.places
-    found = survey(text)
-    if found is None:
+    known = survey(text)
+    if known is None:
         return None
-    _keep(text, _Kept(lines, found))
-    return found.places
+    _keep(text, _Kept(lines, known))
+    return known.places
 
 
 def _alike(lines: list[str]) -> tuple[_Kept, _Changes] | None:

@@ -74,9 +74,9 @@ def survey(text: str) -> Survey | None:
     if documents is None:
         return None
     data = {document.index: (number, document.data) for number, document in enumerate(documents)}
-    found = Survey(documents, {index: Places({}, {}) for index in range(len(events) - 1)}, {})
+    known = Survey(documents, {index: Places({}, {}) for index in range(len(events) - 1)}, {})
     lines = text.split("\n")
-    for index, places in found.places.items():
+    for index, places in known.places.items():
         number, value = data.get(index, (0, None))
         scalars: list[tuple[Path, Any, bool]] = []
         _gather(value, (), iter(events[index + 1]), places, scalars)
@@ -86,11 +86,11 @@ def survey(text: str) -> Survey | None:
             below_it = lines[start.line + 1 : start.line + 1 + len(rows)]
             for row, (line, below) in enumerate(zip(rows, below_it, strict=False)):
                 spot = Spot(len(below) - len(line), len(below), number, path, row)
-                found.spots[start.line + 1 + row] = [spot]
+                known.spots[start.line + 1 + row] = [spot]
             if path and event.style in ("", '"') and start.line == end.line and start.column < end.column:
                 spot = Spot(start.column, end.column, number, path, in_flow=in_flow)
-                found.spots.setdefault(start.line, []).append(spot)
-    return found
+                known.spots.setdefault(start.line, []).append(spot)
+    return known
 
 
 def _gather(
@@ -121,12 +121,12 @@ def _gather(
 
 
 def _documents(get_event: Any) -> tuple[Document, ...] | None:
-    found: list[Document] = []
+    documents: list[Document] = []
     index = values = 0
     while True:
         kind = type(get_event())
         if kind is yaml.StreamEndEvent:
-            return tuple(found)
+            return tuple(documents)
         if kind is yaml.DocumentStartEvent:
             first = get_event()
             data, count = _build(first, get_event)
@@ -134,7 +134,7 @@ def _documents(get_event: Any) -> tuple[Document, ...] | None:
             if data is UNUSUAL or values > MAX_VALUES or index >= MAX_DOCUMENTS:
                 return None
             if data is not None:
-                found.append(Document(data, index, first.start_mark.line + 1))
+                documents.append(Document(data, index, first.start_mark.line + 1))
             index += 1
 
 
@@ -159,8 +159,7 @@ def _build(event: Any, get_event: Any) -> tuple[Any, int]:
             if key is None and type(holder) is dict:
                 if type(value) is not str or value == "<<" or value in holder:
                     return UNUSUAL, 0
-                key = value
-                event = get_event()
+                key, event = value, get_event()
                 continue
             count += 1
             if count > MAX_VALUES:

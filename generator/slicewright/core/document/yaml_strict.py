@@ -12,14 +12,7 @@ import yaml
 from msgspec.structs import replace
 from yaml._yaml import CParser
 
-from slicewright.core.document.document import (
-    MAX_DEPTH,
-    MAX_DOCUMENTS,
-    MAX_VALUES,
-    Document,
-    Places,
-    same,
-)
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places, same
 from slicewright.core.document.kubectl import disputed, refused_start, tagged
 from slicewright.core.document.node import Anchored, Open, close
 from slicewright.core.document.parts import parts_of
@@ -67,10 +60,8 @@ def read_kubernetes_documents(text: str, file: str) -> tuple[tuple[Document, ...
 
     A problem leaves out as little as can be: a value, a key with its value, else a document.
     """
-    reader = _Reader("", file, lenient=True)
-    documents = reader.all_of(text)
-    lines = text.split("\n")
-    return tuple(documents), tuple(of_template(problem, lines) for problem in reader.problems)
+    reader, lines = _Reader("", file, lenient=True), text.split("\n")
+    return tuple(reader.all_of(text)), tuple(of_template(problem, lines) for problem in reader.problems)
 
 
 def places_of_all(text: str) -> dict[int, Places]:
@@ -82,9 +73,9 @@ def places_of_all(text: str) -> dict[int, Places]:
         with contextlib.suppress(*_STOPPED):
             list(strict.documents())
         for index, places in strict.places.items():
-            here = reader.places.setdefault(index, places)
-            here.values.update(places.values)
-            here.keys.update(places.keys)
+            known = reader.places.setdefault(index, places)
+            known.values.update(places.values)
+            known.keys.update(places.keys)
     return reader.places
 
 
@@ -114,18 +105,18 @@ class _Reader:
         self._anchors: dict[str, Anchored] = {}
         self._values = 0
         self._repeated = 0
-        self._here = Places({}, {})
+        self._current = Places({}, {})
         self.places: dict[int, Places] = {}
         self.problems: list[Problem] = []
 
     def all_of(self, text: str) -> list[Document]:
         """Return the documents of a manifest, which is read in the parts that kubectl splits it into."""
-        found: list[Document] = []
+        documents: list[Document] = []
         for self._lines, part in parts_of(text):
             before = self._index
             try:
                 self._parser = CParser(part)
-                found += self.documents()
+                documents += self.documents()
             except _STOPPED as stopped:
                 self._index = max(self._index, before + 1)
                 problem = _problem(stopped, part, self._file)
@@ -134,7 +125,7 @@ class _Reader:
                 self.problems.append(problem)
                 if problem.id in ("YAML004", "YAML010"):
                     break
-        return found
+        return documents
 
     def documents(self) -> Iterator[Document]:
         get_event = self._parser.get_event
@@ -142,11 +133,11 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
                 self._values = 0
-                self._here = self.places[self._index] = Places({}, {})
+                self._current = self.places[self._index] = Places({}, {})
                 first: Any = get_event()
                 if self._index >= MAX_DOCUMENTS:
                     message = f"more than {MAX_DOCUMENTS:,} documents in one file"
-                    raise _Refused(self._told("YAML010", message, first, "split the file"))
+                    raise self._refusal("YAML010", message, first, "split the file")
                 if self._lenient:
                     message, hint = refused_start(event, first)
                     if message:
@@ -158,7 +149,6 @@ class _Reader:
 
     def _build(self, event: Any) -> Any:
         stack: list[Open] = []
-        tracked = self._tracked
         get_event = self._parser.get_event
         while True:
             kind = type(event)
@@ -180,9 +170,9 @@ class _Reader:
                     event = get_event()
                     continue
                 self._count(node.count, event)
-                if tracked:
+                if self._tracked:
                     path = self._path(stack[-1]) if stack else ()
-                    self._here.values[path] = self._at(event)
+                    self._current.values[path] = self._at(event)
             if not stack:
                 return node.value
             self._put(stack[-1], node, event)
@@ -195,13 +185,13 @@ class _Reader:
             node = Anchored(self._scalar(event))
             self._anchor(event.anchor, node)
             return node
-        found = self._anchors.get(event.anchor)
-        if found is None:
+        anchored = self._anchors.get(event.anchor)
+        if anchored is None:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
             return Anchored(None)
-        if len(stack) + found.height > MAX_DEPTH:
-            raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
-        return found
+        if len(stack) + anchored.height > MAX_DEPTH:
+            raise self._refusal("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+        return anchored
 
     def _anchor(self, name: str | None, node: Anchored) -> None:
         if name is not None:
@@ -209,7 +199,7 @@ class _Reader:
 
     def _open(self, stack: list[Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
-            raise _Refused(self._told("YAML004", f"nested deeper than {MAX_DEPTH} levels", event))
+            raise self._refusal("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "put a text that begins with { or [ in quotes"
             self._report("YAML003", "a key must be a string, not a collection", event, hint)
@@ -217,7 +207,7 @@ class _Reader:
             self._ignored(event)
         path = self._path(stack[-1]) if stack else ()
         if self._tracked:
-            self._here.values[path] = self._at(event)
+            self._current.values[path] = self._at(event)
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
@@ -237,25 +227,25 @@ class _Reader:
             self._report("YAML002", f"duplicate key '{value}'", event, hint)
         parent.key, parent.merging, parent.key_event = value, merging, event
         if self._tracked:
-            self._here.keys[(*parent.path, value)] = self._at(event)
+            self._current.keys[(*parent.path, value)] = self._at(event)
         return True
 
     def _key(self, value: Any, event: Any) -> Any:
         """Return the key that kubectl makes of a scalar, with a warning where that is another text."""
-        wrote = getattr(event, "value", value)
+        original = getattr(event, "value", value)
         key = value if isinstance(value, str) else key_of(value)
         if key is None:
             self._not_a_key(value, event)
             return _LEFT_OUT
-        if key != wrote and event.tag is None and MEANINGS[wrote] is not UNUSUAL:
-            hint = f'write "{wrote}" in quotes'
-            self._report("YAML003", f"kubectl reads the key {wrote} as '{key}'", event, hint, "warning")
+        if key != original and event.tag is None and MEANINGS[original] is not UNUSUAL:
+            hint = f'write "{original}" in quotes'
+            self._report("YAML003", f"kubectl reads the key {original} as '{key}'", event, hint, "warning")
         return key
 
     def _not_a_key(self, value: Any, event: Any) -> None:
-        wrote = getattr(event, "value", value)
-        hint = f'write "{wrote}" in quotes' if wrote else "write the key before the colon"
-        self._report("YAML003", f"a key must be a string, not {wrote or 'null'}", event, hint)
+        original = getattr(event, "value", value)
+        hint = f'write "{original}" in quotes' if original else "write the key before the colon"
+        self._report("YAML003", f"a key must be a string, not {original or 'null'}", event, hint)
 
     def _put(self, parent: Open, node: Anchored, event: Any) -> None:
         parent.count += node.count
@@ -288,10 +278,8 @@ class _Reader:
             parent.merges = sources
             return
         for source in reversed(sources):
-            lost = [
-                key for key in source.keys() - parent.merged if not same(parent.value.get(key), source[key])
-            ]
-            for key in sorted(parent.value.keys() & lost):
+            taken = (parent.value.keys() & source.keys()) - parent.merged
+            for key in sorted(key for key in taken if not same(parent.value[key], source[key])):
                 message = f"kubectl takes '{key}' from '<<', which is written after the key"
                 self._report("YAML005", message, event, "write << as the first key", "warning")
             parent.value |= source
@@ -348,7 +336,7 @@ class _Reader:
         if self._values > MAX_VALUES or self._repeated > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
             hint = "write the repeated part out, or split the file"
-            raise _Refused(self._told("YAML004", message, event, hint))
+            raise self._refusal("YAML004", message, event, hint)
 
     def _path(self, parent: Open) -> Path:
         last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
@@ -362,16 +350,15 @@ class _Reader:
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> None:
         """Keep a problem; where no manifest is read, nothing of the file is read any more."""
-        problem = self._told(ident, message, event, hint, severity)
+        refusal = self._refusal(ident, message, event, hint, severity)
         if not self._lenient:
-            raise _Refused(problem)
-        self.problems.append(problem)
+            raise refusal
+        self.problems.append(refusal.problem)
 
-    def _told(
+    def _refusal(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
-    ) -> Problem:
-        line, column = self._at(event)
-        return Problem(ident, message, hint, severity, self._file, line, column)
+    ) -> _Refused:
+        return _Refused(Problem(ident, message, hint, severity, self._file, *self._at(event)))
 
 
 _OF_YAML = "tag:yaml.org,2002:"
