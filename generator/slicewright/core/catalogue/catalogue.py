@@ -14,7 +14,7 @@ from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines
 from slicewright.core.catalogue.shape import Generation, Listing, MachineType, Shape, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.catalogue.shape import Family, NotOffered
 
@@ -32,15 +32,7 @@ def listed_rows(generation: Generation) -> Iterator[Shape]:
     """
     labels = Counter((row.machine.accelerator, row.topology) for row in generation.listings)
     for row in generation.listings:
-        several = labels[row.machine.accelerator, row.topology] > 1
-        yield _shape(
-            generation,
-            row,
-            "listed",
-            by_count=row.default_for_name,
-            by_topology=row.default_for_name or not several,
-            several=several,
-        )
+        yield _shape(generation, row, "listed", several=labels[row.machine.accelerator, row.topology] > 1)
 
 
 def rule_rows(generation: Generation) -> Iterator[Shape]:
@@ -52,11 +44,11 @@ def rule_rows(generation: Generation) -> Iterator[Shape]:
     if rule is None:
         return
     listed = {row.topology for row in generation.listings}
-    made = [lengths for lengths in geometry.shapes_of(rule) if geometry.written(lengths) not in listed]
-    chips = Counter(math.prod(lengths) for lengths in made)
+    shapes = [lengths for lengths in geometry.shapes_of(rule) if geometry.written(lengths) not in listed]
+    chips = Counter(math.prod(lengths) for lengths in shapes)
     chips.update(math.prod(geometry.sides(topology)) for topology in listed)
     machine = next(machine for machine in generation.machines if machine.machine_type == rule.machine_type)
-    for lengths in made:
+    for lengths in shapes:
         listing = Listing(
             machine=machine,
             topology=geometry.written(lengths),
@@ -66,33 +58,16 @@ def rule_rows(generation: Generation) -> Iterator[Shape]:
             sources=rule.sources,
             note="",
         )
-        yield _shape(
-            generation,
-            listing,
-            "rule",
-            by_count=listing.default_for_name,
-            by_topology=True,
-            several=False,
-        )
+        yield _shape(generation, listing, "rule", several=False)
 
 
-def _shape(
-    generation: Generation,
-    listing: Listing,
-    tier: Tier,
-    *,
-    by_count: bool,
-    by_topology: bool,
-    several: bool,
-) -> Shape:
+def _shape(generation: Generation, listing: Listing, tier: Tier, *, several: bool) -> Shape:
     machine = listing.machine
     lengths = geometry.sides(listing.topology)
     chips = math.prod(lengths)
     name = count_name(generation, machine, chips)
-    suffixes: Sequence[str] = (
-        *((name.rpartition("-")[2],) if by_count else ()),
-        *((listing.topology,) if by_topology else ()),
-    )
+    suffixes = [name.rpartition("-")[2]] if listing.default_for_name else []
+    suffixes += [] if several and not listing.default_for_name else [listing.topology]
     prefixes = generation.family_of(machine.accelerator).prefixes
     multi_host = chips != machine.chips_per_host
     return Shape(
@@ -147,37 +122,34 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
     def rows(self, tier: Literal["listed", "rule", "all"] = "listed") -> tuple[Shape, ...]:
         """Return the rows of a tier, the listed ones in the order of the data, then the rule's by size."""
         if tier == "listed":
-            return self._listed
-        return self._rule if tier == "rule" else self._listed + self._rule
+            return self._listed_rows
+        return self._rule_rows if tier == "rule" else self._listed_rows + self._rule_rows
 
     def same_count(self, shape: Shape) -> tuple[Shape, ...]:
         """Return the other rows that the shape's count name fits, the listed ones first."""
         return tuple(row for row in self.by_count[shape.count_name] if row is not shape)
 
     @cached_property
-    def _listed(self) -> tuple[Shape, ...]:
+    def _listed_rows(self) -> tuple[Shape, ...]:
         return tuple(row for generation in self.generations.values() for row in listed_rows(generation))
 
     @cached_property
-    def _rule(self) -> tuple[Shape, ...]:
+    def _rule_rows(self) -> tuple[Shape, ...]:
         return tuple(row for generation in self.generations.values() for row in rule_rows(generation))
 
     @cached_property
     def machine_types(self) -> Mapping[str, MachineType]:
         """The machine types on offer, by name."""
-        return {
-            machine.machine_type: machine
-            for generation in self.generations.values()
-            for machine in generation.machines
-        }
+        machines = (machine for generation in self.generations.values() for machine in generation.machines)
+        return {machine.machine_type: machine for machine in machines}
 
     @cached_property
     def accelerators(self) -> Mapping[str, tuple[MachineType, ...]]:
         """The machine types of each GKE accelerator label."""
-        found: dict[str, tuple[MachineType, ...]] = {}
+        by_label: dict[str, tuple[MachineType, ...]] = {}
         for machine in self.machine_types.values():
-            found[machine.accelerator] = (*found.get(machine.accelerator, ()), machine)
-        return found
+            by_label[machine.accelerator] = (*by_label.get(machine.accelerator, ()), machine)
+        return by_label
 
     @cached_property
     def pathways_hint(self) -> str:
@@ -192,73 +164,64 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def not_offered(self) -> Mapping[str, NotOffered]:
         """What is known and left out: machine types, and the labels and prefixes that only they have."""
-        found: dict[str, NotOffered] = {}
+        by_word: dict[str, NotOffered] = {}
         for generation in self.generations.values():
             for left_out in generation.not_offered:
                 for word in (left_out.machine_type, left_out.accelerator, left_out.prefix):
                     if word and word not in self.accelerators:
-                        found.setdefault(word, left_out)
-        return found
+                        by_word.setdefault(word, left_out)
+        return by_word
 
     @cached_property
     def misnomers(self) -> Mapping[str, str]:
         """The right word for what other tools call an accelerator."""
-        return {
-            wrong: right
-            for generation in self.generations.values()
-            for wrong, right in generation.misnomers.items()
-        }
+        misnomers = (generation.misnomers for generation in self.generations.values())
+        return {wrong: right for words in misnomers for wrong, right in words.items()}
 
     @cached_property
     def names(self) -> Mapping[str, Shape]:
         """The listed row that a name means."""
-        return {name: row for row in self._listed for name in row.names}
+        return {name: row for row in self._listed_rows for name in row.names}
 
     @cached_property
     def rule_names(self) -> Mapping[str, Shape]:
         """The row of the rule tier that a name means."""
-        return {name: row for row in self._rule for name in row.names}
+        return {name: row for row in self._rule_rows for name in row.names}
 
     @cached_property
     def on_machine(self) -> Mapping[tuple[str, str], Shape]:
         """The listed row of a machine type and a topology."""
-        return {(row.machine_type, row.topology): row for row in self._listed}
+        return {(row.machine_type, row.topology): row for row in self._listed_rows}
 
     @cached_property
     def rule_on_machine(self) -> Mapping[tuple[str, str], Shape]:
         """The row of the rule tier of a machine type and a topology."""
-        return {(row.machine_type, row.topology): row for row in self._rule}
+        return {(row.machine_type, row.topology): row for row in self._rule_rows}
 
     @cached_property
     def by_count(self) -> Mapping[str, tuple[Shape, ...]]:
         """Every row that a canonical count name fits, the listed ones first."""
-        found: dict[str, list[Shape]] = {}
+        by_name: dict[str, tuple[Shape, ...]] = {}
         for row in self.rows("all"):
-            found.setdefault(row.count_name, []).append(row)
-        return {name: tuple(rows) for name, rows in found.items()}
+            by_name[row.count_name] = (*by_name.get(row.count_name, ()), row)
+        return by_name
 
     @cached_property
     def scopes(self) -> Mapping[str, Scope]:
         """What each prefix, alias and GKE label stands for; a generation's name is one of its prefixes."""
-        found: dict[str, Scope] = {}
+        scopes: dict[str, Scope] = {}
         for generation in self.generations.values():
-            rows = [row for row in self._listed if row.generation == generation.name]
+            rows = [row for row in self._listed_rows if row.generation == generation.name]
             for family in generation.families:
                 words = [(prefix, family.accelerators) for prefix in family.prefixes]
                 words += [(label, (label,)) for label in family.accelerators if label not in family.prefixes]
                 for word, labels in words:
-                    found[word] = Scope(
-                        word=word,
-                        generation=generation,
-                        family=family,
-                        shapes={row.topology: row for row in rows if row.names and row.accelerator in labels},
-                        machines=tuple(
-                            machine
-                            for machine in generation.machines
-                            if machine.accelerator in labels or word == generation.name
-                        ),
-                    )
-        return found
+                    shapes = {row.topology: row for row in rows if row.names and row.accelerator in labels}
+                    machines = generation.machines
+                    if word != generation.name:
+                        machines = tuple(machine for machine in machines if machine.accelerator in labels)
+                    scopes[word] = Scope(word, generation, family, shapes, machines)
+        return scopes
 
     def unlisted(self, scope: Scope, topology: str) -> Shape | None:
         """Return the row of the rule tier that a topology means within a scope."""

@@ -83,18 +83,19 @@ class CpuMachines(Struct, frozen=True):
         custom = _CUSTOM.fullmatch(machine_type)
         if custom is not None and (custom["family"] or _OLDEST) in self.custom:
             return self.sized(int(custom["vcpus"]), int(custom["mib"]))
-        found = _PREDEFINED.fullmatch(machine_type)
-        family = self.families.get(found["family"]) if found else None
-        if found is None or family is None or found["kind"] not in family.gib_per_vcpu:
+        predefined = _PREDEFINED.fullmatch(machine_type)
+        family = self.families.get(predefined["family"]) if predefined else None
+        if predefined is None or family is None or predefined["kind"] not in family.gib_per_vcpu:
             return None
-        vcpus = int(found["vcpus"])
-        return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[found["kind"]] * _GIB))
+        vcpus = int(predefined["vcpus"])
+        return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[predefined["kind"]] * _GIB))
 
     def near(self, machine_type: str) -> str:
         """Return the machine type of as many vCPUs that looks most like a name; '' where none is near."""
         vcpus = machine_type.rpartition("-")[2]
-        made = (f"{name}-{kind}-{vcpus}" for name, one in self.families.items() for kind in one.gib_per_vcpu)
-        return next((name for name in nearest(machine_type, made) if self.find(name)), "")
+        families = self.families.items()
+        names = [f"{name}-{kind}-{vcpus}" for name, family in families for kind in family.gib_per_vcpu]
+        return next((name for name in nearest(machine_type, names) if self.find(name)), "")
 
     def sized(self, vcpus: int, memory_mib: int) -> CpuMachine:
         """Return a machine of a size that is known otherwise."""
@@ -131,8 +132,8 @@ def _cited(glossary: Mapping[str, str], keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(glossary[key] for key in keys)
 
 
-def _steps(written: Iterable[Mapping[str, Any]]) -> Iterable[Step]:
-    for step in written:
+def _steps(steps: Iterable[Mapping[str, Any]]) -> Iterable[Step]:
+    for step in steps:
         width = step.get("of")
         yield Step(None if width is None else _fraction(width), _fraction(step["percent"]))
 
@@ -144,9 +145,9 @@ def _fraction(number: float) -> Fraction:
 
 def _part(amount: Fraction, steps: Iterable[Step]) -> Fraction:
     """Return what is kept of an amount, a percentage for each step of it."""
-    found = Fraction(0)
+    kept = Fraction(0)
     for step in steps:
         part = amount if step.width is None else min(amount, step.width)
-        found += part * step.percent / 100
+        kept += part * step.percent / 100
         amount -= part
-    return found
+    return kept

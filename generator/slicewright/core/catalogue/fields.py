@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class CatalogueError(ValueError):
     """What is wrong with a data file: the text names file and row, `path` is the way to it."""
 
-    def __init__(self, where: str, what: str, path: tuple[str | int, ...] = ()) -> None:
-        super().__init__(f"{where}: {what}")
+    def __init__(self, where: str, mistake: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(f"{where}: {mistake}")
         self.path = path
 
 
@@ -27,14 +27,14 @@ class Fields:
         self._path = path
         self._left: dict[str, object] = dict(value)
 
-    def wrong(self, what: str) -> CatalogueError:
-        """Return the error that says where and what."""
-        return CatalogueError(self.where, what, self._path)
+    def wrong(self, mistake: str) -> CatalogueError:
+        """Return the error that says where it is."""
+        return CatalogueError(self.where, mistake, self._path)
 
-    def _invalid(self, key: str, what: str) -> CatalogueError:
+    def _invalid(self, key: str, mistake: str) -> CatalogueError:
         """Return the error of a value, or of its key where that is missing or misspelt."""
         if key in self._left:
-            return self.wrong(f"{key} {what}")
+            return self.wrong(f"{key} {mistake}")
         near = get_close_matches(key, self._left, 1, 0.8)
         return self.wrong(f"unknown key '{near[0]}'" if near else f"'{key}' is missing")
 

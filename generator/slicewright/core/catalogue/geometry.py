@@ -16,7 +16,7 @@ DIMENSIONS = 3
 
 def sides(topology: str) -> tuple[int, ...]:
     """Return (2, 2, 4) for `2x2x4`."""
-    return tuple(int(side) for side in topology.split("x"))
+    return tuple(map(int, topology.split("x")))
 
 
 def written(lengths: Iterable[int]) -> str:
@@ -31,7 +31,7 @@ def padded(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 def bounds(text: str) -> tuple[int, ...]:
     """Return (2, 2, 1) for `2,2,1`."""
-    return tuple(int(side) for side in text.split(","))
+    return tuple(map(int, text.split(",")))
 
 
 def host_bounds(lengths: tuple[int, ...], per_host: tuple[int, ...]) -> str | None:
@@ -54,12 +54,13 @@ def wrap(lengths: tuple[int, ...], rule: WrapRule) -> str:
 def shapes_of(rule: Rule) -> Iterator[tuple[int, ...]]:
     """Yield every A<=B<=C that the rule allows, smallest first."""
     longest = rule.max_side // rule.side_multiple_of
-    found: list[tuple[int, ...]] = []
-    for a in range(1, longest + 1):
-        for b in range(a, min(longest, rule.max_cubes // a) + 1):
-            found += ((a, b, c) for c in range(b, min(longest, rule.max_cubes // (a * b)) + 1))
-    found.sort(key=lambda cubes: (math.prod(cubes), cubes))
-    for cubes in found:
+    shapes = [
+        (a, b, c)
+        for a in range(1, longest + 1)
+        for b in range(a, min(longest, rule.max_cubes // a) + 1)
+        for c in range(b, min(longest, rule.max_cubes // (a * b)) + 1)
+    ]
+    for cubes in sorted(shapes, key=lambda cubes: (math.prod(cubes), cubes)):
         yield tuple(side * rule.side_multiple_of for side in cubes)
 
 
@@ -89,21 +90,18 @@ def near_topologies(lengths: tuple[int, ...], choices: Iterable[str]) -> list[st
     sized = sorted((math.prod(sides(choice)), choice) for choice in choices)
     if len(sides(sized[0][1])) != len(lengths):
         return around(math.prod(lengths), sized)
-    wanted = sorted(lengths)
 
     def differs(choice: tuple[int, str]) -> float:
-        pairs = zip(wanted, sorted(sides(choice[1])), strict=True)
-        return round(sum(abs(math.log(want / have)) for want, have in pairs), 9)
+        pairs = zip(sorted(lengths), sorted(sides(choice[1])), strict=True)
+        return round(sum(abs(math.log(side / other)) for side, other in pairs), 9)
 
     return [text for _, text in sorted(sorted(sized, key=differs)[:2])]
 
 
-def around(wanted: int, choices: Iterable[tuple[int, str]]) -> list[str]:
+def around(size: int, choices: Iterable[tuple[int, str]]) -> list[str]:
     """Return the choice of that size, else the next smaller and the next larger one where there are any."""
     sized = sorted(choices)
-    same = [text for size, text in sized if size == wanted]
-    if same:
-        return same[:1]
-    below = [text for size, text in sized if size < wanted]
-    above = [text for size, text in sized if size > wanted]
-    return below[-1:] + above[:1]
+    same = [text for other, text in sized if other == size]
+    below = [text for other, text in sized if other < size]
+    above = [text for other, text in sized if other > size]
+    return same[:1] or below[-1:] + above[:1]

@@ -46,15 +46,19 @@ class _Sources:
 
     def cited(self, entry: Fields, keys: Iterable[str]) -> tuple[str, ...]:
         """Return the citations of keys that a row gives, each once."""
-        found: dict[str, None] = {}
+        citations: dict[str, None] = {}
         for key in keys:
             short, mark, lines = key.partition("#")
             if short not in self._citations:
                 raise entry.wrong(f"{short} is not in sources")
-            found[self._citations[short] + mark + lines] = None
-        if not found:
+            citations[self._citations[short] + mark + lines] = None
+        if not citations:
             raise entry.wrong("has no sources")
-        return tuple(found)
+        return tuple(citations)
+
+    def own(self, entry: Fields) -> tuple[str, ...]:
+        """Return the citations of the keys that an entry has in its own field for them."""
+        return self.cited(entry, entry.texts("sources"))
 
 
 def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
@@ -71,14 +75,8 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
             cpu_machines = _cpu_machines(documents[file])
             continue
         generation = _generation(Fields(documents[file], file))
-        _once(
-            words,
-            file,
-            [
-                *(prefix for family in generation.families for prefix in family.prefixes),
-                *(machine.machine_type for machine in generation.machines),
-            ],
-        )
+        _once(words, file, (prefix for family in generation.families for prefix in family.prefixes))
+        _once(words, file, (machine.machine_type for machine in generation.machines))
         generations[generation.name] = generation
     return Catalogue(generations, cpu_machines)
 
@@ -116,7 +114,7 @@ def _generation(file: Fields) -> Generation:
             raise entry.wrong(f"{machine.accelerator} is not an accelerator of names")
         machines.append(machine)
         listings += (_listing(row, machine, sources) for row in entry.each("topologies", "topology"))
-    documented = file.fields_or_none("documentedMaxChips")
+    documented, minimum_gke = file.fields_or_none("documentedMaxChips"), file.fields("minimumGke")
     generation = Generation(
         name=name,
         families=families,
@@ -129,7 +127,7 @@ def _generation(file: Fields) -> Generation:
         wrap=_wrap(file.fields("wrap"), sources),
         rule=_rule(file.fields_or_none("rule"), machines, sources),
         zones=zones,
-        minimum_gke=_versions(file.fields("minimumGke")),
+        minimum_gke={feature: minimum_gke.texts(feature) for feature in minimum_gke.unread()},
         machines=tuple(machines),
         listings=tuple(listings),
         not_offered=tuple(_not_offered(entry, sources) for entry in file.each("notOffered", "machineType")),
@@ -148,16 +146,12 @@ def _sides(file: Fields) -> int:
 
 def _misnomers(file: Fields, families: tuple[Family, ...]) -> dict[str, str]:
     entry = file.fields("misnomers")
-    found = {wrong: entry.text(wrong) for wrong in entry.unread()}
+    misnomers = {wrong: entry.text(wrong) for wrong in entry.unread()}
     words = {word for family in families for word in (*family.prefixes, *family.accelerators)}
-    for right in found.values():
+    for right in misnomers.values():
         if right not in words:
             raise entry.wrong(f"{right} is neither a prefix nor an accelerator of names")
-    return found
-
-
-def _versions(entry: Fields) -> dict[str, tuple[str, ...]]:
-    return {feature: entry.texts(feature) for feature in entry.unread()}
+    return misnomers
 
 
 def _one_of(entry: Fields, key: str, choices: Mapping[str, _Choice], default: str | None = None) -> _Choice:
@@ -168,7 +162,7 @@ def _one_of(entry: Fields, key: str, choices: Mapping[str, _Choice], default: st
 
 
 def _documented_max(entry: Fields, sources: _Sources) -> int:
-    sources.cited(entry, entry.texts("sources"))
+    sources.own(entry)
     chips = entry.number("chips")
     entry.finish()
     return chips
@@ -178,7 +172,7 @@ def _wrap(entry: Fields, sources: _Sources) -> WrapRule:
     least, equal = entry.number_or_none("allSidesAtLeast"), entry.number_or_none("sideEquals")
     if (least is None) == (equal is None):
         raise entry.wrong("needs one of allSidesAtLeast and sideEquals")
-    rule = WrapRule(least or 0, equal or 0, sources.cited(entry, entry.texts("sources")))
+    rule = WrapRule(least or 0, equal or 0, sources.own(entry))
     entry.finish()
     return rule
 
@@ -190,13 +184,12 @@ def _rule(entry: Fields | None, machines: list[MachineType], sources: _Sources) 
     machine = next((machine for machine in machines if machine.machine_type == name), None)
     if machine is None:
         raise entry.wrong(f"{name} is not among machineTypes")
-    cited = sources.cited(entry, entry.texts("sources"))
     rule = Rule(
         machine_type=name,
         side_multiple_of=entry.number("sideMultipleOf"),
         max_side=entry.number("maxSide"),
         max_cubes=entry.number("maxCubes"),
-        sources=tuple(dict.fromkeys((*cited, *machine.sources))),
+        sources=tuple(dict.fromkeys((*sources.own(entry), *machine.sources))),
     )
     entry.finish()
     return rule
@@ -229,7 +222,7 @@ def _machine(
         flex_start_zones=entry.texts("flexStartZones"),
         zones=entry.texts("zones", zones),
         notes=entry.text("notes", ""),
-        sources=sources.cited(entry, entry.texts("sources")),
+        sources=sources.own(entry),
     )
 
 
@@ -252,16 +245,16 @@ def _not_offered(entry: Fields, sources: _Sources) -> NotOffered:
         accelerator=entry.text("accelerator"),
         prefix=entry.text("prefix", ""),
         why=entry.text("why"),
-        sources=sources.cited(entry, entry.texts("sources")),
+        sources=sources.own(entry),
     )
 
 
 def _check_listings(file: Fields, generation: Generation) -> None:
     """Refuse topologies that a machine cannot have, and words that would mean two rows or none."""
+    with_machine = {machine.accelerator for machine in generation.machines}
     for family in generation.families:
-        for accelerator in family.accelerators:
-            if all(machine.accelerator != accelerator for machine in generation.machines):
-                raise file.wrong(f"{accelerator} has no machine type")
+        if lacking := [label for label in family.accelerators if label not in with_machine]:
+            raise file.wrong(f"{lacking[0]} has no machine type")
     for machine in generation.machines:
         if all(row.machine is not machine for row in generation.listings):
             raise file.wrong(f"{machine.machine_type} has no topology")

@@ -51,10 +51,10 @@ class Refusal(Struct, frozen=True):
 def resolve(catalogue: Catalogue, request: TpuRequest) -> Shape | Refusal:
     """Return the one row that a request means."""
     if request.name:
-        found = catalogue.names.get(request.name)
-        if found is None and request.allow_unlisted:
-            found = catalogue.rule_names.get(request.name)
-        return found or _refused_name(catalogue, request)
+        shape = catalogue.names.get(request.name)
+        if shape is None and request.allow_unlisted:
+            shape = catalogue.rule_names.get(request.name)
+        return shape or _refused_name(catalogue, request)
     scope = catalogue.scopes.get(request.accelerator)
     if scope is None:
         return _unknown(catalogue, request.accelerator, "accelerator")
@@ -69,16 +69,13 @@ def resolve(catalogue: Catalogue, request: TpuRequest) -> Shape | Refusal:
 
 
 def _by_topology(catalogue: Catalogue, scope: Scope, request: TpuRequest) -> Shape | None:
+    topology, machine = request.topology, (request.machine_type, request.topology)
+    listed = catalogue.on_machine.get(machine) if request.machine_type else scope.shapes.get(topology)
+    if listed or not request.allow_unlisted:
+        return listed
     if request.machine_type:
-        key = (request.machine_type, request.topology)
-        found = catalogue.on_machine.get(key)
-        if found is None and request.allow_unlisted:
-            found = catalogue.rule_on_machine.get(key)
-        return found
-    found = scope.shapes.get(request.topology)
-    if found is None and request.allow_unlisted:
-        found = catalogue.unlisted(scope, request.topology)
-    return found
+        return catalogue.rule_on_machine.get(machine)
+    return catalogue.unlisted(scope, topology)
 
 
 def _choices(catalogue: Catalogue, scope: Scope, machine_type: str) -> Mapping[str, Shape]:

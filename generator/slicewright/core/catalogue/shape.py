@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.core.record import camel, plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,8 +50,8 @@ class MachineType(Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-class Shape(Struct, frozen=True):
-    """One catalogue row.
+class Shape(Struct, frozen=True, kw_only=True):
+    """One catalogue row, or nodes without chips, for which the defaults are.
 
     `names` is what resolves to this row; rows that only (topology, machineType) reaches have none, such as
     2x4 on one host of eight chips. `count_name` is the name by count, also where it resolves to another row.
@@ -59,29 +61,29 @@ class Shape(Struct, frozen=True):
     `true,true,false`.
     """
 
-    generation: str
-    accelerator: str
+    generation: str = ""
+    accelerator: str = ""
     machine: MachineType
-    topology: str
-    tier: Tier
-    names: tuple[str, ...]
-    count_name: str
-    chips: int
+    topology: str = ""
+    tier: Tier = "listed"
+    names: tuple[str, ...] = ()
+    count_name: str = ""
+    chips: int = 0
     hosts: int
-    tensor_cores: int
+    tensor_cores: int = 0
     multi_host: bool
-    multislice: bool
-    flex_start: bool
-    pathways_instance_type: str | None
-    host_bounds: str
-    chips_per_host_bounds: str
-    wrap: str
-    exceeds_documented_max: bool
-    needs_accelerator_count: bool
-    zones: tuple[str, ...]
-    listed_by: tuple[str, ...]
-    sources: tuple[str, ...]
-    note: str
+    multislice: bool = False
+    flex_start: bool = False
+    pathways_instance_type: str | None = None
+    host_bounds: str = ""
+    chips_per_host_bounds: str = ""
+    wrap: str = ""
+    exceeds_documented_max: bool = False
+    needs_accelerator_count: bool = False
+    zones: tuple[str, ...] = ()
+    listed_by: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def chips_per_host(self) -> int:
@@ -95,64 +97,21 @@ class Shape(Struct, frozen=True):
 
     def record(self) -> dict[str, object]:
         """Return the JSON form, an object of `catalog -o json`."""
-        return {
-            "generation": self.generation,
-            "accelerator": self.accelerator,
-            "machineType": self.machine_type,
-            "topology": self.topology,
-            "tier": self.tier,
-            "names": list(self.names),
-            "countName": self.count_name,
-            "chips": self.chips,
-            "chipsPerHost": self.chips_per_host,
-            "hosts": self.hosts,
-            "tensorCores": self.tensor_cores,
-            "multiHost": self.multi_host,
-            "pathwaysInstanceType": self.pathways_instance_type,
-            "flexStart": self.flex_start,
-            "multislice": self.multislice,
-            "hostBounds": self.host_bounds,
-            "chipsPerHostBounds": self.chips_per_host_bounds,
-            "wrap": self.wrap,
-            "exceedsDocumentedMax": self.exceeds_documented_max,
-            "needsAcceleratorCount": self.needs_accelerator_count,
-            "zones": list(self.zones),
-            "listedBy": list(self.listed_by),
-            "sources": list(self.sources),
-            "note": self.note,
-        }
+        return {camel(name): plain(getattr(self, name)) for name in _RECORDED}
 
 
+_RECORDED = (
+    *("generation", "accelerator", "machine_type", "topology", "tier", "names", "count_name", "chips"),
+    *("chips_per_host", "hosts", "tensor_cores", "multi_host", "pathways_instance_type", "flex_start"),
+    *("multislice", "host_bounds", "chips_per_host_bounds", "wrap", "exceeds_documented_max"),
+    *("needs_accelerator_count", "zones", "listed_by", "sources", "note"),
+)
 _CPU_MACHINE = MachineType("", "", "", 0, 0, 0, 0, "", flex_start=False, multislice=False)
 
 
 def cpu_nodes(machine_type: str, nodes: int) -> Shape:
     """Return the shape of a run on nodes without chips: a host is a node, and no list has a name for it."""
-    return Shape(
-        generation="",
-        accelerator="",
-        machine=replace(_CPU_MACHINE, machine_type=machine_type),
-        topology="",
-        tier="listed",
-        names=(),
-        count_name="",
-        chips=0,
-        hosts=nodes,
-        tensor_cores=0,
-        multi_host=nodes > 1,
-        multislice=False,
-        flex_start=False,
-        pathways_instance_type=None,
-        host_bounds="",
-        chips_per_host_bounds="",
-        wrap="",
-        exceeds_documented_max=False,
-        needs_accelerator_count=False,
-        zones=(),
-        listed_by=(),
-        sources=(),
-        note="",
-    )
+    return Shape(machine=replace(_CPU_MACHINE, machine_type=machine_type), hosts=nodes, multi_host=nodes > 1)
 
 
 Counted = Literal["chips", "tensorCores"]
@@ -260,7 +219,7 @@ _NUMBERS = re.compile(r"[0-9]{1,9}")
 
 def version_numbers(version: str) -> tuple[int, ...]:
     """Return (1, 33, 0, 1712000) for `1.33.0-gke.1712000`."""
-    return tuple(int(found) for found in _NUMBERS.findall(version))
+    return tuple(map(int, _NUMBERS.findall(version)))
 
 
 def is_below(version: str, minimum: tuple[str, ...]) -> bool:
@@ -270,9 +229,6 @@ def is_below(version: str, minimum: tuple[str, ...]) -> bool:
     many numbers are compared as the version has: `1.33` may be any patch of it.
     """
     have = version_numbers(version)
-    wanted = sorted(version_numbers(text) for text in minimum)
-    same_minor = [want for want in wanted if want[:2] == have[:2]]
-    want = same_minor[0] if same_minor else wanted[0]
-    if not same_minor:
-        return have[:2] < want[:2]
-    return have < want[: len(have)]
+    firsts = sorted(map(version_numbers, minimum))
+    same_minor = [first for first in firsts if first[:2] == have[:2]]
+    return have < same_minor[0][: len(have)] if same_minor else have[:2] < firsts[0][:2]

@@ -16,15 +16,15 @@ FILE_NAME = "_anchor.yaml"
 NAME = "slicewright-anchor"
 
 
-def held(paths: Iterable[str]) -> Iterator[NamespaceFolder]:
+def folders(paths: Iterable[str]) -> Iterator[NamespaceFolder]:
     """Yield the folders of the namespaces that have an anchor, of the paths of a tree."""
     for path in paths:
-        folder, _, name = path.rpartition("/")
-        if name == FILE_NAME and (found := namespace_folder(folder)):
-            yield found
+        parent, _, name = path.rpartition("/")
+        if name == FILE_NAME and (folder := namespace_folder(parent)):
+            yield folder
 
 
-def made(namespace: str) -> dict[str, Any]:
+def config_map(namespace: str) -> dict[str, Any]:
     """Return the anchor of a namespace.
 
     Argo CD prunes nothing from a folder that makes no object, and kustomize refuses to build one.
@@ -39,5 +39,5 @@ def made(namespace: str) -> dict[str, Any]:
 
 def files(folder: NamespaceFolder) -> dict[str, str]:
     """Return the file of a namespace's anchor by its path."""
-    text = header.live("the name of this folder", write_document(made(folder.namespace)))
+    text = header.live("the name of this folder", write_document(config_map(folder.namespace)))
     return {f"{folder.path}/{FILE_NAME}": text}

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.gitops.place import ARGOCD, folder, in_repository, of_workload
+from slicewright.core.gitops.place import ARGOCD, folder, in_repository, workload_file
 from slicewright.core.gitops.synced import SYNCED
 from slicewright.core.kubernetes.kinds import (
     ARGOCD_GROUP,
@@ -28,7 +28,7 @@ from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.listing import listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
     from slicewright.core.intent.cluster import ArgoCD
@@ -87,28 +87,19 @@ _KEY = "resource.customizations.health."
 class Names(Struct, frozen=True):
     """What the AppProjects of a cluster are called. No name of a cluster or a namespace has a dot in it."""
 
-    cluster: str
+    gitops: str
+    """That of the Applications and AppProjects themselves."""
+    controllers: str
+    """That of JobSet, Kueue and the operator of PathwaysJobs."""
     platform: str
-
-    @property
-    def gitops(self) -> str:
-        """That of the Applications and AppProjects themselves."""
-        return f"{self.cluster}-gitops"
-
-    @property
-    def controllers(self) -> str:
-        """That of JobSet, Kueue and the operator of PathwaysJobs."""
-        return f"{self.cluster}-controllers"
-
-    def namespace(self, name: str) -> str:
-        """That of a namespace."""
-        return f"{self.cluster}.{name}"
+    namespace: str
+    """How those of namespaces begin."""
 
 
 def names(site: ResolvedCluster, argocd: ArgoCD) -> Names:
     """Return what the AppProjects of a cluster are called."""
-    cluster = site.cluster.name
-    return Names(cluster, argocd.project or f"{cluster}-platform")
+    name = site.cluster.name
+    return Names(f"{name}-gitops", f"{name}-controllers", argocd.project or f"{name}-platform", f"{name}.")
 
 
 def files(
@@ -127,40 +118,27 @@ def files(
     argocd = site.cluster.gitops.argocd
     if argocd is None:
         return {}
-    here = f"{folder(site.cluster.name)}/{ARGOCD}"
-    made: dict[str, str] = {}
-    inputs = header.inputs(site.cluster.source.file.path, site.cluster.name)
-    for name, objects in _parts(site, argocd, namespaces, platform=platform, controllers=controllers):
-        made[name] = header.live(inputs, write_documents(list(objects)))
-    made[FILE_NAME] = listing("the Applications in this folder", made)
-    found = {f"{here}/{name}": text for name, text in made.items()}
-    return found | {f"{here}-cm/{name}": text for name, text in _health_files(checks).items()}
-
-
-def _parts(
-    site: ResolvedCluster,
-    argocd: ArgoCD,
-    namespaces: tuple[SyncedNamespace, ...],
-    *,
-    platform: bool,
-    controllers: SyncedControllers | None,
-) -> Iterator[tuple[str, tuple[Object, ...]]]:
-    """Yield the files but their list. What changes with a workload has a file, and a line, of its own."""
-    yield "gitops.yaml", _gitops(site, argocd)
+    # what changes with a workload has a file, and a line of the list, of its own
+    parts: dict[str, tuple[Object, ...]] = {"gitops.yaml": _gitops(site, argocd)}
     if controllers:
-        yield "controllers.yaml", _controllers(site, argocd, controllers)
+        parts["controllers.yaml"] = _controllers(site, argocd, controllers)
     if platform:
-        yield "platform.yaml", _platform(site, argocd)
+        parts["platform.yaml"] = _platform(site, argocd)
     apart = argocd.application_per == "Workload"
     for namespace in namespaces:
-        owned = _namespace_project(site, argocd, namespace)
-        objects = (owned,) if apart else (owned, _namespace_application(site, argocd, namespace))
-        yield f"namespace-{namespace.name}.yaml", objects
+        project = _namespace_project(site, argocd, namespace)
+        objects = (project,) if apart else (project, _namespace_application(site, argocd, namespace))
+        parts[f"namespace-{namespace.name}.yaml"] = objects
     for namespace in namespaces:
         for workload in namespace.workloads:
             if apart or ARGOCD in workload.apart:
-                alone = _workload_application(site, argocd, namespace, workload, handed_over=not apart)
-                yield of_workload(namespace.name, workload.name), (alone,)
+                application = _workload_application(site, argocd, namespace, workload, handed_over=not apart)
+                parts[workload_file(namespace.name, workload.name)] = (application,)
+    contents = {name: site.live(write_documents(list(objects))) for name, objects in parts.items()}
+    contents[FILE_NAME] = listing("the Applications in this folder", contents)
+    path = f"{folder(site.cluster.name)}/{ARGOCD}"
+    files = {f"{path}/{name}": text for name, text in contents.items()}
+    return files | {f"{path}-cm/{name}": text for name, text in _health_files(checks).items()}
 
 
 def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
@@ -203,19 +181,19 @@ def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedController
     project = _project(argocd, name, about, places, within, wide)
     project["metadata"]["annotations"] = dict(_FIRST)
     path = controllers_folder(site.cluster.name)
-    made = _application(argocd, name, name, path, places[0], synced.folders, _CONTROLLER_OPTIONS)
-    made["metadata"]["annotations"] |= _FIRST
-    made["spec"]["syncPolicy"]["automated"]["selfHeal"] = True
-    return project, made
+    application = _application(argocd, name, name, path, places[0], synced.folders, _CONTROLLER_OPTIONS)
+    application["metadata"]["annotations"] |= _FIRST
+    application["spec"]["syncPolicy"]["automated"]["selfHeal"] = True
+    return project, application
 
 
 def _namespace_project(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the AppProject of the teams of a namespace: one namespace, and only namespaced kinds."""
-    name = names(site, argocd).namespace(namespace.name)
-    where = f"in namespace {namespace.name} of cluster {site.cluster.name}"
-    about = f"The runs of {' and '.join(namespace.teams)} {where}" if namespace.teams else f"The runs {where}"
+    name = names(site, argocd).namespace + namespace.name
+    place = f"in namespace {namespace.name} of cluster {site.cluster.name}"
+    about = f"The runs of {' and '.join(namespace.teams)} {place}" if namespace.teams else f"The runs {place}"
     if len(about) > _LONGEST:
-        about = f"The runs of {len(namespace.teams)} teams {where}"
+        about = f"The runs of {len(namespace.teams)} teams {place}"
     destination = {**argocd.destination, "namespace": namespace.name}
     return _project(argocd, name, about, [destination], {*SYNCED, *namespace.kinds})
 
@@ -229,7 +207,7 @@ def _project(
     wide: Iterable[tuple[str, str]] | None = None,
 ) -> Object:
     """Return an AppProject; `wide` are kinds without a namespace."""
-    cluster_wide = {} if wide is None else {"clusterResourceWhitelist": _listed(wide)}
+    cluster_wide = {} if wide is None else {"clusterResourceWhitelist": _kinds(wide)}
     return {
         "apiVersion": _API_VERSION,
         "kind": "AppProject",
@@ -238,19 +216,19 @@ def _project(
             "description": about,
             "sourceRepos": [argocd.repo_url],
             "destinations": destinations,
-            "namespaceResourceWhitelist": _listed(kinds),
+            "namespaceResourceWhitelist": _kinds(kinds),
             **cluster_wide,
         },
     }
 
 
-def _listed(kinds: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+def _kinds(kinds: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
 
 
 def _namespace_application(site: ResolvedCluster, argocd: ArgoCD, namespace: SyncedNamespace) -> Object:
     """Return the Application of all runs in a namespace; what it synced outlives it."""
-    project = names(site, argocd).namespace(namespace.name)
+    project = names(site, argocd).namespace + namespace.name
     outside = {path for workload in namespace.workloads for path in workload.outside}
     return _runs_application(argocd, project, project, namespace, namespace.folder, outside)
 
@@ -268,14 +246,14 @@ def _workload_application(
     One that is handed over has its runs synced by another Application now, and may go without them. It has to
     be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
     """
-    project = names(site, argocd).namespace(namespace.name)
+    project = names(site, argocd).namespace + namespace.name
     name = f"{project}.{workload.name}"
-    made = _runs_application(argocd, name, project, namespace, workload.folder, workload.outside)
+    application = _runs_application(argocd, name, project, namespace, workload.folder, workload.outside)
     if handed_over:
-        del made["spec"]["syncPolicy"]["automated"]
+        del application["spec"]["syncPolicy"]["automated"]
     else:
-        made["metadata"]["finalizers"] = [FINALIZER]
-    return made
+        application["metadata"]["finalizers"] = [FINALIZER]
+    return application
 
 
 def _runs_application(
@@ -300,6 +278,8 @@ def _application(
 ) -> Object:
     """Return an Application; `fields` go into its spec."""
     watched = [".", *(f"/{in_repository(argocd.path, entry)}" for entry in sorted(outside))]
+    source = {"repoURL": argocd.repo_url, "targetRevision": argocd.target_revision}
+    source["path"] = in_repository(argocd.path, path)
     return {
         "apiVersion": _API_VERSION,
         "kind": "Application",
@@ -310,11 +290,7 @@ def _application(
         },
         "spec": {
             "project": project,
-            "source": {
-                "repoURL": argocd.repo_url,
-                "targetRevision": argocd.target_revision,
-                "path": in_repository(argocd.path, path),
-            },
+            "source": source,
             "destination": dict(destination),
             **fields,
             "syncPolicy": {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
-from slicewright.core.gitops.place import FLUX, folder, in_repository, of_workload
+from slicewright.core.gitops.place import FLUX, folder, in_repository, workload_file
 from slicewright.core.gitops.synced import SYNCED
 from slicewright.core.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
@@ -197,7 +197,7 @@ def _parts(
     for namespace in namespaces:
         for workload in namespace.workloads:
             if apart or FLUX in workload.apart:
-                name = of_workload(namespace.name, workload.name)
+                name = workload_file(namespace.name, workload.name)
                 yield name, [_synced(site, flux, namespace, depends, workload)]
 
 
@@ -236,8 +236,7 @@ def _synced(
 
     With one for each workload, the end of a TPUWorkload is the end of its Kustomization: the run ends too.
     """
-    parts = [site.cluster.name, namespace.name]
-    name = flux_name(*parts, workload.name) if workload else flux_name(*parts)
+    name = flux_name(site.cluster.name, namespace.name, *([workload.name] if workload else []))
     access_first = [] if flux.service_account_name else [_access_name(site, namespace)]
     return kustomization(
         flux,

@@ -14,7 +14,7 @@ def folder(cluster: str) -> str:
     return f"{ROOT}/{cluster}/{NAME}"
 
 
-def of_workload(namespace: str, workload: str) -> str:
+def workload_file(namespace: str, workload: str) -> str:
     """Return the name of the file that syncs a workload apart from its namespace."""
     return f"workload-{namespace}.{workload}.yaml"
 

@@ -28,21 +28,19 @@ def files(
     `<group>_<Kind>`; `platform` says whether the folder of a managed cluster's platform holds anything;
     `controllers` are those that are ours to install.
     """
-    there = platform and site.cluster.managed
-    argocds = argocd.files(site, namespaces, checks, platform=there, controllers=controllers)
-    return argocds | flux.files(site, namespaces, platform=there, controllers=controllers is not None)
+    platform &= site.cluster.managed
+    argocds = argocd.files(site, namespaces, checks, platform=platform, controllers=controllers)
+    return argocds | flux.files(site, namespaces, platform=platform, controllers=controllers is not None)
 
 
 _HERE = ({"server": HOME}, {"name": "in-cluster"})
 """The cluster in which Argo CD runs, as it calls it."""
-_SYSTEM = "kube-"
-"""How the names of Kubernetes' own namespaces begin."""
 
 
 def owner(site: ResolvedCluster, namespace: str) -> str:
     """Return whose a namespace is: that of who syncs the cluster, or of Kubernetes; '' for all others."""
     argocd, flux = site.cluster.gitops.argocd, site.cluster.gitops.flux
-    if namespace.startswith(_SYSTEM):
+    if namespace.startswith("kube-"):
         return "Kubernetes"
     if argocd and argocd.destination in _HERE and namespace == argocd.namespace:
         return "Argo CD"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
-_AT: Path = ("spec", "gitops", "argocd", "project")
+_ARGOCD: Path = ("spec", "gitops", "argocd")
+_AT: Path = (*_ARGOCD, "project")
 _SECRET = re.compile(r"://[^/]*:[^/]*@|^https?://([^/@]{20,})@[^/]*/(?!\1/)", re.IGNORECASE)
 """A URL with a password in it, or with a user as long as tokens are, and not the organization of its path.
 
@@ -33,8 +34,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         if _SECRET.search(argocd.repo_url):
             message = "the URL has a password or a token in it, which would be in every Application in Git"
             hint = "leave out what is before the @, and give it to Argo CD in a repository Secret"
-            at: Path = ("spec", "gitops", "argocd", "repoURL")
-            yield site.source.problem("GITOPS005", at, message, hint)
+            yield site.source.problem("GITOPS005", (*_ARGOCD, "repoURL"), message, hint)
         if not site.cluster.managed:
             yield from _idle(site, argocd)
             continue
@@ -42,25 +42,21 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         owner = _owner(name, synced)
         first, other = taken.setdefault((argocd.namespace, name), (site, argocd))
         if argocd.project == _BUILT_IN:
-            message = (
-                "the AppProject 'default' belongs to Argo CD, and every Application without a project uses it"
-            )
-            yield _problem(site, message)
+            message = "the AppProject 'default' belongs to Argo CD"
+            yield _problem(site, f"{message}, and every Application without a project uses it")
         elif argocd.project and owner:
             yield _problem(site, f"an AppProject '{name}' is rendered for cluster '{owner}' already")
         elif other.destination != argocd.destination:
-            message = (
-                f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
-                f"'{name}', and in one Argo CD the second would overwrite the first"
-            )
+            message = f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
+            message += f"'{name}', and in one Argo CD the second would overwrite the first"
             yield _problem(site if argocd.project else first, message)
 
 
 def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
     """Return the cluster whose other AppProjects are called like this, or may be."""
     for site, argocd in synced:
-        named = names(site, argocd)
-        if name in (named.gitops, named.controllers) or name.startswith(named.namespace("")):
+        projects = names(site, argocd)
+        if name in (projects.gitops, projects.controllers) or name.startswith(projects.namespace):
             return site.cluster.name
     return ""
 

@@ -24,22 +24,18 @@ class Condition(NamedTuple):
 NOTHING = Condition()
 COMPLETED = ("Completed", "Complete")
 """What runs have at their end where all went well; `Failed` where it did not."""
+_OPTIONAL = ("reason", "message", "lastTransitionTime")
 Conditions = dict[str, Condition]
 
 
 def conditions(status: Object) -> Conditions:
     """Return the conditions of a status by their type."""
     return {
-        entry["type"]: Condition(
-            entry["status"],
-            entry.get("reason", ""),
-            entry.get("message", ""),
-            entry.get("lastTransitionTime", ""),
-        )
+        entry["type"]: Condition(entry["status"], *(entry.get(key, "") for key in _OPTIONAL))
         for entry in status.get("conditions") or ()
     }
 
 
-def is_true(said: Mapping[str, Condition], kind: str) -> bool:
+def is_true(conditions: Mapping[str, Condition], kind: str) -> bool:
     """Tell whether a condition is true."""
-    return said.get(kind, NOTHING).status == "True"
+    return conditions.get(kind, NOTHING).status == "True"

@@ -147,6 +147,9 @@ def _kubeflow(kind: str, specs: str, volumes: frozenset[str] = frozenset()) -> P
     return PodKind(kind, "kubeflow.org", (each,), queued=True, volumes=volumes)
 
 
+_LWS, _POD_SET = ("spec", "leaderWorkerTemplate"), ("spec", "podSets", EACH, "template")
+
+
 def _runtime(kind: str) -> PodKind:
     """Return a kind that holds the JobSet of a TrainJob, which completes it."""
     return PodKind(kind, TRAINER_GROUP, (Template(("spec", *_JOBSET)),), of_job=True, partial=True)
@@ -164,10 +167,8 @@ PODS = (
         "LeaderWorkerSet",
         LWS_GROUP,
         (
-            Template(("spec", "leaderWorkerTemplate", "leaderTemplate"), "leader"),
-            Template(
-                ("spec", "leaderWorkerTemplate", "workerTemplate"), "worker", (("size", 1),), "leaderTemplate"
-            ),
+            Template((*_LWS, "leaderTemplate"), "leader"),
+            Template((*_LWS, "workerTemplate"), "worker", (("size", 1),), "leaderTemplate"),
         ),
         queued=True,
     ),
@@ -195,12 +196,7 @@ PODS = (
         queued=True,
         partial=True,
     ),
-    PodKind(
-        "Workload",
-        KUEUE_GROUP,
-        (Template(("spec", "podSets", EACH, "template"), "", (("count", 1),)),),
-        partial=True,
-    ),
+    PodKind("Workload", KUEUE_GROUP, (Template(_POD_SET, "", (("count", 1),)),), partial=True),
     _kubeflow("XGBoostJob", "xgbReplicaSpecs"),
 )
 """All kinds with pods, and Workload, whose templates Kueue only reads: nothing else lists them."""
@@ -214,85 +210,53 @@ QUEUED_KINDS = frozenset(pods.kind for pods in PODS if pods.queued)
 JOB_KINDS = frozenset(pods.kind for pods in PODS if pods.of_job and not pods.partial)
 """Kinds whose pod templates are those of Jobs."""
 
-GROUP_OF: dict[str, str] = {
-    **{pods.kind: pods.group for pods in PODS if pods.kind != "Workload"},
-    "AdmissionCheck": KUEUE_GROUP,
-    "Application": ARGOCD_GROUP,
-    "ApplicationSet": ARGOCD_GROUP,
-    "ClusterQueue": KUEUE_GROUP,
-    "Cohort": KUEUE_GROUP,
-    "ComputeClass": "cloud.google.com",
-    "Component": "kustomize.config.k8s.io",
-    "ConfigMap": "",
-    "Kustomization": "kustomize.config.k8s.io",
-    "LocalQueue": KUEUE_GROUP,
-    "MultiKueueCluster": KUEUE_GROUP,
-    "MultiKueueConfig": KUEUE_GROUP,
-    "Namespace": "",
-    "PriorityClass": SCHEDULING_GROUP,
-    "ProvisioningRequestConfig": KUEUE_GROUP,
-    "ResourceFlavor": KUEUE_GROUP,
-    "Service": "",
-    "Slice": "accelerator.gke.io",
-    "Topology": KUEUE_GROUP,
-    "WorkloadPriorityClass": KUEUE_GROUP,
+_CLUSTER_SCOPED = {
+    "": "Namespace Node PersistentVolume",
+    "accelerator.gke.io": "Slice",
+    "admissionregistration.k8s.io": """
+        MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration
+        ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
+    """,
+    "apiextensions.k8s.io": "CustomResourceDefinition",
+    "apiregistration.k8s.io": "APIService",
+    "cloud.google.com": "ComputeClass",
+    "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+    "gateway.networking.k8s.io": "GatewayClass",
+    KUEUE_GROUP: """
+        AdmissionCheck ClusterQueue Cohort MultiKueueCluster MultiKueueConfig ProvisioningRequestConfig
+        ResourceFlavor Topology WorkloadPriorityClass
+    """,
+    "monitoring.googleapis.com": "ClusterPodMonitoring",
+    "networking.gke.io": "GKENetworkParamSet Network",
+    "networking.k8s.io": "IPAddress IngressClass ServiceCIDR",
+    "node.k8s.io": "RuntimeClass",
+    RBAC_GROUP: "ClusterRole ClusterRoleBinding",
+    "resource.k8s.io": "DeviceClass ResourceSlice",
+    SCHEDULING_GROUP: "PriorityClass",
+    "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+    TRAINER_GROUP: "ClusterTrainingRuntime",
 }
-"""The API group of the kinds that rules look at, so that another kind of the same name is left alone.
-
-Not Workload: Kueue and Kubernetes itself have a kind of this name.
-"""
-
-
 CLUSTER_SCOPED = frozenset(
-    {
-        ("", "Namespace"),
-        ("", "Node"),
-        ("", "PersistentVolume"),
-        ("accelerator.gke.io", "Slice"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-        ("apiextensions.k8s.io", "CustomResourceDefinition"),
-        ("apiregistration.k8s.io", "APIService"),
-        ("cloud.google.com", "ComputeClass"),
-        ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-        ("gateway.networking.k8s.io", "GatewayClass"),
-        ("kueue.x-k8s.io", "AdmissionCheck"),
-        ("kueue.x-k8s.io", "ClusterQueue"),
-        ("kueue.x-k8s.io", "Cohort"),
-        ("kueue.x-k8s.io", "MultiKueueCluster"),
-        ("kueue.x-k8s.io", "MultiKueueConfig"),
-        ("kueue.x-k8s.io", "ProvisioningRequestConfig"),
-        ("kueue.x-k8s.io", "ResourceFlavor"),
-        ("kueue.x-k8s.io", "Topology"),
-        ("kueue.x-k8s.io", "WorkloadPriorityClass"),
-        ("monitoring.googleapis.com", "ClusterPodMonitoring"),
-        ("networking.gke.io", "GKENetworkParamSet"),
-        ("networking.gke.io", "Network"),
-        ("networking.k8s.io", "IPAddress"),
-        ("networking.k8s.io", "IngressClass"),
-        ("networking.k8s.io", "ServiceCIDR"),
-        ("node.k8s.io", "RuntimeClass"),
-        ("rbac.authorization.k8s.io", "ClusterRole"),
-        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
-        ("resource.k8s.io", "DeviceClass"),
-        ("resource.k8s.io", "ResourceSlice"),
-        ("scheduling.k8s.io", "PriorityClass"),
-        ("storage.k8s.io", "CSIDriver"),
-        ("storage.k8s.io", "CSINode"),
-        ("storage.k8s.io", "StorageClass"),
-        ("storage.k8s.io", "VolumeAttributesClass"),
-        ("storage.k8s.io", "VolumeAttachment"),
-        (TRAINER_GROUP, "ClusterTrainingRuntime"),
-    }
+    (group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds.split()
 )
 """(group, kind) of every kind whose schema says `scope: Cluster`; a test holds the two equal.
 
 The schemas are far too large to be read by every render. Kinds without a schema count as namespaced.
+"""
+
+GROUP_OF: dict[str, str] = {
+    **{pods.kind: pods.group for pods in PODS if pods.kind != "Workload"},
+    **dict.fromkeys(("LocalQueue", *_CLUSTER_SCOPED[KUEUE_GROUP].split()), KUEUE_GROUP),
+    **dict.fromkeys(("ConfigMap", "Namespace", "Service"), ""),
+    **dict.fromkeys(("Application", "ApplicationSet"), ARGOCD_GROUP),
+    **dict.fromkeys(("Component", "Kustomization"), "kustomize.config.k8s.io"),
+    "ComputeClass": "cloud.google.com",
+    "PriorityClass": SCHEDULING_GROUP,
+    "Slice": "accelerator.gke.io",
+}
+"""The API group of the kinds that rules look at, so that another kind of the same name is left alone.
+
+Not Workload: Kueue and Kubernetes itself have a kind of this name.
 """
 
 

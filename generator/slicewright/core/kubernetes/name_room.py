@@ -35,22 +35,20 @@ def room_in_jobset(replicated_jobs: dict[str, tuple[int, int]], *, coordinator_s
     coordinator its address `<jobset>-<replicatedJob>-0-0.<subdomain>` must be a label value.
     """
     rooms = [
-        Room(
-            MAX_LABEL - len(f"-{name}-{replicas - 1}-{completions - 1}") - _POD_SUFFIX,
-            f"JobSet names pods '<name>-{name}-{replicas - 1}-{completions - 1}-xxxxx', "
-            "63 characters at most",
-        )
+        _room_before(f"-{name}-{replicas - 1}-{completions - 1}", "JobSet")
         for name, (replicas, completions) in replicated_jobs.items()
     ]
     if coordinator_subdomain:
-        rooms.append(
-            Room(
-                MAX_LABEL - _COORDINATOR - len(coordinator_subdomain),
-                f"the coordinator's address '<name>-{PATHWAYS_HEAD}-0-0.{coordinator_subdomain}' "
-                "is a label value, 63 characters at most",
-            )
-        )
+        address = f"the coordinator's address '<name>-{PATHWAYS_HEAD}-0-0.{coordinator_subdomain}'"
+        length = MAX_LABEL - _COORDINATOR - len(coordinator_subdomain)
+        rooms.append(Room(length, f"{address} is a label value, 63 characters at most"))
     return min(rooms, key=lambda room: room.length)
+
+
+def _room_before(end: str, maker: str) -> Room:
+    """Return the room for a name in names of pods, which have this end and random letters."""
+    because = f"{maker} names pods '<name>{end}-xxxxx', 63 characters at most"
+    return Room(MAX_LABEL - len(end) - _POD_SUFFIX, because)
 
 
 def room_in_pathwaysjob() -> Room:
@@ -63,9 +61,4 @@ def room_in_pathwaysjob() -> Room:
 
 def room_in_job(completions: int) -> Room:
     """Return the room for a Job's name; an indexed pod's host name is `<name>-<index>`."""
-    if completions == 1:
-        return Room(MAX_LABEL - _POD_SUFFIX, "a Job names pods '<name>-xxxxx', 63 characters at most")
-    return Room(
-        MAX_LABEL - len(f"-{completions - 1}") - _POD_SUFFIX,
-        f"a Job names pods '<name>-{completions - 1}-xxxxx', 63 characters at most",
-    )
+    return _room_before("" if completions == 1 else f"-{completions - 1}", "a Job")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.problem import Path
 
-    _Found = tuple[Path, tuple[Any, ...]]
+    _Place = tuple[Path, tuple[Any, ...]]
 
 
 class Pods(Struct, frozen=True, dict=True):
@@ -68,36 +68,28 @@ class Pods(Struct, frozen=True, dict=True):
     @cached_property
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The containers that run side by side, with their paths."""
-        return self._listed("containers")
+        return self._with_paths("containers")
 
     @cached_property
     def init_containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The init containers, sidecars among them, with their paths."""
-        return self._listed("initContainers")
+        return self._with_paths("initContainers")
 
-    def _listed(self, key: str) -> tuple[tuple[Path, dict[str, Any]], ...]:
+    def _with_paths(self, key: str) -> tuple[tuple[Path, dict[str, Any]], ...]:
         return tuple(((*self.spec_path, key, index), entry) for index, entry in entries(self.spec.get(key)))
 
     @cached_property
     def selector(self) -> dict[str, str]:
         """The node labels that the pods insist on: nodeSelector, and node affinity to a single value."""
-        terms = sequence(
-            at(
-                self.spec,
-                "affinity",
-                "nodeAffinity",
-                "requiredDuringSchedulingIgnoredDuringExecution",
-                "nodeSelectorTerms",
-            )
-        )
-        found: dict[str, str] = {}
+        required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        terms = sequence(at(self.spec, *required, "nodeSelectorTerms"))
+        labels: dict[str, str] = {}
         if len(terms) == 1:
             for _, expression in entries(at(terms[0], "matchExpressions")):
                 values = sequence(expression.get("values"))
                 if expression.get("operator") == "In" and len(values) == 1 and isinstance(values[0], str):
-                    found[text(expression.get("key"))] = values[0]
-        found.update(texts(self.spec.get("nodeSelector")))
-        return found
+                    labels[text(expression.get("key"))] = values[0]
+        return labels | texts(self.spec.get("nodeSelector"))
 
     def selector_path(self, key: str) -> Path:
         """Return the way to a label of the node selector, else to the pod's spec."""
@@ -148,23 +140,21 @@ class Pods(Struct, frozen=True, dict=True):
 
 
 def _chips(container: dict[str, Any]) -> int:
-    for key in ("requests", "limits"):
-        found = amount(at(container, "resources", key, TPU))
-        if found is not None:
-            return int(found)
-    return 0
+    amounts = (amount(at(container, "resources", key, TPU)) for key in ("requests", "limits"))
+    return int(next((chips for chips in amounts if chips is not None), 0))
 
 
 def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
     """Return the pod templates of an object of any kind."""
-    of = PODS_OF.get(kind)
-    if of is None:
+    pods = PODS_OF.get(kind)
+    if pods is None:
         return ()
+    make = _job_pods if pods.of_job else _pods
     return tuple(
-        _job_pods(path, steps, replicated=EACH in template.way) if of.of_job else _pods(template, path, steps)
-        for template in of.templates
+        make(template, path, steps)
+        for template in pods.templates
         for path, steps in along(template.way, data)
-        if isinstance(steps[-1], dict) or of.of_job or EACH in template.way
+        if isinstance(steps[-1], dict) or pods.of_job or EACH in template.way
     )
 
 
@@ -174,7 +164,7 @@ def maker(pod: Object) -> tuple[str, str]:
     return next(((kind, labels[key]) for key, kind in MAKERS.items() if labels.get(key)), ("", ""))
 
 
-def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Found]:
+def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Place]:
     """Yield the places to which a way leads, each with the values on the way."""
     for at_step, step in enumerate(way):
         before = (*before, value)
@@ -199,7 +189,8 @@ def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
     return Pods(path, mapping(steps[-1]), {}, (), {}, name, replicas - less, counted)
 
 
-def _job_pods(path: Path, steps: tuple[Any, ...], *, replicated: bool) -> Pods:
+def _job_pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
+    replicated = EACH in template.way
     job, metadata = mapping(steps[-2]), mapping(mapping(steps[-3]).get("metadata"))
     holder = mapping(steps[-4]) if replicated else {}
     name, replicas = text(holder.get("name")), count(holder.get("replicas"))

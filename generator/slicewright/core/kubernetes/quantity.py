@@ -70,10 +70,10 @@ def _number(text: str) -> Fraction:
 
 
 def _parsed(text: str) -> tuple[Fraction, str]:
-    found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
-    if found is None:
+    match = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
+    if match is None:
         raise ValueError(f"'{text}' is not a valid quantity; write for example 500m, 4, 1.5Gi or 2e9")
-    return Fraction(found[1]), found[2] or ""
+    return Fraction(match[1]), match[2] or ""
 
 
 def _factor(suffix: str) -> Fraction:

@@ -123,7 +123,7 @@ def render(
         folder: {identity(item) for item in shared.objects(folder, sources)}
         for folder, sources in repository.shared.items()
     }
-    draft.problems += conflicts(in_lists, staying, anchor.held(draft.files), bases, draft.existing, common)
+    draft.problems += conflicts(in_lists, staying, anchor.folders(draft.files), bases, draft.existing, common)
 
     sites = repository.sites
     untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}

@@ -44,7 +44,7 @@ def conflicts(
     the lists that begin with an anchor; `shared` is what the runs of a namespace share. The objects of a
     frozen run are those in its file, those of the others follow from their base and components.
     """
-    anchors = {folder: identity(anchor.made(folder.namespace)) for folder in anchored}
+    anchors = {folder: identity(anchor.config_map(folder.namespace)) for folder in anchored}
     frozen: dict[str, list[str]] = {}
     for path in staying:
         frozen.setdefault(path.rpartition("/")[0], []).append(path)

@@ -173,7 +173,7 @@ def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[Nam
             *(queue.namespace for queue in site.cluster.local_queues),
         )
     }
-    anchored = anchor.held(path for paths in existing.folders.values() for path in paths)
+    anchored = anchor.folders(path for paths in existing.folders.values() for path in paths)
     folders.update(folder for folder in anchored if folder.cluster in synced)
     return {folder for folder in folders if not owner(synced[folder.cluster], folder.namespace)}
 
@@ -256,7 +256,7 @@ def _namespaces(
 
 def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
     """Return who has a file that syncs a workload apart from its namespace."""
-    syncs, file = place.folder(folder.cluster), place.of_workload(folder.namespace, folder.workload)
+    syncs, file = place.folder(folder.cluster), place.workload_file(folder.namespace, folder.workload)
     return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{syncs}/{who}/{file}"))
 
 
