@@ -14,7 +14,7 @@ from slicewright.rehearsal.model.prices import PoolPrice, PoolPrices, Prices, co
 from slicewright.rehearsal.model.usage import Usage
 from slicewright.rehearsal.report.page import page
 from slicewright.rehearsal.report.report import Report
-from slicewright.rehearsal.report.spending import spending, told_spending
+from slicewright.rehearsal.report.spending import spending, spending_of
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import read_checkout
 
@@ -162,7 +162,7 @@ def report(prices: PoolPrices | None) -> Report:
 def test_cost_is_in_the_record_on_the_page_and_in_variants() -> None:
     """4 chips idle for an hour, then at work for one, at 2 each: 8 and 8. Several pools have one sum."""
     record = report(THREE).record()
-    table = next(iter(made for made in told_spending(report(THREE)) if made.title == "cost"))
+    table = next(iter(made for made in spending_of(report(THREE)) if made.title == "cost"))
 
     assert {"used": 8.0, "lost": 0.0, "startup": 0.0, "idle": 8.0} == record["measures"]["cost"]["total"]
     assert (("a", "2 EUR", "8.00 EUR", "0.00 EUR", "0.00 EUR", "8.00 EUR"),) == table.rows
@@ -174,7 +174,7 @@ def test_cost_is_in_the_record_on_the_page_and_in_variants() -> None:
 
 def test_plain_rehearsal_tells_no_chip_hours_in_its_text() -> None:
     """Where nothing was lost and nobody gives prices; the page and the JSON have them."""
-    assert [] == list(told_spending(report(None)))
+    assert [] == list(spending_of(report(None)))
 
 
 @pytest.mark.parametrize(

@@ -286,13 +286,13 @@ def _write(played: list[Result], output: str) -> None:
 
         exact(junit(reports, {result.report.cluster: result.began for result in played}))
         return
-    from slicewright.rehearsal.report.spending import told_spending  # noqa: PLC0415
+    from slicewright.rehearsal.report.spending import spending_of  # noqa: PLC0415
     from slicewright.rehearsal.report.text import text, width_in  # noqa: PLC0415
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:
         say(text(report, width=width_in(report, columns)))
-        for table in told_spending(report):
+        for table in spending_of(report):
             say(table.title)
             show.table(table.head, table.rows)
             say("")

@@ -113,11 +113,9 @@ def swatch(drawn: str, meaning: str) -> str:
 
 def ticks(end: float) -> list[float]:
     """Return round moments from 0 up to an end, at most seven."""
-    step = next((step for step in _STEPS if end / step <= _MOST_INTERVALS), 0.0)
-    if not step:
-        step = _DAY
-        while end / step > _MOST_INTERVALS:
-            step *= 2
+    step = next((step for step in _STEPS if end / step <= _MOST_INTERVALS), _DAY)
+    while end / step > _MOST_INTERVALS:
+        step *= 2
     return [index * step for index in range(int(end / step + 1e-9) + 1)]
 
 
@@ -125,9 +123,7 @@ def label(at: float) -> str:
     """Return a moment in as few characters as tell it: `0`, `30s`, `2m`, `1h30m`."""
     if not at:
         return "0"
-    text = shown(at)
-    if text.endswith(".0s"):
-        return text.replace(".0s", "s")
+    text = shown(at).replace(".0s", "s")
     return text[:-3] if text[-3:] in ("00s", "00m", "00h") else text
 
 
@@ -147,38 +143,39 @@ def grid(end: float, height: float) -> str:
     return f'<g class="grid">{"".join(lines)}</g>'
 
 
-def _picture(kind: str, key: str, title: str, told: str, height: float, drawn: Iterable[str]) -> str:
+def _picture(kind: str, key: str, title: str, description: str, height: float, drawn: Iterable[str]) -> str:
     """Return a picture with its title and its description; `key` makes their ids unique in the page."""
     return (
         f'<svg class="{kind}" role="img" aria-labelledby="{key}t" aria-describedby="{key}d" width="100%"'
-        f' height="{number(height)}"><title id="{key}t">{title}</title><desc id="{key}d">{told}</desc>'
+        f' height="{number(height)}"><title id="{key}t">{title}</title><desc id="{key}d">{description}</desc>'
         f"{''.join(drawn)}</svg>"
     )
 
 
 def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> str:
     """Return the picture of a run; `events` are its own, `key` makes the ids in it unique in the page."""
-    hit = any(event["kind"] == "fault" for event in events)
-    height = _TOP + _BAR + (_BELOW if hit else 4.0)
+    has_fault = any(event["kind"] == "fault" for event in events)
+    height = _TOP + _BAR + (_BELOW if has_fault else 4.0)
     bars = []
     for span in run["states"]:
-        width = percent(max(span["end"] - span["start"], _THINNEST * end), end)
-        place = (
-            f'x="{percent(span["start"], end)}" y="{number(_TOP)}" width="{width}" height="{number(_BAR)}"'
+        x, width = (
+            percent(span["start"], end),
+            percent(max(span["end"] - span["start"], _THINNEST * end), end),
         )
-        bars.append(f'<rect class="{span["state"]}" {place}><title>{_told(span)}</title></rect>')
+        place = f'x="{x}" y="{number(_TOP)}" width="{width}" height="{number(_BAR)}"'
+        bars.append(f'<rect class="{span["state"]}" {place}><title>{_period(span)}</title></rect>')
     drawn = (grid(end, height), *bars, *islice(_marks(run, events, end), _MOST_MARKS))
     return _picture("bar", key, f"{run['run']}: {OUTCOMES[run['outcome']]}", _states(run), height, drawn)
 
 
 def _states(run: Object) -> str:
     """Return the states of a run as a sentence."""
-    parts = [_told(span) for span in run["states"]]
+    parts = [_period(span) for span in run["states"]]
     parts += [f"evicted at {shown(eviction['at'])}: {eviction['reason']}" for eviction in run["evictions"]]
     return "; ".join(parts) or "it had no state"
 
 
-def _told(span: Object) -> str:
+def _period(span: Object) -> str:
     start, end = span["start"], span["end"]
     return f"{span['state']} from {shown(start)} to {shown(end)}, {shown(end - start)}"
 
@@ -186,8 +183,8 @@ def _told(span: Object) -> str:
 def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[str]:
     for event in events:
         if event["kind"] in _MARKED:
-            what = event["reason"] if event["kind"] == "fault" else f"attempt {event.get('attempt', 0)}"
-            yield _mark(event["kind"], event["at"], end, what, event.get("message", ""))
+            reason = event["reason"] if event["kind"] == "fault" else f"attempt {event.get('attempt', 0)}"
+            yield _mark(event["kind"], event["at"], end, reason, event.get("message", ""))
     for eviction in run["evictions"]:
         yield _mark("evicted", eviction["at"], end, eviction["reason"], eviction["message"])
     at = run["submitted"] if run["outcome"] == "refused" else run["ended"]
@@ -195,9 +192,8 @@ def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[str]:
         yield _mark(run["outcome"], at, end)
 
 
-def _mark(name: str, at: float, end: float, what: str = "", text: str = "") -> str:
-    words = f"{name} at {shown(at)}" + "".join(f": {part}" for part in (what, text) if part)
-    title = f"<title>{words}</title>"
+def _mark(name: str, at: float, end: float, *words: str) -> str:
+    title = f"<title>{': '.join(filter(None, (f'{name} at {shown(at)}', *words)))}</title>"
     if name == "fault":
         return mark(name, title, x=percent(at, end), y=_TOP + _BAR + 6.0)
     stem = f'<line class="stem" y1="{number(_TOP - 3)}" y2="{number(_TOP + _BAR)}"/>'
@@ -227,8 +223,8 @@ def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
         *(_borrowed(used, end, limit, top) if usage["borrowedChips"] else ()),
         *(f'<line class="{name}" x1="0" x2="100%" y1="{y}" y2="{y}"/>' for name, y in levels),
     )
-    what = f"{usage['name']}: chips {'in use' if 'utilisation' in usage else 'that runs wait for'}"
-    picture = _picture("steps", key, what, described(usage), _HEIGHT, drawn)
+    title = f"{usage['name']}: chips {'in use' if 'utilisation' in usage else 'that runs wait for'}"
+    picture = _picture("steps", key, title, described(usage), _HEIGHT, drawn)
     return f'<div class="plot">{picture}</div>', _scale(usage, top)
 
 
@@ -277,16 +273,14 @@ def _y(value: float, top: float) -> float:
 
 
 def _line(steps: Sequence[Sequence[float]], end: float, top: float) -> str:
-    parts: list[str] = []
+    path = ""
     last_x = last_y = ""
     for at, value in steps:
         x, y = number(min(1.0, at / end) * _COLUMNS), number(_y(value, top))
-        if not parts:
-            parts.append(f"M{x} {y}")
-        else:
-            parts.append((f"H{x}" if x != last_x else "") + (f"V{y}" if y != last_y else ""))
+        move = (f"H{x}" if x != last_x else "") + (f"V{y}" if y != last_y else "")
+        path += move if path else f"M{x} {y}"
         last_x, last_y = x, y
-    return "".join([*parts, f"H{_COLUMNS}"])
+    return f"{path}H{_COLUMNS}"
 
 
 def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[str]:
@@ -298,13 +292,10 @@ def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[str
 
 def _scale(usage: Object, top: float) -> str:
     """Return the numbers at the right of a chart: the limit, the peak where it has room, and 0."""
-    shown_at: list[float] = []
-    words = []
+    labels: dict[float, str] = {}
     for value in (usage["limitChips"], usage["peakChips"], 0):
         y = _y(value, top)
-        if all(abs(y - other) >= _LEAST_GAP for other in shown_at):
-            shown_at.append(y)
-            words.append(f'<text x="5" y="{number(y + 4)}">{value:,}</text>')
-    return (
-        f'<svg class="scale" aria-hidden="true" width="52" height="{number(_HEIGHT)}">{"".join(words)}</svg>'
-    )
+        if all(abs(y - other) >= _LEAST_GAP for other in labels):
+            labels[y] = f'<text x="5" y="{number(y + 4)}">{value:,}</text>'
+    drawn = "".join(labels.values())
+    return f'<svg class="scale" aria-hidden="true" width="52" height="{number(_HEIGHT)}">{drawn}</svg>'

@@ -36,12 +36,12 @@ class Entry(NamedTuple):
     """When something happened, what, and more about it; of what was left out only the text."""
 
     moment: str
-    what: str
+    event: str
     text: str
 
     def line(self) -> str:
         """Return the entry as one line: `12m15s restarted by JobSet: attempt 1`."""
-        head = f"{self.moment} {self.what}".strip()
+        head = f"{self.moment} {self.event}".strip()
         return ": ".join(part for part in (head, self.text) if part)
 
 
@@ -50,12 +50,12 @@ def entries(events: Sequence[Object], most: int) -> list[Entry]:
 
     Of more than `most` entries the middle is left out, and said to be.
     """
-    every = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
-    if len(every) <= most:
-        return every
+    entries = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
+    if len(entries) <= most:
+        return entries
     half = most // 2
-    left = Entry("", "", f"{len(every) - 2 * half:,} more entries; the JSON report has all events")
-    return [*every[:half], left, *every[-half:]]
+    left = Entry("", "", f"{len(entries) - 2 * half:,} more entries; the JSON report has all events")
+    return [*entries[:half], left, *entries[-half:]]
 
 
 def _alike(event: Object) -> tuple[str, ...]:
@@ -69,23 +69,21 @@ def _entry(alike: list[Object]) -> Entry:
     moment = shown(first["at"])
     if shown(last["at"]) != moment:
         moment += f" to {shown(last['at'])}"
-    what, text = _pod_entry(alike) if first["kind"] in _PODS else _told(first)
-    if len(alike) > 1 and first["kind"] not in _PODS:
-        what += f" ({len(alike)} times)"
-    return Entry(moment, what, text)
+    if first["kind"] in _PODS:
+        return Entry(moment, *_of_pods(alike))
+    event, text = _of_event(first)
+    return Entry(moment, event + (f" ({len(alike)} times)" if len(alike) > 1 else ""), text)
 
 
-def _pod_entry(pods: list[Object]) -> tuple[str, str]:
+def _of_pods(pods: list[Object]) -> tuple[str, str]:
     pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
     few = 4
     where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
-    reason = pods[0].get("reason", "")
-    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", ", ".join(
-        part for part in (reason, f"on {where}" if where else "") if part
-    )
+    text = ", ".join(filter(None, (pods[0].get("reason", ""), f"on {where}" if where else "")))
+    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", text
 
 
-def _told(event: Object) -> tuple[str, str]:
+def _of_event(event: Object) -> tuple[str, str]:
     kind: str = event["kind"]
     parts: list[str] = [event.get("reason", ""), event.get("message", "")]
     if kind == "reserved":
@@ -98,4 +96,4 @@ def _told(event: Object) -> tuple[str, str]:
     elif kind in ("poolGrew", "poolShrank"):
         sign = "+" if kind == "poolGrew" else "-"
         parts = [event.get("nodePool", ""), f"{sign}{event.get('chips', 0):,} chips", *parts]
-    return _WORDS.get(kind, kind), ", ".join(part for part in parts if part)
+    return _WORDS.get(kind, kind), ", ".join(filter(None, parts))

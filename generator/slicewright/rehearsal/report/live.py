@@ -102,16 +102,16 @@ def lines(view: View, width: int, height: int, *, colour: bool) -> list[str]:
     most = max(0, height - 1)  # the cursor is below the last line
     bars = _bars(view.queues, (most - 1) // _SHARE)
     rows = _rows(view, most - 1 - len(bars), width)
-    made = [Line(_head(view), "1", 0, len(view.cluster)), *bars, *rows]
-    return [line.drawn(width, colour=colour) for line in made[:most]]
+    all_lines = [Line(_head(view), "1", 0, len(view.cluster)), *bars, *rows]
+    return [line.drawn(width, colour=colour) for line in all_lines[:most]]
 
 
 def _head(view: View) -> str:
     over = sum(run.state in OVER for run in view.runs)
-    told = f"{view.cluster}  {shown(view.now)} at {factor(view.speed)}  {over} of {len(view.runs)} runs over"
+    head = f"{view.cluster}  {shown(view.now)} at {factor(view.speed)}  {over} of {len(view.runs)} runs over"
     ends = [run.ends_at for run in view.runs if run.state not in OVER]
     known = [end for end in ends if end is not None]
-    return f"{told}, all in {_left(max(known), view.now)}" if known and len(known) == len(ends) else told
+    return f"{head}, all in {_left(max(known), view.now)}" if known and len(known) == len(ends) else head
 
 
 def _left(end: float, now: float) -> str:
@@ -124,9 +124,9 @@ def _bars(queues: Sequence[Queue], most: int) -> list[Line]:
     if len(kept) > most:
         kept = sorted(kept, key=lambda queue: -queue.used)[: max(0, most - 1)]
     column = max((len(queue.name) for queue in kept), default=0)
-    made = [_bar(queue, column) for queue in kept]
+    bars = [_bar(queue, column) for queue in kept]
     left = len(queues) - len(kept)
-    return [*made, Line(f"and {counted(left, 'more queue')}")] if left and most > 0 else made
+    return [*bars, Line(f"and {counted(left, 'more queue')}")] if left and most > 0 else bars
 
 
 def _bar(queue: Queue, column: int) -> Line:
@@ -155,8 +155,8 @@ def _rows(view: View, most: int, width: int) -> list[Line]:
         table.append(Line(_row(state, row, columns).rstrip(), _COLOURS[run.state], 0, len(state)))
     hidden = Counter(_WORDS.get(run.state, run.state) for run in ranked[len(kept) :])
     if hidden:
-        told = ", ".join(f"{count} {state}" for state, count in hidden.items())
-        table.append(Line(f"  and {hidden.total()} more: {told}"))
+        counts = ", ".join(f"{count} {state}" for state, count in hidden.items())
+        table.append(Line(f"  and {hidden.total()} more: {counts}"))
     return table
 
 
@@ -185,8 +185,8 @@ def _columns(rows: Sequence[Cells], width: int) -> dict[str, int]:
 
 
 def _row(state: str, cells: Cells, columns: dict[str, int]) -> str:
-    told = (
+    texts = (
         f"{cells[name]:>{column}}" if name in _AT_RIGHT else f"{cells[name]:{column}}"
         for name, column in columns.items()
     )
-    return "  ".join((f"{state:{_STATE}}", *told))
+    return "  ".join((f"{state:{_STATE}}", *texts))

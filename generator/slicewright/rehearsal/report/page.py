@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -88,19 +89,19 @@ def _title(heading: str, verdict: str) -> str:
 
 def _played(record: Object) -> str:
     speed = record["speed"]
-    told = f"Simulated {shown(record['seconds'])}"
+    text = f"Simulated {shown(record['seconds'])}"
     if speed != 1:
         real = (record["seconds"] - record["skipped"]) / speed
-        told += f" in {shown(real)}, at {factor(speed).removesuffix('x')} times the speed"
-    told += f" {on_what(record['pods'])}."
+        text += f" in {shown(real)}, at {factor(speed).removesuffix('x')} times the speed"
+    text += f" {on_what(record['pods'])}."
     if speed != 1:
-        told += f" Its time resolution is {shown(speed)}, a second of the controllers' own time."
+        text += f" Its time resolution is {shown(speed)}, a second of the controllers' own time."
     if record["standIns"]:
-        made = (f"{need['kind']} {need['namespace']}/{need['name']}" for need in record["standIns"])
-        told += f" Stand-ins for what exists on the cluster: {', '.join(made)}."
+        names = (f"{need['kind']} {need['namespace']}/{need['name']}" for need in record["standIns"])
+        text += f" Stand-ins for what exists on the cluster: {', '.join(names)}."
     if record["pathwaysOperator"]:
-        told += f" PathwaysJobs were reconciled by the {record['pathwaysOperator']}."
-    return f'<p class="dim">{told}</p>'
+        text += f" PathwaysJobs were reconciled by the {record['pathwaysOperator']}."
+    return f'<p class="dim">{text}</p>'
 
 
 def _cluster(record: Object, key: str, *, several: bool) -> str:
@@ -131,7 +132,7 @@ def _tiles(record: Object, shown_as: Mapping[str, Shown]) -> str:
     tiles = [("Finished", f"{summary['finished']} of {summary['runs']}", _rest(summary))]
     if longest is not None and longest["wait"] >= record["resolution"]:
         tiles.append(("Longest wait", shown(longest["wait"]), shown_as[longest["run"]].link()))
-    results = [told["result"] for run in runs for told in run["expectations"]]
+    results = [answer["result"] for run in runs for answer in run["expectations"]]
     if results:
         untold = results.count("cannotTell")
         passed = f"{results.count('passed')} of {len(results)}"
@@ -156,10 +157,7 @@ def _rest(summary: dict[str, int]) -> str:
 
 
 def _reasons(runs: Iterable[Object]) -> str:
-    counts: dict[str, int] = {}
-    for run in runs:
-        for eviction in run["evictions"]:
-            counts[eviction["reason"]] = counts.get(eviction["reason"], 0) + 1
+    counts = Counter(eviction["reason"] for run in runs for eviction in run["evictions"])
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
@@ -182,22 +180,22 @@ def _timelines(
         facts = ", ".join(_facts(run, record["resolution"]))
         own = events.get(name, [])
         plot = timeline(run, own, end, f"{key}w{index}")
-        rows.append(_row(run, shown_run, facts, plot, problems.about(run) + _told(run, own, most)))
+        rows.append(_row(run, shown_run, facts, plot, problems.about(run) + _history(run, own, most)))
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
     head = f'<div class="title"><h{level}>Timeline</h{level}>{team_filter(teams(record), key)}</div>'
     inside = (head, skip, legend(occurring(runs, record["events"])), when(end), *rows)
     return f'<section class="card">{"".join(inside)}<div id="{key}a"></div></section>'
 
 
-def _row(run: Object, shown_run: Shown, facts: str, plot: str, told: str) -> str:
+def _row(run: Object, shown_run: Shown, facts: str, plot: str, more: str) -> str:
     left = who("span", shown_run.name, facts, shown_run.run)
     link = f'<p class="dim">run <a href="#{shown_run.anchor}">{shown_run.run}</a></p>'
     summary = f'<summary>{left}<span class="plot">{plot}</span>{icon(run["outcome"])}</summary>'
-    more = f'<div class="more" id="{shown_run.anchor}">{link}{told}</div>'
-    return f'<details class="row"{shown_run.mark}>{summary}{more}</details>'
+    inside = f'<div class="more" id="{shown_run.anchor}">{link}{more}</div>'
+    return f'<details class="row"{shown_run.mark}>{summary}{inside}</details>'
 
 
-def _told(run: Object, events: Sequence[Object], most: int) -> str:
+def _history(run: Object, events: Sequence[Object], most: int) -> str:
     """Return why a run waited, and what happened to it."""
     waits = "".join(
         f"<p>waited from {shown(wait['start'])} to {shown(wait['end'])}: {wait['message']}</p>"
@@ -239,10 +237,10 @@ def _charts(record: Object, of: str, level: int, key: str) -> str:
     return card(level, title, _keys(usages, word) if word else "", when(end), *lines)
 
 
-def who(tag: str, name: str, told: str, whole: str = "") -> str:
+def who(tag: str, name: str, text: str, whole: str = "") -> str:
     """Return what stands at the left of a row: a name, and words below it; `whole` is the whole name."""
     title = f' title="{whole}"' if whole not in ("", name) else ""
-    return f'<{tag} class="who"><span class="name"{title}>{name}</span><small>{told}</small></{tag}>'
+    return f'<{tag} class="who"><span class="name"{title}>{name}</span><small>{text}</small></{tag}>'
 
 
 def _keys(usages: Sequence[Object], word: str) -> str:

@@ -33,7 +33,7 @@ class Problems:
         self._runs = runs
         self._key = key
         equal: dict[tuple[str, ...], list[Object]] = {}
-        for problem in sorted(record["problems"], key=lambda found: _SEVERITIES.index(found["severity"])):
+        for problem in sorted(record["problems"], key=lambda problem: _SEVERITIES.index(problem["severity"])):
             alike = tuple(problem[field] for field in ("severity", "id", "message", "hint"))
             equal.setdefault(alike, []).append(problem)
         self._equal = list(equal.values())
@@ -88,8 +88,8 @@ class Problems:
 
     def _says_why(self, run: Object) -> bool:
         """Tell whether a problem says why a run is not where it should be."""
-        told = (f"{problem['message']} {problem['hint']}" for _, problem in self._of(run))
-        return bool(run["why"]) and any(run["why"] in text for text in told)
+        texts = (f"{problem['message']} {problem['hint']}" for _, problem in self._of(run))
+        return bool(run["why"]) and any(run["why"] in text for text in texts)
 
     def _entry(self, number: int, alike: Sequence[Object]) -> str:
         """Return a problem; it is open from the start where it is the only one."""
@@ -97,7 +97,7 @@ class Problems:
         is_open = " open" if len(self._equal) == 1 else ""
         hint = f"<p>hint: {problem['hint']}</p>" if problem["hint"] else ""
         about = dict.fromkeys(
-            shown for one in alike for shown in of_workload(self._runs, self._records, one["object"])
+            shown for problem in alike for shown in of_workload(self._runs, self._records, problem["object"])
         )
         names = [shown.name for shown in about]
         subject = f"{names[0]}: " if len(names) == 1 and names[0] not in problem["message"] else ""

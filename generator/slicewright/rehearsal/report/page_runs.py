@@ -60,22 +60,22 @@ def _team(run: Object) -> str:
     return run.get("team") or namespace
 
 
-def team_filter(found: Sequence[str], key: str) -> str:
+def team_filter(names: Sequence[str], key: str) -> str:
     """Return what a reader chooses a team with; '' where there are not several."""
-    if len(found) < 2:  # noqa: PLR2004 - several
+    if len(names) < 2:  # noqa: PLR2004 - several
         return ""
-    choices = "".join(f'<option value="{number}">{team}</option>' for number, team in enumerate(found))
+    choices = "".join(f'<option value="{number}">{team}</option>' for number, team in enumerate(names))
     return f'<label class="filter">Team <select id="{key}f"><option>all</option>{choices}</select></label>'
 
 
-def filter_rules(found: Sequence[str], key: str) -> str:
+def filter_rules(names: Sequence[str], key: str) -> str:
     """Return the style rules by which the choice of a team hides what others have: no script is needed."""
-    if len(found) < 2:  # noqa: PLR2004 - several
+    if len(names) < 2:  # noqa: PLR2004 - several
         return ""
     return "".join(
         f'#{key}:has(#{key}f [value="{number}"]:checked) [data-team]:not([data-team="{number}"])'
         "{display:none}\n"
-        for number in range(len(found))
+        for number in range(len(names))
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, icon
 from slicewright.rehearsal.report.entries import entries
-from slicewright.rehearsal.report.report import borrowed_told
+from slicewright.rehearsal.report.report import borrowing, waits_text
 from slicewright.rehearsal.report.spending import spending
 
 if TYPE_CHECKING:
@@ -31,48 +31,48 @@ _ALL, _FEWEST, _MOST = 1500, 10, 60
 
 def tables(record: Object, shown_as: Mapping[str, Shown], level: int, key: str) -> str:
     """Return all tables of a rehearsal, each under a heading that opens and closes it."""
-    runs = [_run(run, shown_as[run["run"]], record["resolution"]) for run in record["workloads"]]
-    marks = [shown_as[run["run"]].mark for run in record["workloads"]]
-    slices = [
-        (_slice(piece, shown_as[run["run"]]), shown_as[run["run"]].mark)
-        for run in record["workloads"]
-        for piece in run["slices"]
-    ]
+    runs = [(run, shown_as[run["run"]]) for run in record["workloads"]]
+    rows = [_run(run, shown_run, record["resolution"]) for run, shown_run in runs]
+    marks = [shown_run.mark for _, shown_run in runs]
+    slices = [(piece, shown_run) for run, shown_run in runs for piece in run["slices"]]
+    of_slices = [shown_run.mark for _, shown_run in slices]
     parts = [
-        table("Runs", runs, _RUNS, level, f"{key}r", marks),
+        table("Runs", rows, _RUNS, level, f"{key}r", marks),
         table("Arrivals", list(_arrivals(record)), _ARRIVALS, level, f"{key}a"),
-        table("Slices", [row for row, _ in slices], _SLICES, level, f"{key}s", [mark for _, mark in slices]),
+        table("Slices", [_slice(*entry) for entry in slices], _SLICES, level, f"{key}s", of_slices),
     ]
     for title, of, chips in (("Queues", "queues", "Quota"), ("Pools", "pools", "Chips")):
         rows = [_usage(usage, of == "queues") for usage in record[of]]
         columns = (title[:-1], chips, *_USAGE[: 4 if of == "queues" else 2])
         parts.append(table(title, rows, columns, level, f"{key}{of[0]}"))
     parts += [
-        table(made.title.capitalize(), [*map(list, made.rows)], made.head, level, f"{key}{made.title[:2]}")
-        for made in spending([record["measures"]])
+        table(
+            sheet.title.capitalize(), [*map(list, sheet.rows)], sheet.head, level, f"{key}{sheet.title[:2]}"
+        )
+        for sheet in spending([record["measures"]])
     ]
     return "".join(parts)
 
 
 def _run(run: Object, shown_run: Shown, resolution: float) -> list[str]:
-    what = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
-    moments = [_moment(run[field]) for field in ("submitted", "admitted", "started", "ended")]
+    outcome = f'<span class="outcome">{icon(run["outcome"])}{OUTCOMES[run["outcome"]]}</span>'
+    times = (run[field] for field in ("submitted", "admitted", "started", "ended"))
+    moments = [_NONE if time is None else shown(time) for time in times]
     wait = _NONE if run["wait"] is None else shown_within(run["wait"], resolution)
     evictions = "".join(
         f"<li>{shown(eviction['at'])} <b>{eviction['reason']}</b>: {eviction['message']}</li>"
         for eviction in run["evictions"]
     )
     whole = f"<small> run {run['run']}</small>" if run["run"] != shown_run.name else ""
-    told = f"<ul>{evictions}</ul>" if evictions else "none"
-    return [shown_run.link() + whole, what, *moments, wait, str(run["restarts"]), told]
+    evicted = f"<ul>{evictions}</ul>" if evictions else "none"
+    return [shown_run.link() + whole, outcome, *moments, wait, str(run["restarts"]), evicted]
 
 
 def _arrivals(record: Object) -> Iterable[list[str]]:
     for row in record["measures"].get("arrivals", ()):
-        waits = [row[f"{name}WaitSeconds"] for name in ("p50", "p95", "max")]
-        told = ["never" if wait is None else shown_within(wait, record["resolution"]) for wait in waits]
         done = f"{row['finished']} of {row['runs']}"
-        yield [row["profile"], str(row["seed"]), row["clusterQueue"], done, *told]
+        waits = waits_text(row, record["resolution"])
+        yield [row["profile"], str(row["seed"]), row["clusterQueue"], done, *waits]
 
 
 def _slice(piece: Object, shown_run: Shown) -> list[str]:
@@ -99,12 +99,8 @@ def _usage(usage: Object, lends: bool) -> list[str]:
     ]
     if lends:
         borrowed = usage["borrowedChips"]
-        row += [f"{borrowed:,}", borrowed_told(usage) or _NONE] if borrowed else ["nothing", _NONE]
+        row += [f"{borrowed:,}", borrowing(usage) or _NONE] if borrowed else ["nothing", _NONE]
     return row
-
-
-def _moment(value: float | None) -> str:
-    return _NONE if value is None else shown(value)
 
 
 def table(
@@ -144,5 +140,5 @@ def log(events: Sequence[Object], most: int) -> str:
 def _entry(entry: Entry) -> str:
     if not entry.moment:
         return f'<li class="dim">{entry.text}</li>'
-    told = entry.text and f": {entry.text}"
-    return f'<li><span class="at">{entry.moment}</span><span><b>{entry.what}</b>{told}</span></li>'
+    text = entry.text and f": {entry.text}"
+    return f'<li><span class="at">{entry.moment}</span><span><b>{entry.event}</b>{text}</span></li>'

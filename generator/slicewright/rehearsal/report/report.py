@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model import metrics
+from slicewright.rehearsal.model.duration import shown_within
 from slicewright.rehearsal.model.prices import cost
 from slicewright.rehearsal.report import waits
 
@@ -104,7 +105,7 @@ class Report(Struct, frozen=True):
     @property
     def untold(self) -> int:
         """Return of how many expectations the rehearsal cannot tell whether they hold."""
-        return sum(answer.result == "cannotTell" for told in self.answers.values() for answer in told)
+        return sum(answer.result == "cannotTell" for own in self.answers.values() for answer in own)
 
     def runs(self) -> list[Object]:
         """Return the JSON form of the runs."""
@@ -190,23 +191,29 @@ def waiting(queues: Iterable[Object]) -> list[Object]:
     """Return a name and the chips over time for all that runs of a queue waited for, by flavors."""
     return [
         {
-            "name": f"{queue['name']}: {' or '.join(one['flavors'])}",
+            "name": f"{queue['name']}: {' or '.join(entry['flavors'])}",
             "limitChips": 0,
-            "peakChips": max(chips for _, chips in one["chips"]),
+            "peakChips": max(chips for _, chips in entry["chips"]),
             "borrowedChips": 0,
             "there": [],
-            "used": [[0.0, 0], *one["chips"]],
+            "used": [[0.0, 0], *entry["chips"]],
         }
         for queue in queues
-        for one in queue["waiting"]
-        if one["chips"]
+        for entry in queue["waiting"]
+        if entry["chips"]
     ]
 
 
-def borrowed_told(queue: Object) -> str:
+def borrowing(queue: Object) -> str:
     """Return for which share of the time a queue borrowed of each flavor: `v5e 40% of the time`."""
     shares = [entry for entry in queue["borrowedTime"] if entry["share"]]
     return ", ".join(f"{entry['flavor']} {entry['share']:.0%} of the time" for entry in shares)
+
+
+def waits_text(row: Object, resolution: float, endless: str = "never") -> list[str]:
+    """Return the median, the p95 and the longest wait of a row of `measures` as people read them."""
+    waits = (row[f"{name}WaitSeconds"] for name in ("p50", "p95", "max"))
+    return [endless if wait is None else shown_within(wait, resolution) for wait in waits]
 
 
 def sweep_heads(runs: Iterable[Object]) -> dict[str, str]:
@@ -219,15 +226,11 @@ def sweep_heads(runs: Iterable[Object]) -> dict[str, str]:
     for sweep, own in sweeps.items():
         finished = sum(run["outcome"] == "finished" for run in own)
         times = [(run["admitted"], run["ended"]) for run in own if run["admitted"] is not None]
-        most = max((sum(_is_in(at, *time) for time in times) for at, _ in times), default=0)
-        heads[own[0]["run"]] = (
-            f"{sweep}: {counted(len(own), 'run')}, {finished} finished, at most {most} at once"
-        )
+        at_once = (sum(start <= at and (end is None or at < end) for start, end in times) for at, _ in times)
+        most = max(at_once, default=0)
+        runs_of = f"{counted(len(own), 'run')}, {finished} finished, at most {most} at once"
+        heads[own[0]["run"]] = f"{sweep}: {runs_of}"
     return heads
-
-
-def _is_in(at: float, start: float, end: float | None) -> bool:
-    return start <= at and (end is None or at < end)
 
 
 def summary(timelines: Iterable[tuple[str, Timeline]]) -> dict[str, int]:

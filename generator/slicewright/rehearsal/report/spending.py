@@ -57,7 +57,7 @@ def spending(measured: Sequence[Object], *, named: bool = False) -> Iterator[Tab
         yield Table("cost", ("pool", "a chip-hour", *_HEAD, *more), tuple(rows))
 
 
-def told_spending(report: Report) -> Iterator[Table]:
+def spending_of(report: Report) -> Iterator[Table]:
     """Yield the tables of one rehearsal, where something was lost or the user gives prices."""
     measures = report.measures()
     if measures["cost"] or any(row["lost"] or row["startup"] for row in measures["chipHours"]):

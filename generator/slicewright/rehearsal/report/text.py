@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
-from slicewright.rehearsal.model.duration import shown, shown_within
-from slicewright.rehearsal.report.report import borrowed_told, on_what, summary, sweep_heads, waiting
+from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.report.report import borrowing, on_what, summary, sweep_heads, waiting, waits_text
 from slicewright.rehearsal.report.waits import describe
 
 if TYPE_CHECKING:
@@ -116,10 +116,7 @@ def _arrivals(report: Report) -> Iterable[str]:
     for row in report.measures()["arrivals"]:
         where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
         ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"
-        p50, p95, most = (
-            "without end" if wait is None else shown_within(wait, report.speed)
-            for wait in (row[f"{name}WaitSeconds"] for name in ("p50", "p95", "max"))
-        )
+        p50, p95, most = waits_text(row, report.speed, "without end")
         waits = f", waits: median {p50}, 95 % at most {p95}, longest {most}" if row["runs"] else ""
         yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
 
@@ -185,7 +182,7 @@ def drawn(spans: Iterable[Span], end: float, width: int) -> str:
 
 def _queues(report: Report, queues: Iterable[Object], column: int, width: int) -> Iterable[str]:
     for usage, queue in zip(report.queues, queues, strict=True):
-        shares = borrowed_told(queue)
+        shares = borrowing(queue)
         yield _usage(report, usage, column, width) + (f" ({shares})" if shares else "")
 
 

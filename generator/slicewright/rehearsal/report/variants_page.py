@@ -27,10 +27,10 @@ def page(groups: Sequence[Group], frame: str, style: str) -> str:
     groups = [replace(group, variants=escaped(list(group.variants))) for group in groups]
     heads = [head_line(group) for group in groups]
     title = f"What if: {', '.join(dict.fromkeys(str(group.variants[0]['cluster']) for group in groups))}"
-    told = "".join(f'<p class="dim">{head}.</p>' for head in heads)
+    lines = "".join(f'<p class="dim">{head}.</p>' for head in heads)
     top = f'<p class="over">slicewright rehearsal</p><div class="title"><h1>{title}</h1></div>'
     sections = "".join(_group(group, f"g{index}") for index, group in enumerate(groups))
-    return filled(frame, style, title, f"<header>{top}{told}</header>", sections)
+    return filled(frame, style, title, f"<header>{top}{lines}</header>", sections)
 
 
 def _group(group: Group, key: str) -> str:
@@ -43,13 +43,13 @@ def _group(group: Group, key: str) -> str:
         card(2, "Timeline", legend(occurring(rows)), when(end), *_rows(variants, end, key)),
         *(
             table(
-                made.title.capitalize(),
-                [*map(_name_first, made.rows)],
-                _name_first(made.head),
+                sheet.title.capitalize(),
+                [*map(_name_first, sheet.rows)],
+                _name_first(sheet.head),
                 2,
                 f"{key}t{at}",
             )
-            for at, made in enumerate(tables(group))
+            for at, sheet in enumerate(tables(group))
         ),
         _problems(variants),
     ]
@@ -59,10 +59,10 @@ def _group(group: Group, key: str) -> str:
 
 def _problems(variants: Sequence[Object]) -> str:
     entries = [
-        f'<li class="problem {one["severity"]}"><p><b>{variant["name"]}: {one["id"]}</b>'
-        f" {one['message']}</p></li>"
+        f'<li class="problem {problem["severity"]}"><p><b>{variant["name"]}: {problem["id"]}</b>'
+        f" {problem['message']}</p></li>"
         for variant in variants
-        for one in variant["problems"]
+        for problem in variant["problems"]
     ]
     return card(2, "Problems", f"<ul>{''.join(entries)}</ul>") if entries else ""
 

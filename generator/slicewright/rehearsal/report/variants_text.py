@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.comparison import BASE, longest_wait, moves, stops_falling
 from slicewright.rehearsal.model.duration import shown, shown_within
+from slicewright.rehearsal.report.report import waits_text
 from slicewright.rehearsal.report.spending import Table, spending
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def head_line(group: Group) -> str:
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
     base = variants[0]["name"]
     number = counted(len(variants) - 1, "variant")
-    names = f"base and {number}" if base == BASE else " and ".join(one["name"] for one in variants)
+    names = f"base and {number}" if base == BASE else " and ".join(variant["name"] for variant in variants)
     return f"{variants[0]['cluster']}: {names}{times}; time resolution {shown(noise.resolution)}"
 
 
@@ -42,7 +43,7 @@ def tables(group: Group) -> Iterator[Table]:
         "queue wait",
         ("queue", "runs", "p50", "p95", "max", "borrowed chip-hours", "variant"),
         (
-            (row["name"], *_waits(row, noise.resolution), _borrowed(row), variant["name"])
+            (row["name"], _runs(row), *waits_text(row, noise.resolution), _borrowed(row), variant["name"])
             for row, variant in _by_name(variants, "queues", "name")
             if row["runs"]
         ),
@@ -51,7 +52,14 @@ def tables(group: Group) -> Iterator[Table]:
         "arrivals",
         ("profile", "seed", "queue", "finished", "p50", "p95", "max", "variant"),
         (
-            (row["profile"], _seeds(row), row["clusterQueue"] or "-", *_arrived(row, noise), variant["name"])
+            (
+                row["profile"],
+                _seeds(row),
+                row["clusterQueue"] or "-",
+                f"{row['finished']} of {row['runs']}",
+                *waits_text(row, noise.resolution),
+                variant["name"],
+            )
             for row, variant in _by_name(variants, "arrivals", "profile")
         ),
     )
@@ -76,28 +84,17 @@ def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple
 
 def _summary(variant: Object) -> tuple[str, ...]:
     finished = f"{variant['finished']} of {variant['runs']}"
-    return finished, _time(variant["makespanSeconds"]), *_counted(variant), variant["name"]
+    counts = (f"{variant[key]:,}" for key in ("evictions", "restarts"))
+    return finished, _time(variant["makespanSeconds"]), *counts, variant["name"]
 
 
-def _counted(variant: Object) -> tuple[str, str]:
-    return f"{variant['evictions']:,}", f"{variant['restarts']:,}"
-
-
-def _waits(queue: Object, resolution: float) -> tuple[str, ...]:
-    waits = (queue[f"{name}WaitSeconds"] for name in ("p50", "p95", "max"))
-    told = (_NEVER if wait is None else shown_within(wait, resolution) for wait in waits)
-    never = f" ({queue['neverAdmitted']} never)" if queue["neverAdmitted"] else ""
-    return f"{queue['runs']}{never}", *told
+def _runs(queue: Object) -> str:
+    return str(queue["runs"]) + (f" ({queue['neverAdmitted']} never)" if queue["neverAdmitted"] else "")
 
 
 def _seeds(row: Object) -> str:
     first, last = row["ranges"]["seed"]
     return f"{first}" if first == last else f"{first} to {last}"
-
-
-def _arrived(row: Object, noise: Noise) -> tuple[str, ...]:
-    _, *waits = _waits(row, noise.resolution)
-    return f"{row['finished']} of {row['runs']}", *waits
 
 
 def _borrowed(queue: Object) -> str:
@@ -128,8 +125,8 @@ def curve(variants: Sequence[Object], noise: Noise) -> Iterator[str]:
     yield "longest queue wait"
     for variant, wait in zip(variants, waits, strict=True):
         cells = _BAR if math.isinf(wait) else round(wait / most * _BAR)
-        told = _NEVER if math.isinf(wait) else shown_within(wait, noise.resolution)
-        yield f"{variant['name']:{width}}  {'█' * cells:{_BAR}}  {told}".rstrip()
+        label = _NEVER if math.isinf(wait) else shown_within(wait, noise.resolution)
+        yield f"{variant['name']:{width}}  {'█' * cells:{_BAR}}  {label}".rstrip()
     at = stops_falling(variants, noise)
     if at is None:
         yield f"Waiting still falls at {variants[-1]['name']}."
