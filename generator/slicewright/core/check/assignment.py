@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.check.quota import Flavor, Key, distance, most
+from slicewright.core.check.quota import Flavor, Key, add, distance, most
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.labels import TPU
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PODS = "pods"
 """A resource that Kueue counts where a queue covers it, and that no pod asks for."""
 _ZERO = Fraction(0)
+_UNKNOWN = Flavor({})
 _CYCLES = 100
 """After so many attempts a workload is taken to wait."""
 
@@ -39,7 +40,7 @@ class Choice(Struct, frozen=True):
     """All flavors of the group, suitable or not."""
 
 
-class Given(Struct, frozen=True):
+class Assignment(Struct, frozen=True):
     """The flavors that a pod set is given, by resource."""
 
     pods: PodSet
@@ -52,8 +53,11 @@ def suits_nodes(pods: PodSet, flavor: Flavor) -> bool:
     return pods.nodes.suits(flavor.labels) and tolerates(tolerations, *flavor.taints)
 
 
-def _suits_topology(known: Quotas, queue: Node, pods: PodSet, flavor: Flavor, covered: Iterable[str]) -> bool:
-    """Tell whether pods that ask for their place in a topology get it, and only those (or all of a queue)."""
+def _suits(known: Quotas, queue: Node, pods: PodSet, name: str, covered: Iterable[str]) -> bool:
+    """Tell whether a flavor suits pods; with a topology only those that ask for one (or all of a queue)."""
+    flavor = known.flavors.get(name, _UNKNOWN)
+    if not suits_nodes(pods, flavor):
+        return False
     if pods.levels is None:
         return not flavor.has_topology or only_topologies(known, queue)
     if not flavor.has_topology:
@@ -69,22 +73,18 @@ def only_topologies(known: Quotas, queue: Node) -> bool:
 
 def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Fraction]:
     """Return what a queue has to have quota of for pods; what is left out, Kueue does not look at."""
-    found = {}
-    for resource, value in pods.requests.items():
-        if resource in queue.covered:
-            is_counted = resource == PODS or not resource.startswith(known.excluded)
-        else:
-            is_counted = bool(value) and resource != PODS and not _is_ignored(known, resource)
-        if is_counted:
-            found[resource] = value
-    return found
+    return {name: value for name, value in pods.requests.items() if _is_counted(known, queue, name, value)}
 
 
-def _is_ignored(known: Quotas, resource: str) -> bool:
-    """Tell whether Kueue does not look at a resource that the queue does not cover."""
+def _is_counted(known: Quotas, queue: Node, resource: str, value: Fraction) -> bool:
+    if resource == PODS:
+        return PODS in queue.covered
+    is_excluded = resource.startswith(known.excluded)
+    if resource in queue.covered:
+        return not is_excluded
     if known.declared:
-        return resource != TPU
-    return known.ignores_undeclared or resource.startswith(known.excluded)
+        return bool(value) and resource == TPU
+    return bool(value) and not (known.ignores_undeclared or is_excluded)
 
 
 def uncovered(known: Quotas, queue: Node, pods: PodSet) -> list[str]:
@@ -106,32 +106,27 @@ def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
 
 def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
     """Return what has to be chosen to admit a workload: a flavor for each pod set and resource group."""
-    together: dict[str, list[PodSet]] = {}
+    groups: dict[str, list[PodSet]] = {}
     for index, pods in enumerate(sets):
-        together.setdefault(pods.topology_group or f"{index}", []).append(pods)
-    found = []
-    for members in together.values():
-        asked: dict[str, Fraction] = {}
+        groups.setdefault(pods.topology_group or f"{index}", []).append(pods)
+    result = []
+    for members in groups.values():
+        total: dict[str, Fraction] = {}
         for pods in members:
-            for resource, value in counted(known, queue, pods).items():
-                asked[resource] = asked.get(resource, _ZERO) + value
+            add(total, counted(known, queue, pods))
         for covered, flavors in queue.groups:
-            requests = {resource: asked[resource] for resource in covered if resource in asked}
+            requests = {resource: total[resource] for resource in covered if resource in total}
             if requests:
                 suiting = tuple(
-                    name
-                    for name in flavors
-                    for flavor in (known.flavors.get(name, Flavor({})),)
-                    if all(
-                        _suits_topology(known, queue, pods, flavor, covered) and suits_nodes(pods, flavor)
-                        for pods in members
-                    )
+                    flavor
+                    for flavor in flavors
+                    if all(_suits(known, queue, pods, flavor, covered) for pods in members)
                 )
-                found.append(Choice(tuple(members), requests, suiting, flavors))
-    return found
+                result.append(Choice(tuple(members), requests, suiting, flavors))
+    return result
 
 
-def assign(known: Quotas, queue: Node, wanted: Sequence[Choice]) -> tuple[str, ...] | None:
+def assign(known: Quotas, queue: Node, open_choices: Sequence[Choice]) -> tuple[str, ...] | None:
     """Return the flavor that is taken for each choice; None where the workload waits.
 
     Where a pod set finds nothing, Kueue tries again at once, and those before it go on with the flavor after
@@ -141,30 +136,31 @@ def assign(known: Quotas, queue: Node, wanted: Sequence[Choice]) -> tuple[str, .
     seen: list[dict[int, int]] = []
     while after not in seen and len(seen) < _CYCLES:
         seen.append(after)
-        found, after = _cycle(known, queue, wanted, after)
-        if len(found) == len(wanted):
-            return tuple(found)
+        flavors, after = _cycle(known, queue, open_choices, after)
+        if len(flavors) == len(open_choices):
+            return tuple(flavors)
     return None
 
 
 def _cycle(
-    known: Quotas, queue: Node, wanted: Sequence[Choice], begin: dict[int, int]
+    known: Quotas, queue: Node, open_choices: Sequence[Choice], begin: dict[int, int]
 ) -> tuple[list[str], dict[int, int]]:
     """Return the flavors of the first choices, up to one that finds none, and where to go on next time."""
     used: dict[Key, Fraction] = {}
-    found: list[str] = []
+    taken: list[str] = []
     after: dict[int, int] = {}
-    for index, choice in enumerate(wanted):
+    for index, choice in enumerate(open_choices):
         flavor, tried = _first(known, queue, choice, used, begin.get(index, 0))
         if not flavor:
             # What the pod set took for other resources is not remembered.
-            return found, {at: next_ for at, next_ in after.items() if wanted[at].pods is not choice.pods}
-        found.append(flavor)
+            return taken, {
+                at: next_ for at, next_ in after.items() if open_choices[at].pods is not choice.pods
+            }
+        taken.append(flavor)
         if tried + 1 < len(choice.group):
             after[index] = tried + 1
-        for resource, value in choice.requests.items():
-            used[flavor, resource] = used.get((flavor, resource), _ZERO) + value
-    return found, after
+        add(used, {(flavor, resource): value for resource, value in choice.requests.items()})
+    return taken, after
 
 
 def _first(
@@ -174,13 +170,13 @@ def _first(
     best, least = "", 0
     for index, flavor in enumerate(choice.group[begin:], begin):
         if flavor in choice.flavors:
-            asked = {
+            total = {
                 (flavor, name): used.get((flavor, name), _ZERO) + value
                 for name, value in choice.requests.items()
             }
-            if any(value > most(known, queue, key).total for key, value in asked.items()):
+            if any(value > most(known, queue, key).total for key, value in total.items()):
                 continue
-            far = max(distance(known, queue, key, value) for key, value in asked.items())
+            far = max(distance(known, queue, key, value) for key, value in total.items())
             if not far or not queue.avoids_borrowing:
                 return flavor, index
             if not best or far < least:
@@ -189,59 +185,59 @@ def _first(
 
 
 def admit(
-    known: Quotas, queue: Node, sets: Sequence[PodSet], wanted: Sequence[Choice] | None = None
-) -> tuple[Given, ...] | None:
+    known: Quotas, queue: Node, sets: Sequence[PodSet], open_choices: Sequence[Choice] | None = None
+) -> tuple[Assignment, ...] | None:
     """Return the flavors that each pod set of a workload is given; None where it is never admitted.
 
-    Where fewer pods will do, as many are admitted as fit. `wanted` are the choices of all, where known.
+    Where fewer pods will do, as many are admitted as fit. `open_choices` are the choices of all, where known.
     """
     spare = [pods.count - (pods.count if pods.least is None else pods.least) for pods in sets]
     whole = sum(spare)
 
-    def attempt(step: int) -> tuple[Given, ...] | None:
+    def attempt(step: int) -> tuple[Assignment, ...] | None:
         counts = [pods.count - less * step // (whole or 1) for pods, less in zip(sets, spare, strict=True)]
-        some = [pods.of(count) for pods, count in zip(sets, counts, strict=True)]
-        found = give(known, queue, some, None if step else wanted)
-        return None if found is None or any(misplaced(known, queue, given) for given in found) else found
+        some = [pods.resized(count) for pods, count in zip(sets, counts, strict=True)]
+        flavors = give(known, queue, some, None if step else open_choices)
+        return None if any(misplaced(known, queue, assignment) for assignment in flavors or ()) else flavors
 
     return attempt(0) or attempt(bisect_left(range(whole), x=True, key=lambda step: bool(attempt(step))))
 
 
 def give(
-    known: Quotas, queue: Node, sets: Sequence[PodSet], wanted: Sequence[Choice] | None = None
-) -> tuple[Given, ...] | None:
+    known: Quotas, queue: Node, sets: Sequence[PodSet], open_choices: Sequence[Choice] | None = None
+) -> tuple[Assignment, ...] | None:
     """Return the flavors that each pod set is given, all pods of each; None where the workload waits."""
     if any(uncovered(known, queue, pods) for pods in sets) or stuck(known, queue, sets):
         return None
-    wanted = choices(known, queue, sets) if wanted is None else wanted
-    taken = assign(known, queue, wanted)
+    open_choices = choices(known, queue, sets) if open_choices is None else open_choices
+    taken = assign(known, queue, open_choices)
     if taken is None:
         return None
-    found = []
+    assigned = []
     for pods in sets:
         own = counted(known, queue, pods)
         flavors = {
             resource: flavor
-            for choice, flavor in zip(wanted, taken, strict=True)
+            for choice, flavor in zip(open_choices, taken, strict=True)
             if pods in choice.pods
             for resource in choice.requests
             if resource in own
         }
-        found.append(Given(pods, flavors))
-    return tuple(found)
+        assigned.append(Assignment(pods, flavors))
+    return tuple(assigned)
 
 
 def _has_topology(known: Quotas, flavor: str) -> bool:
     return flavor in known.flavors and known.flavors[flavor].has_topology
 
 
-def misplaced(known: Quotas, queue: Node, given: Given) -> bool:
+def misplaced(known: Quotas, queue: Node, assignment: Assignment) -> bool:
     """Tell whether pods have to get a place in a topology, and get none.
 
     Their flavors have to have one and only one, and the pods have to ask for something.
     """
-    pods = given.pods
+    pods = assignment.pods
     if not pods.count or (pods.levels is None and not only_topologies(known, queue)):
         return False
-    names = {*given.flavors.values()}
+    names = {*assignment.flavors.values()}
     return not pods.requests.keys() - {PODS} or sum(_has_topology(known, name) for name in names) != 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
 from slicewright.core.check.kinds import BadSchemaError
-from slicewright.core.check.model import Resource
+from slicewright.core.check.model import Resource, grouped
 from slicewright.core.check.unknown_kind import unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.check.kinds import KindChecks, KindSchemas
     from slicewright.core.check.unknown_kind import Removed
+    from slicewright.core.problem import Severity
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
@@ -72,18 +72,16 @@ class Engine:
 
     def idle_skips(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a warning for each kind that is let pass and that no object is of: it may be misspelt."""
-        objects = {(resource.data["apiVersion"], resource.kind): resource for resource in resources}
+        objects = [first for first, *_ in grouped(resources, _kind_of).values()]
         for skip in self._skip:
-            if not any(skip.matches(resource) for resource in objects.values()):
+            if not any(map(skip.matches, objects)):
                 message = f"--skip-kind {skip.text}: no object is of that kind"
-                hint = did_you_mean(skip.text, {resource.kind for resource in objects.values()})
+                hint = did_you_mean(skip.text, {resource.kind for resource in objects})
                 yield Problem("IGN104", message, hint or "leave it out", "warning")
 
     def unevaluated(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a warning for each kind with CEL rules that nobody evaluates here, at its first object."""
-        for resource in {
-            (resource.data["apiVersion"], resource.kind): resource for resource in reversed([*resources])
-        }.values():
+        for resource, *_ in grouped(resources, _kind_of).values():
             rules = self._unevaluated(resource)
             if rules:
                 named = "; ".join(f"'{rule}'" for rule in rules)
@@ -93,10 +91,7 @@ class Engine:
 
     def without_schema(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a note for each kind that has no schema, at its first object, with the number of objects."""
-        by_kind: dict[tuple[str, str], list[Resource]] = defaultdict(list)
-        for resource in () if self._requires_schemas else resources:
-            by_kind[str(resource.data["apiVersion"]), resource.kind].append(resource)
-        for first, *more in by_kind.values():
+        for first, *more in grouped(() if self._requires_schemas else resources, _kind_of).values():
             problem = unknown_kind(first, self._schemas, self._removed())
             if problem.severity == "note":
                 count = f"{len(more) + 1:,} objects are" if more else "1 object is"
@@ -109,22 +104,21 @@ class Engine:
         return next(self.object_problems(resource, verdict), None) is None
 
     def _unevaluated(self, resource: Resource) -> tuple[str, ...]:
-        try:
-            checks = None if self.skips(resource) else self._schemas.find(resource)
-        except BadSchemaError:
-            return ()
+        checks = self._checks(resource)
         return checks.unevaluated if checks else ()
+
+    def _checks(self, resource: Resource) -> KindChecks | None:
+        """Return what is known about a kind; None for one that is let pass, or whose schema is broken."""
+        try:
+            return None if self.skips(resource) else self._schemas.find(resource)
+        except BadSchemaError:
+            return None
 
     def verdict(self, resource: Resource) -> Verdict:
         """Return what the schema of an object's kind says, without reasons."""
-        if self.skips(resource):
-            return "skipped"
-        try:
-            checks = self._schemas.find(resource)
-        except BadSchemaError:
-            return "unknown"
+        checks = self._checks(resource)
         if checks is None:
-            return "unknown"
+            return "skipped" if self.skips(resource) else "unknown"
         if checks.validator.is_valid(resource.data):
             return "accepted"
         lacks_status = "status" in resource.data and not any(_refusals(checks, resource))
@@ -145,12 +139,11 @@ class Engine:
         verdict = self.verdict(resource)
         if verdict == "unknown":
             return bool(resource.server_name) and not resource.data.keys() <= _OF_ALL
-        containers = (one for pods in resource.pods for _, one in (*pods.containers, *pods.init_containers))
         lacks = any(problem.id == _MISSING for problem in self.schema_problems(resource, verdict))
-        return not lacks and all(one.get("image") for one in containers)
+        return not lacks and all(container.get("image") for _, container in resource.containers)
 
     def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
-        """Yield what stands against the schema of one object; `verdict` where it is known already."""
+        """Yield how an object breaks its schema; `verdict` where it is known already."""
         verdict = verdict or self.verdict(resource)
         if verdict == "skipped":
             return
@@ -174,12 +167,9 @@ class Engine:
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
         """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
-        try:
-            checks = None if self.skips(resource) else self._schemas.find(resource)
-        except BadSchemaError:
-            return
+        checks = self._checks(resource)
         if checks is not None:
-            yield from _twice(resource, checks)
+            yield from _duplicates(resource, checks)
             for refused in cel.refused(checks.cel, resource.data, checks.defaults):
                 if refused.is_certain:
                     hint = f"the API server refuses it by the rule {refused.rule}"
@@ -189,13 +179,17 @@ class Engine:
                     yield resource.problem("SCHEMA012", refused.path, message, _ASK, severity="warning")
 
     def _nested_problems(self, resource: Resource) -> Iterator[Problem]:
-        """Yield what stands against a controller's configuration inside a ConfigMap."""
-        for found in nested(resource):
-            if isinstance(found, Resource):
-                for problem in (*self.schema_problems(found), *self.key_problems(found)):
+        """Yield the problems of a controller's configuration inside a ConfigMap."""
+        for part in nested(resource):
+            if isinstance(part, Resource):
+                for problem in (*self.schema_problems(part), *self.key_problems(part)):
                     yield outside(resource, problem)
             else:
-                yield found
+                yield part
+
+
+def _kind_of(resource: Resource) -> tuple[str, str]:
+    return str(resource.data["apiVersion"]), resource.kind
 
 
 def _refusals(checks: KindChecks, resource: Resource) -> Iterator[Problem]:
@@ -218,12 +212,12 @@ def _deprecated(resource: Resource, warning: str) -> Problem:
     return resource.problem("SCHEMA009", ("apiVersion",), message, hint, severity="warning", fix=fix)
 
 
-def _twice(resource: Resource, checks: KindChecks) -> Iterator[Problem]:
-    for found in checks.list_maps.duplicates(resource.data):
-        said = ", ".join(f"{key} {value!r}" for key, value in found.keys if value is not None)
-        message = f"duplicate {said} in '{found.path[-2]}' (first at index {found.first})"
+def _duplicates(resource: Resource, checks: KindChecks) -> Iterator[Problem]:
+    for entry in checks.list_maps.duplicates(resource.data):
+        keys = ", ".join(f"{key} {value!r}" for key, value in entry.keys if value is not None)
+        message = f"duplicate {keys} in '{entry.path[-2]}' (first at index {entry.first})"
         hint = "remove one of the two, or rename it"
-        if found.tolerated:
+        if entry.tolerated:
             message += "; server-side apply cannot tell the two apart"
-        problem = resource.problem("MAP001", found.path, message, hint)
-        yield replace(problem, severity="warning") if found.tolerated else problem
+        severity: Severity = "warning" if entry.tolerated else "error"
+        yield resource.problem("MAP001", entry.path, message, hint, severity=severity)

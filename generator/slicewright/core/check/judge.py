@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -32,7 +33,6 @@ from slicewright.core.run.folder import platform_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.model import Rule
     from slicewright.core.check.reasons import Entry
     from slicewright.core.intent.workload import Workload
@@ -70,27 +70,26 @@ def judged(
     wrong = {problem.file for problem in errors(rendering.problems)}
     origins = Origins(repository.workloads, repository.sites)
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    found: list[Problem] = []
-    strange = tuple(rule for rule in added if rule.severity == "error" and rule.kinds & RUN_KINDS)
+    broken: list[Problem] = []
+    others = tuple(rule for rule in added if rule.severity == "error" and rule.kinds & RUN_KINDS)
     for name, site in repository.sites.items():
         runs = [] if site.cluster.source.file.path in wrong else list(_runs(name, rendering, existing, bases))
         if not runs:
             continue
         untainted = rendering.untainted.get(name, ())
         below = platform.objects(site, untainted) if site.cluster.managed else []
-        said, places = _against(site, below, runs, repository.package, strange)
-        if not said:
+        problems, places = _problems_of_runs(site, below, runs, repository.package, others)
+        if not problems:
             continue
-        placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in said]
-        notes = inputs(repository.sources)
-        heard = suppress(placed, (*(resource for resource, _ in places.values()), *notes), ignored)
-        found += (
-            one if places[one.folder, one.object][1] else replace(one, severity="warning")
-            for one in heard
-            if not one.id.startswith("IGN")
+        placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in problems]
+        reported = suppress(placed, (*_items(places), *inputs(repository.sources)), ignored)
+        broken += (
+            problem if places[problem.folder, problem.object][1] else replace(problem, severity="warning")
+            for problem in reported
+            if not problem.id.startswith("IGN")
         )
     refused = of_inputs(rendering.problems)
-    left = [one for one in found if said_of_input(one, refused) is None]
+    left = [problem for problem in broken if said_of_input(problem, refused) is None]
     problems = in_order((*acknowledged(rendering.problems, repository.sources, ignored), *left))
     if not errors(left):
         return replace(rendering, problems=problems)
@@ -123,9 +122,8 @@ def _runs(
         plan, begins = entry.plan, entry.plan.folder in begun
         looked_at = begins and tree.frozen_file(plan) not in staying if plan.run else begins or changes
         if plan.cluster == cluster and looked_at:
-            yield _Run(
-                begins, _likeness(entry.workload) if begins else plan.folder, partial(_made, entry, bases)
-            )
+            like = _likeness(entry.workload) if begins else plan.folder
+            yield _Run(begins, like, partial(_rendered, entry, bases))
     for path in rendering.staying:
         begins = path.removesuffix(".yaml") in rendering.begun
         if path.split("/")[1] == cluster and (changes or begins):
@@ -133,9 +131,9 @@ def _runs(
             yield _Run(begins, like, partial(_read, path, existing[path]))
 
 
-def _made(entry: Planned, bases: tree.Bases) -> list[Resource]:
-    made, _ = tree.make(entry, bases)
-    return [Resource(data, entry.plan.folder) for data in made.objects] if made else []
+def _rendered(entry: Planned, bases: tree.Bases) -> list[Resource]:
+    overlay, _ = tree.make(entry, bases)
+    return [Resource(data, entry.plan.folder) for data in overlay.objects] if overlay else []
 
 
 def _read(path: str, text: str) -> list[Resource]:
@@ -143,7 +141,7 @@ def _read(path: str, text: str) -> list[Resource]:
     return [Resource(document.data, posixpath.dirname(path)) for document in documents]
 
 
-def _against(
+def _problems_of_runs(
     site: ResolvedCluster,
     objects: list[Object],
     runs: list[_Run],
@@ -160,16 +158,16 @@ def _against(
     for entry in runs:
         alike.setdefault("" if added else entry.like, []).append(entry)
     own = _places(alike.pop("", ()))
-    others = _places(some[0] for some in alike.values())
-    object_set = _object_set(site, package.catalogue, below, own, others)
     about_place = RuleSet(_OF_PLACE, package.hint_of)
-    found = about_place.problems(object_set, _items(others))
-    if found:
-        others = _places(entry for some in alike.values() for entry in some)
-        object_set = _object_set(site, package.catalogue, below, own, others)
-        found = about_place.problems(object_set, _items(others))
+    problems: tuple[Problem, ...] = ()
+    for entries in ([some[0] for some in alike.values()], chain.from_iterable(alike.values())):
+        others = _places(entries)
+        object_set = ObjectSet((*below, *_items(own), *_items(others)), package.catalogue, site)
+        problems = about_place.problems(object_set, _items(others))
+        if not problems:
+            break
     rules = RuleSet((*_OF_RUNS, *added), package.hint_of)
-    return (*rules.problems(object_set, _items(own)), *found), own | others
+    return (*rules.problems(object_set, _items(own)), *problems), own | others
 
 
 def _places(runs: Iterable[_Run]) -> _Places:
@@ -184,12 +182,6 @@ def _items(places: _Places) -> list[Resource]:
     return [resource for resource, _ in places.values()]
 
 
-def _object_set(
-    site: ResolvedCluster, catalogue: Catalogue, below: list[Resource], *runs: _Places
-) -> ObjectSet:
-    return ObjectSet((*below, *(resource for some in runs for resource in _items(some))), catalogue, site)
-
-
 def _likeness(workload: Workload) -> str:
     """Return what all runs have in common that meet their cluster alike.
 
@@ -202,6 +194,6 @@ def _likeness(workload: Workload) -> str:
     rights = (own, workload.privileged, workload.host_network)
     if any(parts) or any(rights) or not workload.container.keys() <= _PLAIN:
         return ""
-    told = {field: value for field, value in spec.items() if field not in _OWN_AFFAIRS}
-    told["pathways"] = {**spec.get("pathways", {}), "pathwaysDir": ""}
-    return repr((workload.namespace, sorted(workload.annotations.items()), sorted(told.items())))
+    fields = {field: value for field, value in spec.items() if field not in _OWN_AFFAIRS}
+    fields["pathways"] = {**spec.get("pathways", {}), "pathwaysDir": ""}
+    return repr((workload.namespace, sorted(workload.annotations.items()), sorted(fields.items())))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from string import digits
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -19,13 +19,15 @@ from slicewright.core.problem import Fix, Path, Problem, Severity, only_near
 from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from types import ModuleType
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.intent.source import Source
     from slicewright.core.plan.resolve import ResolvedCluster
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
+Key = TypeVar("Key", bound="Hashable")
 
 MERGED = "MergedFile"
 """The kind of a file that a kustomization merges or is configured by, which holds its documents."""
@@ -62,8 +64,7 @@ class Resource(Struct, frozen=True, dict=True):
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The metadata; empty where there is none."""
-        found = self.data.get("metadata")
-        return found if isinstance(found, dict) else {}
+        return mapping(self.data.get("metadata"))
 
     @cached_property
     def name(self) -> str:
@@ -114,18 +115,18 @@ class Resource(Struct, frozen=True, dict=True):
     @cached_property
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The containers of all pods with their paths, those of each template before its init containers."""
-        return tuple(found for pods in self.pods for found in (*pods.containers, *pods.init_containers))
+        return tuple(chain.from_iterable((*pods.containers, *pods.init_containers) for pods in self.pods))
 
     @cached_property
     def holders(self) -> tuple[tuple[Path, dict[str, Any], Pods | None], ...]:
         """(path, metadata, pods) of the object, its Jobs and its pod templates; pods of these alone."""
-        found: list[tuple[Path, dict[str, Any], Pods | None]] = [(("metadata",), self.metadata, None)]
+        holders: list[tuple[Path, dict[str, Any], Pods | None]] = [(("metadata",), self.metadata, None)]
         for pods in self.pods:
             if pods.job_path and self.kind != "Job":
-                found.append(((*pods.job_path[:-1], "metadata"), pods.job_metadata, None))
+                holders.append(((*pods.job_path[:-1], "metadata"), pods.job_metadata, None))
             if pods.path:
-                found.append(((*pods.path, "metadata"), mapping(pods.template.get("metadata")), pods))
-        return tuple(found)
+                holders.append(((*pods.path, "metadata"), mapping(pods.template.get("metadata")), pods))
+        return tuple(holders)
 
     @property
     def subject(self) -> str:
@@ -193,14 +194,11 @@ class ObjectSet:
         self.is_cluster = is_cluster and beyond is None
         self.widest = beyond or self
         """The objects of all scopes; those of a cluster are alone."""
-        self._made: dict[str, Any] = {}
+        self._results: dict[Hashable, Any] = {}
 
     @cached_property
     def _by_kind(self) -> dict[str, list[Resource]]:
-        found: dict[str, list[Resource]] = defaultdict(list)
-        for resource in self.all:
-            found[resource.kind].append(resource)
-        return found
+        return grouped(self.all, lambda resource: resource.kind)
 
     @cached_property
     def _first(self) -> dict[tuple[str, str, str], Resource]:
@@ -211,23 +209,16 @@ class ObjectSet:
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str], list[Resource]]:
-        found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
-        for resource in self.all:
-            found[resource.kind, resource.name].append(resource)
-        return found
+        return grouped(self.all, lambda resource: (resource.kind, resource.name))
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, str, str], list[Resource]]:
-        """The objects of a kind and a name in a file."""
-        found: dict[tuple[str, str, str], list[Resource]] = defaultdict(list)
-        for resource in self.all:
-            found[resource.kind, resource.name, resource.file].append(resource)
-        return found
+    def _by_file(self) -> dict[tuple[str, str, str], list[Resource]]:
+        return grouped(self.all, lambda resource: (resource.kind, resource.name, resource.file))
 
-    def _unfinished(self, kind: str) -> list[Resource]:
-        """Return the objects of a kind whose names somebody still fills in."""
-        some = self._by_kind.get(kind, ())
-        return self.once(f"unfinished {kind}", lambda _: [one for one in some if pattern(one.name)])
+    @cached_property
+    def _unfinished(self) -> dict[str, list[Resource]]:
+        """The objects whose names somebody still fills in, by kind."""
+        return grouped(filter(lambda resource: pattern(resource.name), self.all), lambda one: one.kind)
 
     def of_kind(self, kind: str) -> tuple[Resource, ...]:
         """Return the objects of a kind."""
@@ -250,18 +241,18 @@ class ObjectSet:
             return () if resource is None else (resource,)
         if kind not in self._by_kind:
             return ()
-        in_file = [one for one in self._by_place.get((kind, name, near), ()) if _means(one, name, namespace)]
-        if in_file:
-            return tuple(in_file)
-        found = tuple(self.named(kind, name, namespace))
-        return tuple(one for one in found if one.file == near) or found
+        in_file = self._by_file.get((kind, name, near), ())
+        meant = tuple(resource for resource in in_file if _means(resource, name, namespace))
+        if not meant:
+            meant = tuple(self.named(kind, name, namespace))
+        return tuple(resource for resource in meant if resource.file == near) or meant
 
     def named(self, kind: str, name: str, namespace: str) -> Iterator[Resource]:
         """Return what may have a name and a namespace, where nobody knows the cluster."""
         if pattern(name):
             resources: Iterable[Resource] = self._by_kind.get(kind, ())
         else:
-            resources = chain(self._by_name.get((kind, name), ()), self._unfinished(kind))
+            resources = chain(self._by_name.get((kind, name), ()), self._unfinished.get(kind, ()))
         return (resource for resource in resources if _means(resource, name, namespace))
 
     def has(self, kind: str, name: str, namespace: str | None = None) -> bool:
@@ -276,13 +267,22 @@ class ObjectSet:
 
     def lost(self, kind: str, name: str, namespace: str = "") -> bool:
         """Tell whether a change took away what a reference means: it was in this cluster or scope before."""
-        before = self.widest.once("before", _by_kind_and_name).get((kind, name), ())
+        before = self.widest.by_name_before.get((kind, name), ())
         if not before or self.has(kind, name, namespace):
             return False
-        places = self.once("places", lambda objects: set(map(_place, objects.all)))
         return any(
-            _means(one, name, namespace) and (self.is_cluster or _place(one) in places) for one in before
+            _means(resource, name, namespace) and (self.is_cluster or _place(resource) in self._places)
+            for resource in before
         )
+
+    @cached_property
+    def by_name_before(self) -> dict[tuple[str, str], list[Resource]]:
+        """What was there before a change, by kind and name."""
+        return grouped(self.before, lambda resource: (resource.kind, resource.name))
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(map(_place, self.all))
 
     def misses(self, kind: str, name: str, beside: Resource) -> bool:
         """Tell whether an object that is not among these is missing, and not only elsewhere.
@@ -291,9 +291,9 @@ class ObjectSet:
         of which a letter or two are not those of another is misspelt; numbers are on purpose.
         """
         known = self.of_kind(kind)
-        if self.is_cluster or any(one.file == beside.file for one in known):
+        if self.is_cluster or any(resource.file == beside.file for resource in known):
             return True
-        meant, is_sure = only_near(name, [one.name for one in known])
+        meant, is_sure = only_near(name, [resource.name for resource in known])
         is_misspelt = is_sure and meant.strip(digits) != name.strip(digits)
         return is_misspelt or self.lost(kind, name, beside.namespace)
 
@@ -301,20 +301,24 @@ class ObjectSet:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
         return self.site is not None and resource.file.startswith(platform_folder(self.site.cluster.name))
 
-    def once(self, name: str, make: Callable[[ObjectSet], Made]) -> Made:
+    def once(self, name: Hashable, make: Callable[[ObjectSet], Result]) -> Result:
         """Return what a function makes of these objects, made at its first use."""
-        if name not in self._made:
-            self._made[name] = make(self)
-        made: Made = self._made[name]
-        return made
+        if name not in self._results:
+            self._results[name] = make(self)
+        return cast("Result", self._results[name])
 
 
-def _by_kind_and_name(objects: ObjectSet) -> dict[tuple[str, str], list[Resource]]:
-    """Return what was there before a change."""
-    found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
-    for resource in objects.before:
-        found[resource.kind, resource.name].append(resource)
-    return found
+def once(make: Callable[[ObjectSet], Result]) -> Callable[[ObjectSet], Result]:
+    """Make a function of objects one that works once for each set of them."""
+    return lambda objects: objects.once(make, make)
+
+
+def grouped(resources: Iterable[Resource], key_of: Callable[[Resource], Key]) -> dict[Key, list[Resource]]:
+    """Return objects by a key, in their order."""
+    groups: dict[Key, list[Resource]] = defaultdict(list)
+    for resource in resources:
+        groups[key_of(resource)].append(resource)
+    return groups
 
 
 def _place(resource: Resource) -> str:

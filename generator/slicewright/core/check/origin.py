@@ -67,7 +67,8 @@ _OF_INPUT = {"FIT120": "REF151", "FIT102": "REF152"}
 
 def of_inputs(problems: Iterable[Problem]) -> dict[tuple[str, str], Problem]:
     """Return the problems of TPUWorkloads that name the mistake behind a finding of a rule."""
-    return {(one.id, one.object): one for one in problems if one.id in _OF_INPUT.values()}
+    own = (problem for problem in problems if problem.id in _OF_INPUT.values())
+    return {(problem.id, problem.object): problem for problem in own}
 
 
 def said_of_input(problem: Problem, inputs: Mapping[tuple[str, str], Problem]) -> Problem | None:
@@ -92,14 +93,14 @@ class Origins:
             for folder, sources in (shared or {}).items()
             for source in sources
         }
-        everyone = tuple(workloads)
+        workloads = tuple(workloads)
         self.sources = [
-            *(one.source for one in everyone),
+            *(workload.source for workload in workloads),
             *(site.cluster.source for site in sites.values()),
             *self._shared.values(),
         ]
         self._workloads = {
-            f"{cluster}/{workload.key}": workload for workload in everyone for cluster in workload.clusters
+            f"{cluster}/{workload.key}": workload for workload in workloads for cluster in workload.clusters
         }
 
     def placed(self, problem: Problem, resource: Resource | None) -> Problem:
@@ -133,10 +134,9 @@ def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
     run = run_id(workload.spec) if workload.naming == "Hashed" else ""
     if resource.labels.get(RUN, run) != run:
         return _NAME
-    ways = (
-        _ways(workload, resource, path) if resource.name in (workload.name, f"{workload.name}-{run}") else ()
-    )
-    return _first(workload.source.data, (*ways, ("spec", "components")))
+    is_run = resource.name in (workload.name, f"{workload.name}-{run}")
+    ways = (*(_ways(workload, resource, path) if is_run else ()), ("spec", "components"))
+    return next((way for way in ways if value_at(workload.source.data, way) is not None), _NAME)
 
 
 def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
@@ -166,9 +166,9 @@ def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
     if path and path[-1] in _COUNTS:
         yield from (("spec", "slices"), ("spec", "tpu"), ("spec", "cpu"))
     for start in (("spec",), ("spec", "pathways")) if path[:1] == ("spec",) else ():
-        found = _along(workload.source.data, start, resource.data, path, 1)
-        if len(found) > len(start):
-            yield found
+        way = _along(workload.source.data, start, resource.data, path, 1)
+        if len(way) > len(start):
+            yield way
 
 
 def _below(path: Path, start: Path) -> bool:
@@ -179,26 +179,25 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
     """Yield the fields that may say a value in the pods of a template."""
     template, path = way
     within = path[len(template) :]
-    written = workload.source.data
     container = path[: len(template) + 3]
     is_main = _name(value_at(resource.data, container)) == workload.main_container
     if within[1:2] in _CONTAINERS and is_main:
-        found = _along(written, ("spec", "container"), resource.data, path, len(container))
-        if len(found) > len(("spec", "container")) or path == container:
-            yield found
+        field = _along(workload.source.data, ("spec", "container"), resource.data, path, len(container))
+        if len(field) > len(("spec", "container")) or path == container:
+            yield field
     start: Path = (*(holder or ("spec",)), "podTemplate")
-    found = _along(written, start, resource.data, path, len(template))
-    if len(found) - len(start) >= min(3 if within[1:2] in _CONTAINERS else 2, len(within)):
-        yield found
+    field = _along(workload.source.data, start, resource.data, path, len(template))
+    if len(field) - len(start) >= min(3 if within[1:2] in _CONTAINERS else 2, len(within)):
+        yield field
     if within[:2] == ("spec", "nodeSelector") and not holder:
         yield from _PLACEMENT
     if within[1:2] in _CONTAINERS:
         yield "spec", "container" if is_main or workload.pathways is None else "pathways"
 
 
-def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
+def _along(document: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
     """Return how far the rest of a path in an object goes in a document, in lists by name or value."""
-    found, value = start, value_at(written, start)
+    way, value = start, value_at(document, start)
     for at in range(steps, len(path)):
         part = path[at]
         if isinstance(value, list):
@@ -206,14 +205,15 @@ def _along(written: Any, start: Path, built: Any, path: Path, steps: int) -> Pat
         value = value_at(value, (part,))
         if value is None:
             break
-        found = (*found, part)
-    return found
+        way = (*way, part)
+    return way
 
 
 def _index(entries: list[Any], entry: Any) -> int:
     """Return the index of the entry of the same name, or of an equal one that has no name; -1 without one."""
     name = _name(entry)
-    return next((at for at, one in enumerate(entries) if (_name(one) == name if name else one == entry)), -1)
+    key, keys = (name, list(map(_name, entries))) if name else (entry, entries)
+    return keys.index(key) if key in keys else -1
 
 
 def _name(entry: Any) -> str:
@@ -230,10 +230,6 @@ def value_at(value: Any, path: Path) -> Any:
         else:
             return None
     return value
-
-
-def _first(written: Any, ways: Iterable[Path]) -> Path:
-    return next((way for way in ways if value_at(written, way) is not None), _NAME)
 
 
 def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ()) -> Path:
@@ -267,7 +263,7 @@ def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ())
 
 
 def _pools_of(site: ResolvedCluster, flavor: str) -> list[int]:
-    return [found.pool.index for found in capacities(site).values() if found.flavor.name == flavor]
+    return [own.pool.index for own in capacities(site).values() if own.flavor.name == flavor]
 
 
 def _quota(site: ResolvedCluster, resource: dict[str, Any], path: Path, entry: Path) -> Path:

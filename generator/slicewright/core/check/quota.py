@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ _ZERO = Fraction(0)
 
 Key = tuple[str, str]
 """A flavor and a resource."""
+Name = TypeVar("Name", str, Key)
 
 
 class Cell(Struct, frozen=True):
@@ -80,7 +81,7 @@ class PodSet(Struct, frozen=True):
     least: int | None = None
     """How many pods will do, where that is not all of them (partial admission)."""
 
-    def of(self, count: int) -> PodSet:
+    def resized(self, count: int) -> PodSet:
         """Return the same pod set with fewer pods."""
         if count == self.count:
             return self
@@ -110,41 +111,48 @@ class Quotas(Struct, frozen=True, dict=True):
     @cached_property
     def _members(self) -> dict[str, list[Node]]:
         """What is in each cohort: queues, and cohorts with an object of their own."""
-        found: dict[str, list[Node]] = defaultdict(list)
+        members: dict[str, list[Node]] = defaultdict(list)
         for node in (*self.queues.values(), *self.cohorts.values()):
-            found[node.parent].append(node)
-        return found
+            members[node.parent].append(node)
+        return members
+
+    def above(self, queue: Node) -> Iterator[str]:
+        """Yield the names of the cohorts that a queue is in, the nearest first."""
+        name, seen = queue.parent, set[str]()
+        while name and name not in seen:
+            seen.add(name)
+            yield name
+            name = self.cohorts[name].parent if name in self.cohorts else ""
+
+    def _cohorts_in(self, name: str) -> list[Node]:
+        return [node for node in self._members.get(name, ()) if node is self.cohorts.get(node.name)]
 
     @cached_property
     def _from_below(self) -> tuple[str, ...]:
         """The names of all cohorts, each after those in it; last those in each other."""
         names = dict.fromkeys([*self.cohorts, *(name for name in self._members if name)])
-        children = {
-            name: sum(node is self.cohorts.get(node.name) for node in self._members.get(name, ()))
-            for name in names
-        }
-        found = [name for name, count in children.items() if not count]
-        for name in found:
+        children = {name: len(self._cohorts_in(name)) for name in names}
+        ordered = [name for name, count in children.items() if not count]
+        for name in ordered:
             above = self.cohorts[name].parent if name in self.cohorts else ""
             if above:
                 children[above] -= 1
                 if not children[above]:
-                    found.append(above)
-        return tuple(dict.fromkeys([*found, *names]))
+                    ordered.append(above)
+        return tuple(dict.fromkeys([*ordered, *names]))
 
     @cached_property
     def heights(self) -> dict[str, int]:
         """How many levels of the tree are below each cohort, by its name."""
-        found: dict[str, int] = {}
+        heights: dict[str, int] = {}
         for name in self._from_below:
-            members = self._members.get(name, ())
-            below = [found.get(node.name, 0) for node in members if node is self.cohorts.get(node.name)]
-            found[name] = max([min(len(members), 1), *(height + 1 for height in below)])
-        return found
+            below = [heights.get(node.name, 0) + 1 for node in self._cohorts_in(name)]
+            heights[name] = max([min(len(self._members.get(name, ())), 1), *below])
+        return heights
 
     @cached_property
     def most_of(self) -> dict[tuple[Node, Key], Most]:
-        """What `most` has found."""
+        """What `most` has returned."""
         return {}
 
     @cached_property
@@ -158,13 +166,19 @@ class Quotas(Struct, frozen=True, dict=True):
             for name in self._from_below:
                 own = self.cohorts[name].cells.get(key, _NOTHING) if name in self.cohorts else _NOTHING
                 totals[name] = own.nominal
-                for node in self._members.get(name, ()):
-                    cell = node.cells.get(key, _NOTHING)
-                    is_cohort = node is self.cohorts.get(node.name)
-                    below = totals.get(node.name, _ZERO) if is_cohort else cell.nominal
+                for _, cell, below in self._cells(name, key, totals):
                     totals[name] += below - kept(cell, below)
             self._subtrees[key] = totals
         return self._subtrees[key]
+
+    def _cells(
+        self, cohort: str, key: Key, subtrees: Mapping[str, Fraction]
+    ) -> Iterator[tuple[Node, Cell, Fraction]]:
+        """Yield the members of a cohort with their own quota, and with that and what they are lent."""
+        for node in self._members.get(cohort, ()):
+            cell = node.cells.get(key, _NOTHING)
+            is_cohort = node is self.cohorts.get(node.name)
+            yield node, cell, subtrees.get(node.name, _ZERO) if is_cohort else cell.nominal
 
     def used(self, key: Key, by_queue: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return by its name what the members of each cohort use beyond what they keep for themselves."""
@@ -172,13 +186,17 @@ class Quotas(Struct, frozen=True, dict=True):
         totals: dict[str, Fraction] = {}
         for name in self._from_below:
             totals[name] = _ZERO
-            for node in self._members.get(name, ()):
-                cell = node.cells.get(key, _NOTHING)
+            for node, cell, below in self._cells(name, key, subtrees):
                 is_cohort = node is self.cohorts.get(node.name)
-                below = subtrees.get(node.name, _ZERO) if is_cohort else cell.nominal
-                used = totals.get(node.name, _ZERO) if is_cohort else by_queue.get(node.name, _ZERO)
+                used = (totals if is_cohort else by_queue).get(node.name, _ZERO)
                 totals[name] += max(_ZERO, used - kept(cell, below))
         return totals
+
+
+def add(total: dict[Name, Fraction], more: Mapping[Name, Fraction]) -> None:
+    """Add quantities to others of the same names."""
+    for name, value in more.items():
+        total[name] = total.get(name, _ZERO) + value
 
 
 def kept(cell: Cell, subtree: Fraction) -> Fraction:
@@ -196,24 +214,15 @@ class Most(Struct, frozen=True):
 def most(known: Quotas, queue: Node, key: Key) -> Most:
     """Return what a queue can get at most, with nothing else running (potentialAvailable in Kueue)."""
     if (queue, key) not in known.most_of:
-        known.most_of[queue, key] = _most(known, queue, key)
+        nominal = queue.cells.get(key, _NOTHING).nominal
+        known.most_of[queue, key] = Most(nominal, available(known, queue, key, {}))
     return known.most_of[queue, key]
-
-
-def _most(known: Quotas, queue: Node, key: Key) -> Most:
-    own = queue.cells.get(key, _NOTHING)
-    way = [(own, own.nominal), *((cell, subtree) for _, cell, subtree in _above(known, queue, key))]
-    total = way.pop()[1]
-    for cell, subtree in reversed(way):
-        total += kept(cell, subtree)
-        total = total if cell.borrowing is None else min(total, subtree + cell.borrowing)
-    return Most(own.nominal, total)
 
 
 def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fraction]) -> Fraction:
     """Return what a queue can get beside what queues use now (available in Kueue's resource_node.go)."""
     own = queue.cells.get(key, _NOTHING)
-    used = known.used(key, by_queue)
+    used = known.used(key, by_queue) if by_queue else {}
     way = [(own, own.nominal, by_queue.get(queue.name, _ZERO))]
     way += [(cell, subtree, used.get(name, _ZERO)) for name, cell, subtree in _above(known, queue, key)]
     _, subtree, taken = way.pop()
@@ -228,12 +237,9 @@ def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fract
 
 def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Fraction]]:
     """Yield (name, own quota, all that it can give away) of the cohorts of a queue, the nearest first."""
-    name, seen = queue.parent, set[str]()
-    while name and name not in seen:
-        seen.add(name)
-        cohort = known.cohorts.get(name, Node(name, "", {}))
-        yield name, cohort.cells.get(key, _NOTHING), known.subtrees(key)[name]
-        name = cohort.parent
+    for name in known.above(queue):
+        cells = known.cohorts[name].cells if name in known.cohorts else {}
+        yield name, cells.get(key, _NOTHING), known.subtrees(key)[name]
 
 
 def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:

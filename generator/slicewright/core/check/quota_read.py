@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from slicewright.core.check.model import grouped, once
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.document.read import read_manifests
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 _ZERO = Fraction(0)
 
 
-def quotas(objects: ObjectSet) -> Quotas:
-    """Return the quotas of the Kueue objects, else those that the TPUCluster declares."""
-    return objects.once("quotas", _read)
-
-
 def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node]]:
     """Return the ClusterQueues that a workload may wait in, each with the quotas around it.
 
@@ -50,20 +46,18 @@ def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node
         known = quotas(objects)
         queue = known.queues.get(known.local.get((namespace or "default", name), ""))
         return [(known, queue)] if queue else []
-    found: list[tuple[Quotas, Node]] = []
+    views: list[tuple[Quotas, Node]] = []
     for local in objects.candidates("LocalQueue", name, namespace, resource.file):
         target = text(at(local.data, "spec", "clusterQueue"))
         if local.file != resource.file and (local.namespace or "default") != (namespace or "default"):
             return []
-        queues = objects.candidates("ClusterQueue", target, near=local.file)
-        views = [(_seen_from(queue.file, objects), queue.name) for queue in queues]
-        unfinished = objects.once("unfinished queues", _unfinished)
-        if not views or any(queue.name in unfinished for queue in queues):
+        meant = objects.candidates("ClusterQueue", target, near=local.file)
+        if not meant or not _unfinished(objects).isdisjoint(queue.name for queue in meant):
             return []
-        if any(_leads_out(known, known.queues[name], objects) for known, name in views):
-            return []
-        found += ((known, known.queues[name]) for known, name in views)
-    return found
+        for cluster_queue in meant:
+            known = _seen_from(cluster_queue.file, objects)
+            views.append((known, known.queues[cluster_queue.name]))
+    return [] if any(_leads_out(*view, objects) for view in views) else views
 
 
 _KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "Topology")
@@ -71,40 +65,37 @@ _KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "Topology")
 
 def _seen_from(file: str, objects: ObjectSet) -> Quotas:
     """Return the quotas of a scope with the objects of one file in place of others of their names."""
-    own = objects.once("variants by file", _by_file).get(file)
+    own = _variants_by_file(objects).get(file)
     if own is None:
         return quotas(objects)
     return objects.once(f"quotas seen from {file}", lambda objects: _with(quotas(objects), own))
 
 
-def _by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
+def _of_kueue(objects: ObjectSet) -> Iterator[Resource]:
+    return chain.from_iterable(map(objects.of_kind, _KINDS))
+
+
+@once
+def _variants_by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
     """Return the objects of each file that has one of which there are variants."""
     files = set().union(*variants(objects).values())
-    found: dict[str, list[Resource]] = {file: [] for file in files}
-    for kind in _KINDS:
-        for resource in objects.of_kind(kind):
-            if resource.file in files:
-                found[resource.file].append(resource)
-    return found
+    own = (resource for resource in _of_kueue(objects) if resource.file in files)
+    return grouped(own, lambda resource: resource.file)
 
 
+@once
 def variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
     """Return by kind and name the files of objects that differ from others of the name; none of a cluster."""
-    return objects.once("variants", _variants)
-
-
-def _variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], list[Resource]] = defaultdict(list)
-    for kind in () if objects.is_cluster else _KINDS:
-        for resource in objects.of_kind(kind):
-            found[kind, resource.name].append(resource)
+    resources = () if objects.is_cluster else _of_kueue(objects)
+    by_name = grouped(resources, lambda resource: (resource.kind, resource.name))
     return {
         key: {resource.file for resource in some}
-        for key, some in found.items()
+        for key, some in by_name.items()
         if any(resource.data.get("spec") != some[0].data.get("spec") for resource in some)
     }
 
 
+@once
 def _unfinished(objects: ObjectSet) -> frozenset[str]:
     """Return the names of the ClusterQueues that somebody still fills in, in one file at least."""
     return frozenset(
@@ -116,25 +107,19 @@ def _unfinished(objects: ObjectSet) -> frozenset[str]:
 
 def _leads_out(known: Quotas, queue: Node, objects: ObjectSet) -> bool:
     """Tell whether a cohort above a queue has members that are not in the scope."""
-    members = objects.widest.once("members of cohorts", _members)
-    name, seen = queue.parent, set[str]()
-    while name and name not in seen:
-        seen.add(name)
-        if not members[name] <= known.queues.keys() | known.cohorts.keys():
-            return True
-        name = known.cohorts[name].parent if name in known.cohorts else ""
-    return False
+    members = _members(objects.widest)
+    names = known.queues.keys() | known.cohorts.keys()
+    return any(resource.name not in names for cohort in known.above(queue) for resource in members[cohort])
 
 
-def _members(objects: ObjectSet) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for kind in ("ClusterQueue", "Cohort"):
-        for resource in objects.of_kind(kind):
-            found[parent_of(resource)].add(resource.name)
-    return found
+@once
+def _members(objects: ObjectSet) -> dict[str, list[Resource]]:
+    return grouped((*objects.of_kind("ClusterQueue"), *objects.of_kind("Cohort")), parent_of)
 
 
-def _read(objects: ObjectSet) -> Quotas:
+@once
+def quotas(objects: ObjectSet) -> Quotas:
+    """Return the quotas of the Kueue objects, else those that the TPUCluster declares."""
     local = {
         (resource.namespace or "default", resource.name): text(at(resource.data, "spec", "clusterQueue"))
         for resource in objects.of_kind("LocalQueue")
@@ -148,9 +133,7 @@ def _read(objects: ObjectSet) -> Quotas:
         ignores_undeclared=resources.get("quotaCheckStrategy") == "IgnoreUndeclared",
         excluded=tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes"))),
     )
-    return _with(
-        known, (resource for kind in _KINDS for resource in objects.of_kind(kind)), variants(objects)
-    )
+    return _with(known, _of_kueue(objects), variants(objects))
 
 
 def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tuple[str, str]] = ()) -> Quotas:
@@ -158,9 +141,7 @@ def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tupl
 
     Nothing is known of a flavor or a Topology that somebody still fills in, nor of `unknown` ones.
     """
-    by_kind: dict[str, list[Resource]] = defaultdict(list)
-    for resource in resources:
-        by_kind[resource.kind].append(resource)
+    by_kind = grouped(resources, lambda resource: resource.kind)
     settled = {
         kind: [
             resource
@@ -191,8 +172,8 @@ def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tupl
     )
 
 
-def _levels(written: Any) -> tuple[str, ...]:
-    return tuple(text(level.get("nodeLabel")) for _, level in entries(written))
+def _levels(levels: Any) -> tuple[str, ...]:
+    return tuple(text(level.get("nodeLabel")) for _, level in entries(levels))
 
 
 def parent_of(resource: Resource) -> str:
@@ -204,8 +185,9 @@ def parent_of(resource: Resource) -> str:
 
 def _node(resource: Resource) -> Node:
     cells: dict[Key, Cell] = {}
+    spec = resource.data.get("spec")
     groups = []
-    for _, group in entries(at(resource.data, "spec", "resourceGroups")):
+    for _, group in entries(at(spec, "resourceGroups")):
         covered = tuple(word for _, word in words(group.get("coveredResources")))
         names = []
         for _, flavor in entries(group.get("flavors")):
@@ -218,9 +200,7 @@ def _node(resource: Resource) -> Node:
                     amount(quota.get("lendingLimit")),
                 )
         groups.append((covered, tuple(names)))
-    return Node(
-        resource.name, parent_of(resource), cells, tuple(groups), _avoids_borrowing(resource.data.get("spec"))
-    )
+    return Node(resource.name, parent_of(resource), cells, tuple(groups), _avoids_borrowing(spec))
 
 
 def _avoids_borrowing(spec: Any) -> bool:
@@ -274,7 +254,7 @@ def _declared(site: ResolvedCluster) -> Quotas:
 
 
 def _declared_node(
-    holder: ClusterQueue | Cohort, parent: str, known: Mapping[str, Capacity], written: dict[str, Any]
+    holder: ClusterQueue | Cohort, parent: str, known: Mapping[str, Capacity], spec: dict[str, Any]
 ) -> Node:
     """Return what a file gives a queue or a cohort; cpu and memory of pools in nodes have no limit here."""
     cells: dict[Key, Cell] = {}
@@ -299,19 +279,16 @@ def _declared_node(
                 cells[name, resource] = Cell(UNLIMITED if nominal is None else nominal)
         flavors.setdefault(covered, {})[name] = None
     groups = tuple((covered, tuple(names)) for covered, names in flavors.items())
-    return Node(holder.name, parent, cells, groups, _avoids_borrowing(written))
+    return Node(holder.name, parent, cells, groups, _avoids_borrowing(spec))
 
 
 def _fraction(number: int | None) -> Fraction | None:
     return None if number is None else Fraction(number)
 
 
+@once
 def configuration(objects: ObjectSet) -> dict[str, Any]:
     """Return Kueue's own configuration: an object's or a ConfigMap's, else what the TPUCluster says of it."""
-    return objects.once("configuration of Kueue", _configuration)
-
-
-def _configuration(objects: ObjectSet) -> dict[str, Any]:
     for resource in objects.of_kind("Configuration"):
         if resource.group == "config.kueue.x-k8s.io":
             return resource.data

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from slicewright.core.check.assignment import PODS
 from slicewright.core.check.model import Resource
-from slicewright.core.check.quota import PodSet
+from slicewright.core.check.quota import PodSet, add
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.check.training import nodes_of, runtimes_of
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
@@ -84,14 +84,14 @@ def _some(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 def _of_job(pods: Pods, least: str | None) -> PodSet:
     """Return a pod set, with how many pods will do where a Job says that fewer than all will."""
     few = amount(least)
-    found = _pod_set(pods, pods.name or "main", pods.count)
-    return replace(found, least=int(few)) if few is not None and 0 < few < pods.count else found
+    pod_set = _pod_set(pods, pods.name or "main", pods.count)
+    return replace(pod_set, least=int(few)) if few is not None and 0 < few < pods.count else pod_set
 
 
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:
     requests = _of_pod(pods)
-    _add(requests, beside or {})
-    whole = {resource: _counted(resource, found) * count for resource, found in requests.items()}
+    add(requests, beside or {})
+    whole = {resource: _counted(resource, value) * count for resource, value in requests.items()}
     levels = [pods.annotations[PODSET + way] for way in _LEVELS if PODSET + way in pods.annotations]
     asks = bool(levels) or any(PODSET + way in pods.annotations for way in _ANY_LEVEL)
     return PodSet(
@@ -139,10 +139,8 @@ def _of_appwrapper(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
     """Yield the pods of all objects that an AppWrapper makes, in one Workload."""
     for _, component in entries(at(resource.data, "spec", "components")):
         inner = Resource(mapping(component.get("template")), resource.file)
-        if inner.kind in QUEUED_KINDS - {resource.kind}:
-            yield from (
-                replace(found, name=f"{inner.name}-{found.name}") for found in _pod_sets(inner, objects)
-            )
+        sets = _pod_sets(inner, objects) if inner.kind in QUEUED_KINDS - {resource.kind} else ()
+        yield from (replace(pods, name=f"{inner.name}-{pods.name}") for pods in sets)
 
 
 def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
@@ -154,7 +152,7 @@ def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         if other.labels.get(POD_GROUP) == group and (other.namespace or "default") == namespace
     ]
     for member in pods if pods and pods[0] is resource else ():
-        yield from (replace(found, name=member.name) for found in _of_templates(member, objects))
+        yield from (replace(pod_set, name=member.name) for pod_set in _of_templates(member, objects))
 
 
 _MADE_OTHERWISE = {"AppWrapper": _of_appwrapper, "PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}
@@ -167,21 +165,21 @@ def _of_pod(pods: Pods) -> dict[str, Fraction]:
     for _, container in pods.init_containers:
         own = _of_container(container)
         if container.get("restartPolicy") == "Always":
-            _add(running, own)
+            add(running, own)
             own = {}
-        for resource in {*own, *running}:
-            together = own.get(resource, _ZERO) + running.get(resource, _ZERO)
-            highest[resource] = max(highest.get(resource, _ZERO), together)
+        add(own, running)
+        _raise(highest, own)
     for _, container in pods.containers:
-        _add(running, _of_container(container))
-    found = {
-        resource: max(running.get(resource, _ZERO), highest.get(resource, _ZERO))
-        for resource in {*running, *highest}
-    }
-    whole = _of_container(pods.spec)
-    found.update({resource: whole[resource] for resource in _POD_LEVEL if resource in whole})
-    _add(found, _amounts(pods.spec.get("overhead")))
-    return found
+        add(running, _of_container(container))
+    _raise(highest, running)
+    highest |= _some(_of_container(pods.spec), _POD_LEVEL)
+    add(highest, _amounts(pods.spec.get("overhead")))
+    return highest
+
+
+def _raise(highest: dict[str, Fraction], others: dict[str, Fraction]) -> None:
+    for resource, value in others.items():
+        highest[resource] = max(highest.get(resource, _ZERO), value)
 
 
 def _of_container(container: dict[str, Any]) -> dict[str, Fraction]:
@@ -192,11 +190,6 @@ def _of_container(container: dict[str, Any]) -> dict[str, Fraction]:
     }
 
 
-def _amounts(written: Any) -> dict[str, Fraction]:
-    found = {resource: amount(value) for resource, value in mapping(written).items()}
-    return {resource: value for resource, value in found.items() if value is not None}
-
-
-def _add(total: dict[str, Fraction], more: dict[str, Fraction]) -> None:
-    for resource, value in more.items():
-        total[resource] = total.get(resource, _ZERO) + value
+def _amounts(quantities: Any) -> dict[str, Fraction]:
+    amounts = {resource: amount(value) for resource, value in mapping(quantities).items()}
+    return {resource: value for resource, value in amounts.items() if value is not None}

@@ -20,7 +20,7 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, texts, words
+from slicewright.core.kubernetes.read import at, entries, text, texts, words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -89,11 +89,11 @@ class NodeSelector(Struct, frozen=True):
 
 def node_selector(spec: Mapping[str, Any]) -> NodeSelector:
     """Return the nodes on which a pod insists, by its spec."""
-    found = [
+    terms = tuple(
         tuple(requirement(expression) for _, expression in entries(term.get("matchExpressions")))
         for _, term in entries(at(spec.get("affinity"), "nodeAffinity", _REQUIRED, "nodeSelectorTerms"))
-    ]
-    return NodeSelector(texts(spec.get("nodeSelector")), tuple(found))
+    )
+    return NodeSelector(texts(spec.get("nodeSelector")), terms)
 
 
 def requirement(expression: Mapping[str, Any]) -> Requirement:
@@ -120,10 +120,10 @@ def _tolerates(entry: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
         return False
     if entry.get("key") not in (None, "", taint.get("key")):
         return False
-    operator, value, there = entry.get("operator"), text(entry.get("value")), text(taint.get("value"))
+    operator, value, tainted = entry.get("operator"), text(entry.get("value")), text(taint.get("value"))
     if operator in ("Gt", "Lt"):
-        return _compares(operator, there, value)
-    return operator == "Exists" or (operator in (None, "", "Equal") and value == there)
+        return _compares(operator, tainted, value)
+    return operator == "Exists" or (operator in (None, "", "Equal") and value == tainted)
 
 
 def _compares(operator: str, left: str, right: str) -> bool:
@@ -156,40 +156,30 @@ def nodes_of(pods: Pods) -> Nodes:
     of Spot and compute classes and about ways to buy a machine. Not considered: other operators, matchFields,
     other taints, and what Kueue adds from flavors; all of them can only keep more pods apart.
     """
-    terms = [_of_term(mapping(term)) for term in _terms(pods)] or [{}]
-    selector = {key: frozenset({value}) for key, value in texts(pods.spec.get("nodeSelector")).items()}
-    every = (_with_implied(_both(selector, term), pods) for term in terms)
-    return tuple(dict.fromkeys(frozenset(labels.items()) for labels in every))
+    selector = node_selector(pods.spec)
+    terms = (_with_implied(_labels(selector, term), pods) for term in selector.terms or ((),))
+    return tuple(dict.fromkeys(frozenset(labels.items()) for labels in terms))
 
 
 def can_meet(some: Nodes, others: Nodes) -> bool:
     """Tell whether a node may have what both insist on, as far as both say of what kind their nodes are."""
-    return any(_agree(dict(one), dict(other)) for one in some for other in others)
+    return any(_agree(dict(left), dict(right)) for left in some for right in others)
 
 
-def _agree(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
-    shared = one.keys() & other.keys()
+def _agree(left: dict[str, frozenset[str]], right: dict[str, frozenset[str]]) -> bool:
+    shared = left.keys() & right.keys()
     # A node pool by name, and a shape by its labels, have no key in common and may have nothing else either.
-    is_comparable = NODE_POOL in shared or shared >= _SHAPE or one == other
-    return is_comparable and all(one[key] & other[key] for key in shared)
+    is_comparable = NODE_POOL in shared or shared >= _SHAPE or left == right
+    return is_comparable and all(left[key] & right[key] for key in shared)
 
 
-def _terms(pods: Pods) -> list[Any]:
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    return sequence(at(pods.spec, "affinity", "nodeAffinity", required, "nodeSelectorTerms"))
-
-
-def _of_term(term: dict[str, Any]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for _, expression in entries(term.get("matchExpressions")):
-        values = frozenset(value for _, value in words(expression.get("values")))
-        if expression.get("operator") == "In" and values:
-            found = _both(found, {text(expression.get("key")): values})
-    return found
-
-
-def _both(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    return {**one, **{key: one.get(key, values) & values for key, values in other.items()}}
+def _labels(selector: NodeSelector, term: Iterable[Requirement]) -> dict[str, frozenset[str]]:
+    labels = {key: frozenset({value}) for key, value in selector.labels.items()}
+    for entry in term:
+        values = frozenset(entry.values)
+        if entry.operator == "In" and values:
+            labels[entry.key] = labels.get(entry.key, values) & values
+    return labels
 
 
 def _with_implied(labels: dict[str, frozenset[str]], pods: Pods) -> dict[str, frozenset[str]]:

@@ -166,7 +166,7 @@ def _asked(
 ) -> Asked:
     choices = fewest = assignment.choices(known, queue, sets)
     if any(pods.least is not None for pods in sets):
-        least = [pods if pods.least is None else pods.of(pods.least) for pods in sets]
+        least = [pods if pods.least is None else pods.resized(pods.least) for pods in sets]
         fewest = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
     too_large = {name for _, name, _ in beyond(resource, objects)}

@@ -64,7 +64,7 @@ def _flavors(names: Sequence[str]) -> str:
     return f"flavor{'s' * (len(names) > 1)} {joined(names)}"
 
 
-def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Given, first: list[str]) -> Findings:
+def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Assignment, first: list[str]) -> Findings:
     pods = assigned.pods
     if reason := _elsewhere(objects, ask.known, pods, first):
         yield Finding(_LABEL, f"pods '{pods.name}' are given {_flavors(first)}: {reason}", _ONE_GROUP)
@@ -75,7 +75,7 @@ def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Given, first: l
             yield Finding(_LABEL, message, contradiction[1])
 
 
-def _instead(ask: Asked, assigned: assignment.Given) -> Iterator[tuple[str, list[str]]]:
+def _instead(ask: Asked, assigned: assignment.Assignment) -> Iterator[tuple[str, list[str]]]:
     """Yield (flavor, all flavors with it) of those that pods can be given in place of their first choice."""
     for choice in ask.choices:
         if assigned.pods.name not in [pods.name for pods in choice.pods]:
