@@ -42,7 +42,6 @@ class Capacity(Struct, frozen=True):
     workloads: tuple[Workload, ...]
     problems: tuple[Problem, ...]
     """What is wrong with the cluster's file."""
-
     spec: dict[str, Any]
     """As the file has it."""
 
@@ -86,19 +85,21 @@ def capacity(
 
     `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason.
     """
-    planned, found = plan_all(repository)
-    left = suppress(found, inputs(repository.sources), ignored)
-    problems = list(_about(repository, clusters, (one for one in found if one in left)))
-    made = []
+    planned, planning = plan_all(repository)
+    left = suppress(planning, inputs(repository.sources), ignored)
+    problems = list(_about(repository, clusters, (problem for problem in planning if problem in left)))
+    capacities = []
     for name in clusters:
-        site = repository.sites[name]
-        one, against = _of_cluster(repository, site, planned, existing, problems, ignored)
-        problems += [*against, *(problem for workload in one.workloads for problem in workload.problems)]
-        made.append(one)
-    return Report(tuple(made), in_order(dict.fromkeys(problems)))
+        of_cluster, unbuilt = _of_cluster(
+            repository, repository.sites[name], planned, existing, problems, ignored
+        )
+        problems += unbuilt
+        problems += [problem for workload in of_cluster.workloads for problem in workload.problems]
+        capacities.append(of_cluster)
+    return Report(tuple(capacities), in_order(problems))
 
 
-def _about(repository: Repository, clusters: Sequence[str], found: Iterable[Problem]) -> Iterator[Problem]:
+def _about(repository: Repository, clusters: Sequence[str], problems: Iterable[Problem]) -> Iterator[Problem]:
     """Return the problems that are not about other clusters, or about workloads that run only there."""
     others = {site.cluster.source.subject for name, site in repository.sites.items() if name not in clusters}
     others |= {
@@ -106,7 +107,7 @@ def _about(repository: Repository, clusters: Sequence[str], found: Iterable[Prob
         for workload in repository.workloads
         if set(workload.clusters).isdisjoint(clusters) and repository.sites.keys() >= set(workload.clusters)
     }
-    return (problem for problem in found if problem.object not in others)
+    return (problem for problem in problems if problem.object not in others)
 
 
 def _of_cluster(
@@ -118,17 +119,15 @@ def _of_cluster(
     ignored: Sequence[Entry],
 ) -> tuple[Capacity, tuple[Problem, ...]]:
     own = [entry for entry in planned if entry.plan.cluster == site.cluster.name]
-    found, against, frozen = runs(repository, own, existing)
+    pairs, unbuilt, frozen = runs(repository, own, existing)
     # As validate sees it: the objects of a platform that is ours, else what the file declares.
     untainted = locked_out(site, Existing(existing), frozen)
     platform = objects(site, untainted) if site.cluster.managed else []
-    items = [
-        *(Resource(data, platform_folder(site.cluster.name)) for data in platform),
-        *(item for _, item in found),
-    ]
+    items = [Resource(data, platform_folder(site.cluster.name)) for data in platform]
+    items += [run for _, run in pairs]
     object_set = ObjectSet(items, repository.package.catalogue, site)
-    known = quotas(object_set)
-    cluster, subject = site.cluster, site.cluster.source.subject
+    known, cluster = quotas(object_set), site.cluster
+    origins = Origins(repository.workloads, repository.sites)
     return Capacity(
         cluster=cluster.name,
         mode=cluster.mode,
@@ -136,14 +135,7 @@ def _of_cluster(
         pools=pools(site),
         cohorts=cohorts(known),
         queues=queues(known),
-        workloads=workloads(
-            object_set,
-            found,
-            Origins(repository.workloads, repository.sites),
-            problems,
-            ignored,
-            repository.package.hint_of,
-        ),
-        problems=tuple(problem for problem in problems if problem.object == subject),
+        workloads=workloads(object_set, pairs, origins, problems, ignored, repository.package.hint_of),
+        problems=tuple(problem for problem in problems if problem.object == cluster.source.subject),
         spec=cluster.spec,
-    ), against
+    ), unbuilt

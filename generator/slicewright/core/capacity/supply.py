@@ -106,8 +106,8 @@ def pools(site: ResolvedCluster) -> tuple[Pool, ...]:
 def _pool(site: ResolvedCluster, capacity: Capacity) -> Pool:
     now, reach = count(capacity.pool), size_range(site, capacity.pool)
 
-    def numbers(of: str, each: int) -> dict[str, int]:
-        return {of: now * each, f"least_{of}": reach.least * each, f"most_{of}": reach.most * each}
+    def numbers(noun: str, each: int) -> dict[str, int]:
+        return {noun: now * each, f"least_{noun}": reach.least * each, f"most_{noun}": reach.most * each}
 
     name, flavor = capacity.pool.name, capacity.flavor.name
     if isinstance(capacity, TpuCapacity):

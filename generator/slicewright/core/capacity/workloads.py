@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -62,28 +62,25 @@ class Workload(Struct, frozen=True):
 
 def workloads(
     object_set: ObjectSet,
-    found: Iterable[tuple[Planned, Resource]],
+    pairs: Sequence[tuple[Planned, Resource]],
     origins: Origins,
-    against: Iterable[Problem],
-    ignored: Sequence[Entry] = (),
-    hint_of: Callable[[str], str] = str,
+    problems: Iterable[Problem],
+    ignored: Sequence[Entry],
+    hint_of: Callable[[str], str],
 ) -> tuple[Workload, ...]:
     """Return the runs of some objects; problems that are ignored with a reason are left out.
 
-    `against` are the problems of their TPUWorkloads: one that names the same mistake is told in its place.
+    `problems` are those of their TPUWorkloads: one that names the same mistake is told in its place.
     """
-    pairs, rules = list(found), RuleSet(_OF_PLACE, hint_of)
-    places = {(item.file, item.subject): item for _, item in pairs}
-    placed = [origins.placed(one, places[one.file, one.object]) for one in rules.problems(object_set)]
-    refused = of_inputs(against)
-    said: dict[tuple[str, str], list[Problem]] = {}
-    for problem in suppress(placed, [*inputs(origins.sources), *places.values()], ignored):
-        key = problem.folder, problem.object
-        if key in places:
-            said.setdefault(key, []).append(said_of_input(problem, refused) or problem)
+    runs = {(run.file, run.subject): run for _, run in pairs}
+    broken = RuleSet(_OF_PLACE, hint_of).problems(object_set)
+    placed = [origins.placed(problem, runs[problem.file, problem.object]) for problem in broken]
+    refused = of_inputs(problems)
+    by_run: dict[tuple[str, str], list[Problem]] = defaultdict(list)
+    for problem in suppress(placed, [*inputs(origins.sources), *runs.values()], ignored):
+        by_run[problem.folder, problem.object].append(said_of_input(problem, refused) or problem)
     return tuple(
-        _workload(object_set, entry, item, tuple(said.get((item.file, item.subject), ())))
-        for entry, item in pairs
+        _workload(object_set, entry, run, tuple(by_run[run.file, run.subject])) for entry, run in pairs
     )
 
 
@@ -92,8 +89,7 @@ def _workload(
 ) -> Workload:
     queue = queue_of(item, object_set)
     sets = quota_workload.pod_sets(item, object_set)
-    given = assignment.admit(quota_read.quotas(object_set), queue, sets) if queue else None
-    chips = sum((pods.requests.get(TPU, Fraction(0)) for pods in sets), Fraction(0))
+    assigned = assignment.admit(quota_read.quotas(object_set), queue, sets) if queue else None
     return Workload(
         workload=entry.workload.key,
         run=item.name,
@@ -101,10 +97,10 @@ def _workload(
         kind=item.kind,
         queue=item.labels.get(QUEUE, ""),
         cluster_queue=queue.name if queue else "",
-        chips=int(chips),
+        chips=int(sum(pods.requests.get(TPU, 0) for pods in sets)),
         possible=None if queue is None else _possible(object_set, queue, sets),
-        fits=False if problems else None if given is None else True,
-        flavors={entry.pods.name: entry.flavors for entry in given or ()},
+        fits=False if problems else None if assigned is None else True,
+        flavors={pods.pods.name: pods.flavors for pods in assigned or ()},
         problems=problems,
     )
 
@@ -112,10 +108,10 @@ def _workload(
 def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]) -> int:
     """Return the most chips that pods like these can get: each pod set takes one flavor, and may share it."""
     known = quota_read.quotas(object_set)
-    wanted = [choice for choice in assignment.choices(known, queue, sets) if TPU in choice.requests]
-    flavors = {flavor for choice in wanted for flavor in choice.flavors}
+    choices = [choice for choice in assignment.choices(known, queue, sets) if TPU in choice.requests]
+    flavors = {flavor for choice in choices for flavor in choice.flavors}
     totals = sorted(int(quota.most(known, queue, (flavor, TPU)).total) for flavor in flavors)
-    return sum(totals[-len(wanted) :]) if wanted else 0
+    return sum(totals[-len(choices) :]) if choices else 0
 
 
 def runs(
@@ -127,31 +123,29 @@ def runs(
     `existing` holds the text of every file under overlays/ by path.
     """
     bases = tree.Bases(repository.read_text, repository.package.schemas)
-    there = Existing(existing)
-    found: list[tuple[Planned, Resource]] = []
+    present = Existing(existing)
+    pairs: list[tuple[Planned, Resource]] = []
     problems: list[Problem] = []
     frozen: list[str] = []
     for entry in planned:
-        live = _frozen(entry, there)
+        live = _frozen(entry, present)
         frozen += live
+        objects: list[Any] = []
         for path in live:
-            documents, _ = read_documents(there.body(path) or "", path)
-            found += [(entry, item) for item in _items(entry, (document.data for document in documents))]
+            objects += [document.data for document in read_documents(present.body(path) or "", path)[0]]
         if tree.frozen_file(entry.plan) not in live:
-            made, against = tree.make(entry, bases)
-            problems += against
-            found += [(entry, item) for item in _items(entry, made.objects if made else ())]
-    return found, tuple(problems), frozen
+            run, unbuilt = tree.make(entry, bases)
+            problems += unbuilt
+            objects += run.objects if run else ()
+        runs = (data for data in objects if data["kind"] in RUN_KINDS)
+        pairs += [(entry, Resource(data, entry.plan.folder)) for data in runs]
+    return pairs, tuple(problems), frozen
 
 
-def _frozen(entry: Planned, there: Existing) -> list[str]:
+def _frozen(entry: Planned, present: Existing) -> list[str]:
     """Return the files of a workload's live runs: a render ends earlier ones, unless it is to keep them."""
     if not entry.plan.run:
         return []
     own = tree.frozen_file(entry.plan)
-    live = [path for path in there.live_runs(entry.plan.folder) if path in there.frozen]
+    live = [path for path in present.live_runs(entry.plan.folder) if path in present.frozen]
     return [path for path in live if path == own or entry.plan.on_change == "Keep"]
-
-
-def _items(entry: Planned, objects: Iterable[Any]) -> list[Resource]:
-    return [Resource(data, entry.plan.folder) for data in objects if data["kind"] in RUN_KINDS]
