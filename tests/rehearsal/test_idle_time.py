@@ -12,10 +12,9 @@ import pytest
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.idle_time import IdleTime
-from slicewright.rehearsal.model.clock import ClockSettings
+from slicewright.rehearsal.model.clock import ClockSettings, limits
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.progress import Work
-from slicewright.rehearsal.model.real_time import limits
 from slicewright.rehearsal.timers import Clock, Timers
 
 from .kit import A, job, jobset, pathwaysjob

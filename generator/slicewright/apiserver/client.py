@@ -141,8 +141,8 @@ class Api:
 
     def apply(self, item: Object, *, manager: str = MANAGER, force: bool = False, **params: str) -> Object:
         """Apply an object on the server, unknown fields refused unless fieldValidation says otherwise."""
-        asked = {"fieldManager": manager, "force": str(force).lower(), "fieldValidation": "Strict", **params}
-        return self.request("PATCH", self._path(item), item, content=_APPLY, params=asked)
+        query = {"fieldManager": manager, "force": str(force).lower(), "fieldValidation": "Strict", **params}
+        return self.request("PATCH", self._path(item), item, content=_APPLY, params=query)
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object:
         """Return an object."""
@@ -160,14 +160,14 @@ class Api:
         """Return the objects of a kind, page after page, and the version of the list."""
         path = self.resource(api_version, kind).path(namespace)
         items: list[Object] = []
-        asked = {**(params or {}), "limit": _PAGE}
+        query = {**(params or {}), "limit": _PAGE}
         while True:
             try:
-                page = self.request("GET", path, params=asked)
+                page = self.request("GET", path, params=query)
             except ApiError as error:
-                if error.code != http.HTTPStatus.GONE or "continue" not in asked:
+                if error.code != http.HTTPStatus.GONE or "continue" not in query:
                     raise
-                items, asked = [], params or {}  # the server has forgotten the list: all of it at once
+                items, query = [], params or {}  # the server has forgotten the list: all of it at once
                 continue
             listed, metadata = page.get("items"), page.get("metadata")
             if not isinstance(listed, list) or not isinstance(metadata, dict):
@@ -175,16 +175,16 @@ class Api:
             items += [{"apiVersion": api_version, "kind": kind, **mapping(item)} for item in listed]
             if not metadata.get("continue"):
                 return items, metadata.get("resourceVersion", "")
-            if metadata["continue"] == asked.get("continue"):
+            if metadata["continue"] == query.get("continue"):
                 raise ApiError(http.HTTPStatus.OK, {"message": f"the list of {kind} does not end"})
-            asked["continue"] = metadata["continue"]
+            query["continue"] = metadata["continue"]
 
     def list(
         self, api_version: str, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> list[Object]:
         """Return the objects of a kind, of one namespace or of all, with their kind written in."""
-        asked = {"labelSelector": labels, "fieldSelector": fields}
-        params = {key: value for key, value in asked.items() if value}
+        query = {"labelSelector": labels, "fieldSelector": fields}
+        params = {key: value for key, value in query.items() if value}
         return self._pages(api_version, kind, namespace, params)[0]
 
     def patch(self, item: Object, change: Object, *, subresource: str = "", **params: str) -> Object:
@@ -197,12 +197,11 @@ class Api:
         with Ignored(http.HTTPStatus.NOT_FOUND):
             self.request("DELETE", self._path(item), {"propagationPolicy": policy})
 
-    def evict(self, eviction: Object) -> None:
+    def evict(self, pod: Object) -> None:
         """Evict a pod through the API, which respects disruption budgets."""
-        path = self.resource("v1", "Pod").path(
-            eviction["metadata"]["namespace"], eviction["metadata"]["name"]
-        )
-        self.request("POST", f"{path}/eviction", eviction)
+        metadata = {key: pod["metadata"][key] for key in ("name", "namespace")}
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+        self.request("POST", f"{self._path(pod)}/eviction", eviction)
 
     def each(self, verb: Callable[[Item], Any], items: Iterable[Item]) -> None:
         """Do something with many items at once; the first error is raised when all are through."""
@@ -225,10 +224,10 @@ class Api:
         known = {} if known is None else known
         while not self._hung_up:
             items, version = self._pages(api_version, kind)
-            there = {item["metadata"]["uid"]: item for item in items}
-            for uid in [uid for uid in known if uid not in there]:
+            listed = {item["metadata"]["uid"]: item for item in items}
+            for uid in [uid for uid in known if uid not in listed]:
                 yield "DELETED", known.pop(uid)
-            for uid, item in there.items():
+            for uid, item in listed.items():
                 known[uid] = item
                 yield "ADDED", item
             for verb, item in self._changes(path, version):

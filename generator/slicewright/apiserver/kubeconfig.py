@@ -101,7 +101,7 @@ class Plugin:
             raise self._failed(f"cannot be started: {error.strerror}", hint) from error
         with process:
             try:
-                printed, said = process.communicate(timeout=_SECONDS)
+                printed, stderr = process.communicate(timeout=_SECONDS)
             except BaseException as error:  # a Ctrl-C too
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -109,7 +109,7 @@ class Plugin:
                     raise
                 raise self._failed(f"gave no credential within {_SECONDS} s") from None
         if process.returncode:
-            lines = said.strip().splitlines()[-_LINES:] or ["it wrote nothing to stderr"]
+            lines = stderr.strip().splitlines()[-_LINES:] or ["it wrote nothing to stderr"]
             raise self._failed(f"failed with exit code {process.returncode}: {' | '.join(lines)}")
         return printed
 
@@ -313,9 +313,8 @@ def _access(cluster: Object, user: Object) -> Access:
 
 
 def _named(document: Object, section: str, name: str) -> Object:
-    entries = {entry["name"]: entry for entry in document[section]}
-    entry: Object = entries[name]
-    return entry
+    entries: dict[str, Object] = {entry["name"]: entry for entry in document[section]}
+    return entries[name]
 
 
 def _text(section: Object, key: str) -> str:

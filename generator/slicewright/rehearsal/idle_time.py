@@ -6,8 +6,8 @@ import math
 import time as real_time
 from typing import TYPE_CHECKING
 
+from slicewright.rehearsal.model.clock import limits
 from slicewright.rehearsal.model.gang import ends_by_itself
-from slicewright.rehearsal.model.real_time import limits
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.termination import PENDING, RELEASE_SECONDS, STUCK_SECONDS, is_in_backoff
 

@@ -16,8 +16,7 @@ from slicewright.apiserver.kubeconfig import read
 from slicewright.rehearsal.lease import NAME, Lease
 from slicewright.rehearsal.rehearse import Rehearsal, not_run
 from slicewright.rehearsal.test_cluster_guard import admit
-from slicewright.testbed.cluster import Attached, Cluster
-from slicewright.testbed.kept import kept_bed
+from slicewright.testbed.cluster import Attached, Cluster, kept_bed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from slicewright.core.problem import Problem
 from slicewright.testbed import nodes, process_group, wait
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
-from slicewright.testbed.process_group import Adopted, ProcessGroup, Running
+from slicewright.testbed.process_group import ProcessGroup, Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,10 +50,7 @@ class BootContext(Struct, frozen=True):
 
     def wait(self, what: str, program: str, probe: Callable[[], object]) -> None:
         """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
-
-        def blame(ident: str, message: str) -> Problem:
-            return self.processes.blame(ident, message, program)
-
+        blame = partial(self.processes.blame, program=program)
         wait.until(what, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
 
 
@@ -93,13 +90,14 @@ class Bed:
     ) -> None:
         self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
+        self._kept = control_plane if isinstance(control_plane, Running) else None
         self.simulates = nodes.KWOK_NODES if isinstance(control_plane, Running) else control_plane.simulates
         """The value of the annotation on the nodes that this bed's KWOK simulates."""
         self._control_plane = control_plane
         self._root = (root or process_group.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
-        self._programs: ProcessGroup | Adopted | None = None
+        self._programs: ProcessGroup | None = None
         self._connection: Connection | None = None
         self._api: Api | None = None
 
@@ -131,13 +129,14 @@ class Bed:
     @property
     def processes(self) -> ProcessGroup:
         """Return the folder, the ports and the programs that this bed has started."""
-        assert isinstance(self._programs, ProcessGroup), "the bed has not started any"  # noqa: S101 - as above
+        assert self._programs is not None, "the bed has not started any"  # noqa: S101 - as above
         return self._programs
 
     def check(self) -> None:
         """Raise BedError if a program of the bed has ended."""
-        assert self._programs is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        self._programs.check()
+        programs = self._kept or self._programs
+        assert programs is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        programs.check()
 
     def start(self) -> None:
         """Start, and wait until everything answers. Raises BedError."""
@@ -174,10 +173,9 @@ class Bed:
         self.until("nodes to be ready", lambda: not names & self._not_ready())
 
     def _not_ready(self) -> set[str]:
-        found = self.api.list("v1", "Node", labels=f"{SIMULATED}=true")
         return {
             node["metadata"]["name"]
-            for node in found
+            for node in self.api.list("v1", "Node", labels=f"{SIMULATED}=true")
             if any(taint["key"] == _NOT_READY for taint in node["spec"].get("taints", ()))
         }
 
@@ -224,7 +222,9 @@ class Bed:
     def _start(self) -> None:
         plane = self._control_plane
         if isinstance(plane, Running):
-            self._adopt(plane)
+            file = self.until("the kept cluster to be ready", plane.ready_kubeconfig)
+            self._connection = Connection(kubeconfig.read(file), file, lambda _: None)
+            self._api = Api(self._connection.access)
             return
         paths = process_group.locate_programs(plane.programs, self._environ)
         self._programs = processes = ProcessGroup(self._root, self.name, plane.ports)
@@ -236,12 +236,6 @@ class Bed:
         except (ApiError, OSError) as error:
             usual = Problem("BED002", f"the API server did not do what a test bed needs: {error}")
             raise BedError(self.ended() or usual) from error
-
-    def _adopt(self, there: Running) -> None:
-        self._programs = adopted = Adopted(there)
-        file = self.until("the kept cluster to be ready", adopted.kubeconfig)
-        self._connection = Connection(kubeconfig.read(file), file, lambda _: None)
-        self._api = Api(self._connection.access)
 
     def _close_api(self) -> None:
         if self._api:

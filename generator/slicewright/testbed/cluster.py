@@ -7,11 +7,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.errors import Ignored
+from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import (
@@ -24,6 +29,7 @@ from slicewright.testbed import (
 )
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
 from slicewright.testbed.manifests import Installation
+from slicewright.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,12 +62,12 @@ class Cluster(Bed):
         has_pods: bool = True,
         **options: Any,
     ) -> None:
-        wanted = Installation(tuple(controllers), kueue_settings or {})
-        connect = partial(_connect, wanted, has_pods=has_pods)
+        install = Installation(tuple(controllers), kueue_settings or {})
+        connect = partial(_connect, install, has_pods=has_pods)
         super().__init__(ControlPlane(process_group.CONTROL_PLANE, _PORTS, connect), name, **options)
 
 
-def _connect(wanted: Installation, boot: BootContext, *, has_pods: bool = True) -> Connection:
+def _connect(install: Installation, boot: BootContext, *, has_pods: bool = True) -> Connection:
     """Start etcd and the API server."""
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
@@ -71,34 +77,36 @@ def _connect(wanted: Installation, boot: BootContext, *, has_pods: bool = True) 
     apiserver = control_plane.apiserver_command(boot.paths["kube-apiserver"], papers, api_port, etcd_port)
     processes.start("etcd", etcd)
     processes.start("kube-apiserver", apiserver, **control_plane.APISERVER_ENVIRON)
-    install_controllers = partial(_install_controllers, boot, papers, wanted, has_pods)
+    install_controllers = partial(_install_controllers, boot, papers, install, has_pods)
     return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
 
 
 def _install_controllers(
-    boot: BootContext, papers: Credentials, wanted: Installation, has_pods: bool, api: Api
+    boot: BootContext, papers: Credentials, install: Installation, has_pods: bool, api: Api
 ) -> None:
     """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
-    objects = _objects(boot, papers, wanted)
+    objects = _objects(boot, papers, install)
     boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
     boot.progress("API server ready")
-    _create(api, objects)
+    for batch in manifests.in_order(objects):
+        api.each(api.create, batch)
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
-    _start_controllers(boot, papers, wanted.settings, has_pods)
+    _start_controllers(boot, papers, install.settings, has_pods)
     boot.processes.note(operator=controllers.operator_name(boot.environ))
     boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
     boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))
-    boot.wait("the default service account", "kube-controller-manager", lambda: _default_account(api))
+    account = partial(api.find, "v1", "ServiceAccount", "default", "default")
+    boot.wait("the default service account", "kube-controller-manager", account)
     boot.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
 
-def _objects(boot: BootContext, papers: Credentials, wanted: Installation) -> list[Object]:
+def _objects(boot: BootContext, papers: Credentials, install: Installation) -> list[Object]:
     *_, jobset_port, kueue_port = boot.processes.ports
     ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
-    items = [*manifests.completed(wanted.objects), *manifests.provisioning_requests()]
+    items = [*manifests.completed(install.objects), *manifests.provisioning_requests()]
     hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
-    return [*controllers.without_idle_webhooks(hosted, wanted.settings), controllers.kueue_secret(papers)]
+    return [*controllers.without_idle_webhooks(hosted, install.settings), controllers.kueue_secret(papers)]
 
 
 def _start_controllers(
@@ -121,20 +129,9 @@ def _start_controllers(
         boot.processes.start(name, command)
 
 
-def _create(api: Api, items: Iterable[Object]) -> None:
-    for batch in manifests.in_order(items):
-        api.each(api.create, batch)
-
-
 def _definitions_served(api: Api) -> bool:
     listed = api.list(CRD_VERSION, "CustomResourceDefinition")
-    return all(
-        any(
-            condition["type"] == "Established" and condition["status"] == "True"
-            for condition in item.get("status", {}).get("conditions") or ()
-        )
-        for item in listed
-    )
+    return all(is_true(conditions(item.get("status", {})), "Established") for item in listed)
 
 
 def _kinds_served(api: Api) -> bool:
@@ -147,8 +144,29 @@ def _kinds_served(api: Api) -> bool:
     return True
 
 
-def _default_account(api: Api) -> bool:
-    return bool(api.find("v1", "ServiceAccount", "default", "default"))
+_DIGITS = 10
+
+
+def kept_bed(install: Installation, generations: object, *, has_pods: bool, **options: Any) -> Bed:
+    """Return the bed that an earlier rehearsal kept for the same controllers, or one to be started and kept.
+
+    `generations` is what the simulated operator of PathwaysJobs knows. Raises BedError where a program is
+    missing.
+    """
+    # Its name differs wherever the programs, or what they are started with, differ.
+    programs = process_group.locate_programs(process_group.CONTROL_PLANE)
+    paths = {name: str(path) for name, path in programs.items()}
+    operator = os.environ.get(controllers.OPERATOR_VARIABLE, "")
+    content = msgspec.json.encode((__version__, paths, operator, install, generations, has_pods))
+    name = f"kept-{hashlib.sha256(content).hexdigest()[:_DIGITS]}"
+    beds = process_group.running(process_group.clusters_root())
+    kept = next((bed for bed in beds if bed.name == name), None)
+    if kept and kept.status != "broken":
+        return Bed(kept, name, **options)
+    if kept:
+        process_group.end(kept)
+    settings = install.settings
+    return Cluster(name, controllers=install.objects, kueue_settings=settings, has_pods=has_pods, **options)
 
 
 class Attached(Bed):

@@ -44,8 +44,8 @@ _CONFIGURATIONS = "kueue-"
 
 def kueue_frameworks(settings: dict[str, Any]) -> list[str]:
     """Return the integrations that Kueue's settings turn on; without a word Jobs and JobSets."""
-    found: list[str] = settings.get("integrations", {}).get("frameworks", list(_FRAMEWORKS))
-    return found
+    frameworks: list[str] = settings.get("integrations", {}).get("frameworks", list(_FRAMEWORKS))
+    return frameworks
 
 
 def without_idle_webhooks(items: list[dict[str, Any]], settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -180,7 +180,7 @@ def issue(folder: Path, server: str, name: str, webhook_hosts: tuple[str, ...]) 
     }
     for file, pair in pairs.items():
         _write(folder, file, pair)
-    made = Credentials(
+    credentials = Credentials(
         folder=folder,
         server=server,
         name=name,
@@ -190,11 +190,11 @@ def issue(folder: Path, server: str, name: str, webhook_hosts: tuple[str, ...]) 
         clients={user: authority.client(*names) for user, names in _USERS.items()},
     )
     (folder / "webhooks").mkdir()
-    _write(folder / "webhooks", "tls", made.webhook_server)
+    _write(folder / "webhooks", "tls", credentials.webhook_server)
     (folder / "webhooks" / "ca.crt").write_text(webhooks.pair.certificate, encoding="ascii")
     for user in _USERS:
-        write(made.kubeconfig(user), made.access(user), name=name)
-    return made
+        write(credentials.kubeconfig(user), credentials.access(user), name=name)
+    return credentials
 
 
 def _write(folder: Path, name: str, pair: Pair) -> None:

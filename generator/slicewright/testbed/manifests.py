@@ -23,7 +23,7 @@ from slicewright.core.run.folder import controllers_folder
 from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slicewright.core.compose.spec import ReadText
     from slicewright.core.kubernetes.types import Object
@@ -53,9 +53,9 @@ def pinned(controller: Controller) -> Release:
 def completed(items: Iterable[Object]) -> list[Object]:
     """Return the objects that install some controllers, and those of our releases of the others."""
     objects = list(items)
-    there = {item["metadata"]["name"] for item in objects if item["kind"] == "Namespace"}
+    namespaces = {item["metadata"]["name"] for item in objects if item["kind"] == "Namespace"}
     for controller in CONTROLLERS:
-        objects += [] if controller.namespace in there else released(controller)
+        objects += [] if controller.namespace in namespaces else released(controller)
     return objects
 
 
@@ -79,11 +79,10 @@ def for_host(
     return kept
 
 
-def in_order(items: Iterable[Object]) -> Iterable[list[Object]]:
+def in_order(items: Collection[Object]) -> Iterable[list[Object]]:
     """Yield the objects that have to be there first, then the others; each list may be created at once."""
-    listed = list(items)
-    yield [item for item in listed if item["kind"] in _FIRST]
-    yield [item for item in listed if item["kind"] not in _FIRST]
+    yield [item for item in items if item["kind"] in _FIRST]
+    yield [item for item in items if item["kind"] not in _FIRST]
 
 
 def _lean(item: Object) -> Object:
@@ -113,7 +112,7 @@ def _webhook_clients(items: Iterable[Object]) -> Iterable[tuple[Object, str]]:
         if item["kind"].endswith("WebhookConfiguration"):
             for webhook in item["webhooks"]:
                 yield webhook["clientConfig"], "/"
-        conversion = item.get("spec", {}).get("conversion", {}) if "spec" in item else {}
+        conversion = item.get("spec", {}).get("conversion", {})
         if "webhook" in conversion:
             yield conversion["webhook"]["clientConfig"], "/convert"
 
@@ -154,10 +153,10 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
 
 def _others(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of each release that is not the one that is installed."""
-    written = site.cluster.spec.get("versions", {})
+    releases = site.cluster.spec.get("versions", {})
     for controller in CONTROLLERS:
         ours = pinned(controller)
-        theirs = written.get(controller.field, ours.version)
+        theirs = releases.get(controller.field, ours.version)
         if theirs != ours.version:
             message = (
                 f"cluster '{site.cluster.name}' has {controller.title} {theirs}, and the test cluster has "

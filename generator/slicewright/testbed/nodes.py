@@ -159,17 +159,16 @@ def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
 def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
     """Return where the nodes of a pool are, and the labels that the file gives them."""
     spec = site.cluster.spec
-    written = spec["pools"][pool.index]
-    zone, *_ = written.get("nodeLocations") or spec.get("nodeLocations") or [""]
+    entry = spec["pools"][pool.index]
+    zone, *_ = entry.get("nodeLocations") or spec.get("nodeLocations") or [""]
     labels = {REGION: spec.get("location", ""), ZONE: zone}
-    return {**{key: value for key, value in labels.items() if value}, **written.get("labels", {})}
+    return {**{key: value for key, value in labels.items() if value}, **entry.get("labels", {})}
 
 
 def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]:
     """Return the labels that GKE gives nodes of a way of provisioning; pods select some of them."""
-    wanted = pool.provisioning
-    labels = node_labels(wanted)
-    if wanted.type == "Reservation":
+    labels = node_labels(pool.provisioning)
+    if pool.provisioning.type == "Reservation":
         labels[f"{RESERVATION}affinity"] = "specific"
     seconds = site.cluster.spec["pools"][pool.index].get("maxRunDurationSeconds")
     if seconds is not None and (site.cluster.mode == "Autopilot" or creates_itself(site, pool)):

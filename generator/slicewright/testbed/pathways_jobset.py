@@ -51,7 +51,7 @@ def jobset(pathwaysjob: Object, shape: Shape) -> Object:
     """Return the JobSet of a PathwaysJob."""
     metadata, spec = pathwaysjob["metadata"], pathwaysjob["spec"]
     headless = "template" not in spec["controller"]
-    made: Object = {
+    child: Object = {
         "apiVersion": JOBSET_VERSION,
         "kind": "JobSet",
         "metadata": {
@@ -78,8 +78,8 @@ def jobset(pathwaysjob: Object, shape: Shape) -> Object:
         },
     }
     if not headless:
-        made["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["pathways-head"]}
-    return made
+        child["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["pathways-head"]}
+    return child
 
 
 def _head(pathwaysjob: Object, shape: Shape) -> Object:
@@ -162,18 +162,18 @@ def _resource_manager(spec: Object, shape: Shape) -> Object:
         _from("HOST_ADDRESS", _COORDINATOR),
         {"name": "TPU_SKIP_MDS_QUERY", "value": "true"},
     ]
-    made = _container(spec, "pathways-rm", "pathways_server", _SERVER, args, env)
-    return made | {"ports": _ports(29001, 29002), "resources": {"limits": {"cpu": "8", "memory": "32G"}}}
+    container = _container(spec, "pathways-rm", "pathways_server", _SERVER, args, env)
+    return container | {"ports": _ports(29001, 29002), "resources": {"limits": {"cpu": "8", "memory": "32G"}}}
 
 
 def _proxy(spec: Object) -> Object:
     args = ["--server_port=29000", _RESOURCE_MANAGER, _scratch(spec)]
     env = [_from("PATHWAYS_HEAD", _COORDINATOR)]
-    made = _container(spec, "pathways-proxy", "proxy_server", _PROXY, args, env)
+    container = _container(spec, "pathways-proxy", "proxy_server", _PROXY, args, env)
     elastic = spec["controller"].get("elasticSlices", 0)
     if elastic > 0:
-        made["args"].append(f"--num_elastic_slices={elastic}")
-    return made | {"ports": _ports(29000), "resources": {"limits": {"cpu": "16", "memory": "100G"}}}
+        container["args"].append(f"--num_elastic_slices={elastic}")
+    return container | {"ports": _ports(29000), "resources": {"limits": {"cpu": "16", "memory": "100G"}}}
 
 
 def _worker_container(spec: Object, shape: Shape) -> Object:

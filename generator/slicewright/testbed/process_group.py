@@ -163,18 +163,18 @@ def _blame(folder: Path, ident: str, message: str, program: str) -> Problem:
         *_, last = ("", *log.read_text(encoding="utf-8", errors="replace").splitlines())
     except FileNotFoundError:
         last = ""
-    hint = f"{log.name} among the logs ends with: {_said(last)[:_LOG_CHARACTERS]}"
+    hint = f"{log.name} among the logs ends with: {_text_of(last)[:_LOG_CHARACTERS]}"
     return Problem(ident, message, hint if last else "")
 
 
-def _said(line: str) -> str:
-    """Return what a line of a log says to people: `msg` and `error` of one in JSON."""
+def _text_of(line: str) -> str:
+    """Return what a line of a log tells people: `msg` and `error` of one in JSON."""
     try:
         entry = json.loads(line)
     except ValueError:
         return line
-    said = [str(entry[key]) for key in ("msg", "error") if entry.get(key)] if isinstance(entry, dict) else []
-    return ": ".join(said) or line
+    fields = entry if isinstance(entry, dict) else {}
+    return ": ".join(str(fields[key]) for key in ("msg", "error") if fields.get(key)) or line
 
 
 def _stderr() -> int | None:
@@ -199,8 +199,8 @@ def _how(code: int) -> str:
     """Return how a program ended, from the code that Python gives it: a signal is a negative one."""
     if code >= 0:
         return f"exit code {code}"
-    known = {number.value: number.name for number in signal.Signals}
-    return f"killed by {known.get(-code, f'signal {-code}')}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"killed by {names.get(-code, f'signal {-code}')}"
 
 
 def _refused(name: str, why: str) -> Problem:
@@ -223,19 +223,12 @@ CONTROL_PLANE = (
 
 def locate_programs(names: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """Return the paths of pinned programs by name. Raises BedError, which names all that are missing."""
-    paths: dict[str, Path] = {}
-    missing: list[Problem] = []
-    for name in names:
-        answer = find(name, environ)
-        if isinstance(answer, Problem):
-            missing.append(answer)
-        else:
-            paths[name] = answer
+    answers = {name: find(name, environ) for name in names}
+    missing = [answer for answer in answers.values() if isinstance(answer, Problem)]
     if missing:
-        first = missing[0]
         message = "; ".join(problem.message for problem in missing)
-        raise BedError(Problem(first.id, message, first.hint))
-    return paths
+        raise BedError(Problem(missing[0].id, message, missing[0].hint))
+    return {name: path for name, path in answers.items() if isinstance(path, Path)}
 
 
 DEFAULT_NAME = "slicewright"
@@ -258,6 +251,19 @@ class Running(Struct, frozen=True):
             return "broken"
         return "ready" if self.state.get("ready") else "starting"
 
+    def ready_kubeconfig(self) -> Path | None:
+        """Return the kubeconfig file of the cluster once it is ready."""
+        state = supervisor.read_state(self.folder)
+        return Path(state["kubeconfig"]) if state.get("ready") else None
+
+    def check(self) -> None:
+        """Raise BedError if a program has ended, or the whole cluster."""
+        for name, code in supervisor.read_state(self.folder).get("ended", {}).items():
+            raise BedError(_blame(self.folder, "BED002", f"{name} ended: {_how(code)}", name))
+        if not supervisor.is_held(self.folder):
+            message = f"the cluster '{self.name}' was ended"
+            raise BedError(Problem("BED002", message, "start the rehearsal again"))
+
     def record(self) -> dict[str, object]:
         """Return the JSON form, an object of `cluster status -o json`."""
         return {
@@ -274,39 +280,6 @@ class Running(Struct, frozen=True):
             "programs": self.state.get("programs", {}),
             "ended": self.state.get("ended", {}),
         }
-
-
-class Adopted:
-    """The programs of a cluster that another process has started and left. They stay."""
-
-    def __init__(self, cluster: Running) -> None:
-        self.folder = cluster.folder
-        self._cluster = cluster
-
-    def kubeconfig(self) -> Path | None:
-        """Return the kubeconfig file of the cluster once it is ready."""
-        state = supervisor.read_state(self.folder)
-        return Path(state["kubeconfig"]) if state.get("ready") else None
-
-    def check(self) -> None:
-        """Raise BedError if a program has ended, or the whole cluster."""
-        for name, code in supervisor.read_state(self.folder).get("ended", {}).items():
-            raise BedError(_blame(self.folder, "BED002", f"{name} ended: {_how(code)}", name))
-        if not supervisor.is_held(self.folder):
-            message = f"the cluster '{self._cluster.name}' was ended"
-            raise BedError(Problem("BED002", message, "start the rehearsal again"))
-
-    def note(self, **_: object) -> None:
-        """Do nothing: what is known of it was written when it started."""
-
-    def keep_logs(self) -> None:
-        """Do nothing: its supervisor keeps the logs where a program has ended."""
-
-    def detach(self) -> None:
-        """Do nothing: it lives on without this process."""
-
-    def close(self) -> None:
-        """Do nothing: `slicewright cluster down` ends it."""
 
 
 def running(root: Path) -> list[Running]:

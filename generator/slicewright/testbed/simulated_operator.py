@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
 from slicewright.workspace.repository_reader import catalogue_at
@@ -26,19 +27,15 @@ if TYPE_CHECKING:
 
 
 _JOBSET, _PATHWAYSJOB = RUN_VERSIONS["JobSet"], RUN_VERSIONS["PathwaysJob"]
-_LAST = {"Completed": "Completed", "Failed": "Failed"}
+_LAST = ("Completed", "Failed")
 _RETRY_SECONDS = 1.0
 
 
 def run(api: Api, catalogue: Catalogue) -> None:
     """Reconcile whatever changes, one name at a time, forever."""
     names: queue.Queue[tuple[str, str]] = queue.Queue()
-    watchers = [
-        threading.Thread(target=_follow, args=(api, *kind, names)) for kind in (_PATHWAYSJOB, _JOBSET)
-    ]
-    for watcher in watchers:
-        watcher.daemon = True
-        watcher.start()
+    for kind in (_PATHWAYSJOB, _JOBSET):
+        threading.Thread(target=_follow, args=(api, *kind, names), daemon=True).start()
     while True:
         name = names.get()
         try:
@@ -55,26 +52,26 @@ def reconcile(api: Api, catalogue: Catalogue, namespace: str, name: str) -> None
         return
     if pathwaysjob.get("status", {}).get("terminalState"):
         return
-    made = api.find(*_JOBSET, name, namespace)
-    if made is None:
+    child = api.find(*_JOBSET, name, namespace)
+    if child is None:
         try:
-            made = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue)))
+            child = api.create(jobset(pathwaysjob, shape_of(pathwaysjob, catalogue)))
         except UnknownShapeError as error:
             _report(api, pathwaysjob, "Failed", str(error))
             return
         _say(f"{namespace}/{name}: JobSet created")
-    _report(api, pathwaysjob, _state(made), "as its JobSet")
+    _report(api, pathwaysjob, _state(child), "as its JobSet")
 
 
-def _state(made: Object) -> str:
-    conditions = {entry["type"]: entry["status"] for entry in made.get("status", {}).get("conditions") or ()}
-    for kind in ("Completed", "Failed", "Suspended"):
-        if conditions.get(kind) == "True":
+def _state(child: Object) -> str:
+    status = child.get("status", {})
+    for kind in (*_LAST, "Suspended"):
+        if is_true(conditions(status), kind):
             return kind
-    jobs = made.get("status", {}).get("replicatedJobsStatus") or ()
+    jobs = status.get("replicatedJobsStatus") or ()
     ready = {entry["name"]: entry["ready"] + entry["succeeded"] for entry in jobs}
-    wanted = {job["name"]: job["replicas"] for job in made["spec"]["replicatedJobs"]}
-    return "Running" if ready == wanted else "Pending"
+    replicas = {job["name"]: job["replicas"] for job in child["spec"]["replicatedJobs"]}
+    return "Running" if ready == replicas else "Pending"
 
 
 def _report(api: Api, pathwaysjob: Object, state: str, message: str) -> None:
@@ -91,7 +88,7 @@ def _report(api: Api, pathwaysjob: Object, state: str, message: str) -> None:
     entry = {"type": state, "status": "True", "reason": state, "message": message, "lastTransitionTime": now}
     status: Object = {"conditions": [*others, entry]}
     if state in _LAST:
-        status["terminalState"] = _LAST[state]
+        status["terminalState"] = state
     api.patch(pathwaysjob, {"status": status}, subresource="status")
 
 

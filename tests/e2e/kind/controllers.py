@@ -33,7 +33,7 @@ READY_SECONDS = 600
 
 def install(api: Api, items: Iterable[Object], images: Mapping[str, str]) -> None:
     """Create the objects of JobSet and Kueue, and wait until their webhooks answer."""
-    for batch in manifests.in_order(_on_real_nodes(item, images) for item in items):
+    for batch in manifests.in_order([_on_real_nodes(item, images) for item in items]):
         api.each(api.create, batch)
     wait.until("the certificates of Kueue", lambda: _certificates_made(api), seconds=READY_SECONDS)
     for pod in api.list("v1", "Pod", KUEUE_CERTIFICATES[-1]):

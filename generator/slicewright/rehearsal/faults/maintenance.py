@@ -18,12 +18,7 @@ def inject(injection: Injection) -> Undo:
     pod, node = injection.host()
     api = injection.setup.api
     api.patch(node, {"spec": {"unschedulable": True}})
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {key: pod["metadata"][key] for key in ("name", "namespace")},
-    }
-    api.evict(eviction)
+    api.evict(pod)
     return partial(patch_if_there, api, node, {"spec": {"unschedulable": None}})
 
 
