@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import of_labels, refusal
+from slicewright.core.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import POD_KINDS
@@ -99,9 +99,8 @@ def _type(resource: Resource, objects: ObjectSet) -> Findings:
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for rung in _tpu_rungs(resource, objects.catalogue):
         if rung.topology and not of_labels(objects.catalogue, rung.type, rung.topology):
-            refused = refusal(objects.catalogue, rung.type, rung.topology)
-            message = refused.message if refused else f"{rung.type} has no topology '{rung.topology}'"
-            yield Finding((*rung.path, "tpu", "topology"), message, refused.hint if refused else "")
+            path = (*rung.path, "tpu", "topology")
+            yield no_topology(objects.catalogue, rung.type, rung.topology, path)
 
 
 @rule("CC103", _CLASS)

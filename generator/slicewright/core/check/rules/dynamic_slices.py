@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import sides, written
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.tpu_shape import of_labels, refusal
+from slicewright.core.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.core.kubernetes.read import at, sequence, text, words
 from slicewright.core.problem import counted, did_you_mean
 
@@ -37,9 +37,8 @@ def _type(resource: Resource, objects: ObjectSet) -> Findings:
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     kind, topology = text(at(resource.data, "spec", "type")), text(at(resource.data, "spec", "topology"))
     if kind in _rules(objects) and topology and not of_labels(objects.catalogue, kind, topology, "4"):
-        refused = refusal(objects.catalogue, kind, topology)
-        message = refused.message if refused else f"GKE forms no slice of {topology}"
-        yield Finding(("spec", "topology"), message, refused.hint if refused else "")
+        message = f"GKE forms no slice of {topology}"
+        yield no_topology(objects.catalogue, kind, topology, ("spec", "topology"), message)
 
 
 @rule("SLICE103", _KIND)

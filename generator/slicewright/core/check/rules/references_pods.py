@@ -6,6 +6,7 @@ repository with a TPUCluster everything is in the tree, or the TPUCluster says t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -44,11 +45,11 @@ class Reference(Struct, frozen=True):
 
 def references(pods: Pods) -> Iterator[Reference]:
     """Yield what pods need; neither what they call optional, nor what every namespace has."""
-    for found in (*_of_volumes(pods), *_of_containers(pods)):
-        if found.name and (found.kind, found.name) not in _GIVEN:
-            yield found
+    for reference in (*_of_volumes(pods), *_of_containers(pods)):
+        if reference.name and (reference.kind, reference.name) not in _GIVEN:
+            yield reference
     account = text(pods.spec.get("serviceAccountName"))
-    if account and account != "default":
+    if account not in ("", "default"):
         yield Reference("ServiceAccount", account, (*pods.spec_path, "serviceAccountName"))
 
 
@@ -57,14 +58,14 @@ def needed(
 ) -> Iterator[tuple[Reference, bool]]:
     """Yield what pods need, pull secrets too, and whether `existing` says that it is there."""
     for pods in templates:
-        for found in (*references(pods), *pull_secrets(pods)):
-            yield found, any(entry.has(found.kind, namespace, found.name) for entry in existing)
+        for needed in (*references(pods), *pull_secrets(pods)):
+            yield needed, any(entry.has(needed.kind, namespace, needed.name) for entry in existing)
 
 
-def absent_keys(wanted: Iterable[str], holder: Mapping[str, Any]) -> list[str]:
+def absent_keys(keys: Iterable[str], holder: Mapping[str, Any]) -> list[str]:
     """Return which keys a ConfigMap or Secret lacks; none where it is empty, for somebody else fills it."""
-    held = {key for field in ("data", "binaryData", "stringData") for key in mapping(holder.get(field))}
-    return [key for key in wanted if key not in held] if held else []
+    own = {key for field in ("data", "binaryData", "stringData") for key in mapping(holder.get(field))}
+    return [key for key in keys if key not in own] if own else []
 
 
 def pull_secrets(pods: Pods) -> Iterator[Reference]:
@@ -113,6 +114,15 @@ def _of_containers(pods: Pods) -> Iterator[Reference]:
                     yield Reference(kind, text(source.get("name")), (*path, "envFrom", index, key))
 
 
+def dangling(resource: Resource, objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
+    """Yield a finding where objects of a kind are known and one that is named is not among them."""
+    known = [candidate.name for candidate in objects.of_kind(kind)]
+    if name and (objects.lost(kind, name) or (known and not objects.has(kind, name))):
+        is_certain = objects.misses(kind, name, resource)
+        message = f"{kind} '{name}' is not defined"
+        yield Finding(path, message, did_you_mean(name, known), is_certain=is_certain)
+
+
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _GKE_CLASSES = (
     "Accelerator", "Balanced", "General-purpose", "Performance", "Scale-Out", "autopilot", "autopilot-spot",
@@ -131,19 +141,17 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
     """Return the names of a kind by namespace."""
 
     def make(objects: ObjectSet) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        names: dict[str, set[str]] = defaultdict(set)
         for resource in (*objects.of_kind(kind), *(other for other in objects.beside if other.kind == kind)):
-            found.setdefault(resource.namespace or "default", set()).add(resource.name)
+            names[resource.namespace or "default"].add(resource.name)
         for maker, path in _MAKERS if kind == "Secret" else ():
             for resource in objects.of_kind(maker):
-                made = text(at(resource.data, *path)) or resource.name
-                found.setdefault(resource.namespace or "default", set()).add(made)
+                names[resource.namespace or "default"].add(text(at(resource.data, *path)) or resource.name)
         if kind == "ServiceAccount" and objects.site:
             for _, team in entries(objects.site.cluster.spec.get("teams")):
                 if team.get("serviceAccountName"):
-                    names = found.setdefault(text(team.get("namespace")), set())
-                    names.add(text(team["serviceAccountName"]))
-        return found
+                    names[text(team.get("namespace"))].add(text(team["serviceAccountName"]))
+        return names
 
     return objects.once(f"names of {kind}", make)
 
@@ -166,21 +174,22 @@ def _namespaced(kind: str) -> Check:
         if not objects.is_cluster:
             own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
         in_file = resource.file in objects.once(f"files with {kind}", files)
-        for pods in resource.pods if any(own) or objects.widest.before else ():
-            for found in references(pods):
-                is_lost = objects.lost(found.kind, found.name, resource.namespace)
+        names = set().union(*own)
+        for pods in resource.pods if names or objects.widest.before else ():
+            for reference in references(pods):
+                name = reference.name
+                is_lost = objects.lost(kind, name, resource.namespace)
                 if (
-                    found.kind == kind
-                    and (is_lost or any(own))
-                    and not any(found.name in names for names in own)
-                    and found.name not in _INJECTED
-                    and is_subdomain(found.name)
-                    and not objects.has(kind, found.name, resource.namespace)
+                    reference.kind == kind
+                    and (is_lost or names)
+                    and name not in names
+                    and name not in _INJECTED
+                    and is_subdomain(name)
+                    and not objects.has(kind, name, resource.namespace)
+                    and (is_lost or objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
                 ):
-                    names = set().union(*own)
-                    message = f"{kind} '{found.name}' is not defined in namespace '{namespace}'"
-                    if is_lost or objects.is_cluster or enough((in_file, bool(nearest(found.name, names)))):
-                        yield Finding(found.path, message, did_you_mean(found.name, names))
+                    message = f"{kind} '{name}' is not defined in namespace '{namespace}'"
+                    yield Finding(reference.path, message, did_you_mean(name, names))
 
     return check
 
@@ -190,8 +199,8 @@ def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: Resolv
     missing = objects.once("what is not in the tree", _missing)
     for namespace, name, path, others in missing.get((kind, id(resource)), ()):
         more = f", and {others:,} more need{'s' if others == 1 else ''} it" if others else ""
-        there = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
-        near = nearest(name, (*_by_namespace(objects, kind).get(namespace, ()), *there))
+        existing = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
+        near = nearest(name, (*_by_namespace(objects, kind).get(namespace, ()), *existing))
         hint = f"add it to the tree, or list it under existing: in {site.cluster.source.file.path}"
         hint = f"did you mean '{near[0]}'? Else {hint}" if near else hint
         yield Finding(path, f"{kind} '{name}' of namespace '{namespace}' is not in the tree{more}", hint)
@@ -202,17 +211,18 @@ def _missing(objects: ObjectSet) -> dict[tuple[str, int], list[tuple[str, str, P
 
     Of each its namespace, its name, where it is needed, and how many more objects need it.
     """
-    users: dict[tuple[str, str, str], dict[int, Path]] = {}
+    users: dict[tuple[str, str, str], dict[int, Path]] = defaultdict(dict)
     existing = objects.site.cluster.existing if objects.site else ()
     for resource in objects.all:
         namespace = resource.namespace or "default"
-        for found, is_declared in needed(resource.pods, namespace, existing):
-            if not is_declared and found.name not in _by_namespace(objects, found.kind).get(namespace, ()):
-                users.setdefault((found.kind, namespace, found.name), {}).setdefault(id(resource), found.path)
-    missing: dict[tuple[str, int], list[tuple[str, str, Path, int]]] = {}
+        for reference, is_declared in needed(resource.pods, namespace, existing):
+            kind, name = reference.kind, reference.name
+            if not is_declared and name not in _by_namespace(objects, kind).get(namespace, ()):
+                users[kind, namespace, name].setdefault(id(resource), reference.path)
+    missing: dict[tuple[str, int], list[tuple[str, str, Path, int]]] = defaultdict(list)
     for (kind, namespace, name), paths in users.items():
         first, path = next(iter(paths.items()))
-        missing.setdefault((kind, first), []).append((namespace, name, path, len(paths) - 1))
+        missing[kind, first].append((namespace, name, path, len(paths) - 1))
     return missing
 
 
@@ -230,30 +240,29 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
         return
     namespace = resource.namespace or "default"
     for pods in resource.pods:
-        for found in references(pods):
-            other = beside.get((found.kind, namespace, found.name))
-            holders = objects.candidates(found.kind, found.name, resource.namespace, resource.file)
-            absent = [absent_keys(found.keys, holder.data) for holder in holders or filter(None, [other])]
+        for reference in references(pods):
+            kind, name = reference.kind, reference.name
+            other = beside.get((kind, namespace, name))
+            holders = objects.candidates(kind, name, resource.namespace, resource.file)
+            absent = [absent_keys(reference.keys, holder.data) for holder in holders or filter(None, [other])]
             for key in absent[0] if absent else ():
                 if all(key in keys for keys in absent):
-                    message = f"{found.kind} '{found.name}' of namespace '{namespace}' has no key '{key}'"
-                    yield Finding(found.path, message)
+                    message = f"{kind} '{name}' of namespace '{namespace}' has no key '{key}'"
+                    yield Finding(reference.path, message)
 
 
 @rule("REF125", TEMPLATE_KINDS, "warning")
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
-    known = [found.name for found in objects.of_kind("PriorityClass")]
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
-        is_lost = objects.lost("PriorityClass", name)
-        if is_lost or (known and name and name not in _BUILT_IN and not objects.has("PriorityClass", name)):
+        if name not in _BUILT_IN:
             path = (*pods.spec_path, "priorityClassName")
-            yield Finding(path, f"PriorityClass '{name}' is not defined", did_you_mean(name, known))
+            yield from dangling(resource, objects, "PriorityClass", name, path)
 
 
 @rule("REF126", TEMPLATE_KINDS, "warning")
 def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
-    known = [found.name for found in objects.of_kind("ComputeClass")]
+    known = [compute_class.name for compute_class in objects.of_kind("ComputeClass")]
     for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
         known.append(text(entry.get("name")))
     for pods in resource.pods:
@@ -275,7 +284,7 @@ def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding((*pods.spec_path, "imagePullSecrets", index), message)
 
 
-_ref121 = rule("REF121", TEMPLATE_KINDS, "warning")(_namespaced("ConfigMap"))
-_ref122 = rule("REF122", TEMPLATE_KINDS, "warning")(_namespaced("Secret"))
-_ref123 = rule("REF123", TEMPLATE_KINDS, "warning")(_namespaced("PersistentVolumeClaim"))
-_ref124 = rule("REF124", TEMPLATE_KINDS, "warning")(_namespaced("ServiceAccount"))
+_config_maps = rule("REF121", TEMPLATE_KINDS, "warning")(_namespaced("ConfigMap"))
+_secrets = rule("REF122", TEMPLATE_KINDS, "warning")(_namespaced("Secret"))
+_claims = rule("REF123", TEMPLATE_KINDS, "warning")(_namespaced("PersistentVolumeClaim"))
+_accounts = rule("REF124", TEMPLATE_KINDS, "warning")(_namespaced("ServiceAccount"))

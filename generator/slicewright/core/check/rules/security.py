@@ -15,7 +15,7 @@ from slicewright.core.kubernetes.labels import (
     METADATA_SERVER,
     POD_SECURITY,
 )
-from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, texts
+from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import Edit, Fix
 
@@ -51,8 +51,8 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
         if not all(served) or (pods.annotations.get(FUSE) == "true" and not mounted):
             yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
         account = text(pods.spec.get("serviceAccountName"))
-        found = objects.candidates("ServiceAccount", account, resource.namespace, resource.file)
-        impersonates = bool(found) and all(GOOGLE_ACCOUNT in one.annotations for one in found)
+        accounts = objects.candidates("ServiceAccount", account, resource.namespace, resource.file)
+        impersonates = accounts and all(GOOGLE_ACCOUNT in candidate.annotations for candidate in accounts)
         if impersonates or pods.selector.get(METADATA_SERVER) == "true":
             yield Finding(path, "pods with hostNetwork use the Google service account of the node")
 
@@ -64,8 +64,8 @@ def _dns_policy(resource: Resource, _objects: ObjectSet) -> Findings:
         policy = pods.spec.get("dnsPolicy")
         if pods.spec.get("hostNetwork") is True and policy in (None, "ClusterFirst", "Default"):
             message = "pods with hostNetwork use the DNS server of the node, which does not know Services"
-            wanted = {(*pods.spec_path, "dnsPolicy"): "ClusterFirstWithHostNet"}
-            fix = edits.write(resource.data, wanted, safe=policy != "Default")
+            values = {(*pods.spec_path, "dnsPolicy"): "ClusterFirstWithHostNet"}
+            fix = edits.write(resource.data, values, safe=policy != "Default")
             yield Finding((*pods.spec_path, "hostNetwork"), message, fix=fix)
 
 
@@ -90,13 +90,13 @@ def _pod_security(resource: Resource, objects: ObjectSet) -> Findings:
     if level not in ("baseline", "restricted"):
         return
     for pods in resource.pods:
-        says = f"{who} enforces '{level}', which refuses"
-        for path, what in _beyond_baseline(pods):
-            yield Finding(path, f"{says} {what}")
+        refuses = f"{who} enforces '{level}', which refuses"
+        for path, feature in _beyond_baseline(pods):
+            yield Finding(path, f"{refuses} {feature}")
         lacking = list(_beyond_restricted(pods)) if level == "restricted" else []
         if lacking:
-            what = ", ".join(dict.fromkeys(what for _, what in lacking))
-            yield Finding(lacking[0][0], f"{says} containers without {what}", _RESTRICTED)
+            fields = ", ".join(dict.fromkeys(field for _, field in lacking))
+            yield Finding(lacking[0][0], f"{refuses} containers without {fields}", _RESTRICTED)
 
 
 def _beyond_baseline(pods: Pods) -> Iterator[tuple[Path, str]]:
@@ -132,24 +132,23 @@ def _beyond_restricted(pods: Pods) -> Iterator[tuple[Path, str]]:
 
 @rule("TPU134", POD_KINDS)
 def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
+    is_pathways_job = resource.kind == "PathwaysJob"
     for pods in resource.pods:
-        for index, volume in entries(pods.spec.get("volumes")):
-            on = pods.annotations.get(FUSE) or resource.annotations.get(FUSE, "")
-            on = on if resource.kind == "PathwaysJob" else pods.annotations.get(FUSE, "")
-            if at(volume, "csi", "driver") == FUSE_DRIVER and on != "true":
+        own = pods.annotations.get(FUSE) or (resource.annotations.get(FUSE) if is_pathways_job else "")
+        for index, volume in entries(pods.spec.get("volumes")) if own != "true" else ():
+            if at(volume, "csi", "driver") == FUSE_DRIVER:
                 message = f"the pods have a GCS FUSE volume and no annotation {FUSE}"
-                holder = () if resource.kind == "PathwaysJob" else pods.path
-                annotation = {(*holder, "metadata", "annotations", FUSE): "true"}
-                fix = edits.write(resource.data, annotation)
+                path: Path = (*(() if is_pathways_job else pods.path), "metadata", "annotations", FUSE)
+                fix = edits.write(resource.data, {path: "true"})
                 yield Finding((*pods.spec_path, "volumes", index), message, fix=fix)
 
 
 @rule("TPU135", {"ServiceAccount"})
 def _accounts(resource: Resource, _objects: ObjectSet) -> Findings:
-    written = texts(resource.metadata.get("annotations")).get(GOOGLE_ACCOUNT)
-    if written is not None and not written.endswith(".gserviceaccount.com"):
+    account = resource.annotations.get(GOOGLE_ACCOUNT)
+    if account is not None and not account.endswith(".gserviceaccount.com"):
         path = ("metadata", "annotations", GOOGLE_ACCOUNT)
-        yield Finding(path, f"'{written}' is not a Google service account")
+        yield Finding(path, f"'{account}' is not a Google service account")
 
 
 _SUBJECTS = {"ServiceAccount": "", "User": RBAC_GROUP, "Group": RBAC_GROUP}
@@ -168,10 +167,10 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
         is_account = subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace"))
         if is_of_cluster and is_account and not _gets_namespace(resource, text(subject.get("name")), objects):
             yield Finding(path, "the ServiceAccount has no namespace")
-    wanted = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
+    roles = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
     kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
-    if kind not in wanted:
-        yield Finding(("roleRef", "kind"), f"a {resource.kind} names a {' or '.join(wanted)}, not a '{kind}'")
+    if kind not in roles:
+        yield Finding(("roleRef", "kind"), f"a {resource.kind} names a {' or '.join(roles)}, not a '{kind}'")
     if not name:
         yield Finding(("roleRef", "name"), "the binding names no role")
 
@@ -180,15 +179,14 @@ def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
     """Tell whether a build has the account of a subject: kustomize gives both their namespace."""
     is_built = resource.source is None and not objects.is_cluster
     accounts = objects.of_kind("ServiceAccount") if is_built else ()
-    return any(one.name == name and not one.namespace for one in accounts)
+    return any(account.name == name and not account.namespace for account in accounts)
 
 
 def _subject(subject: dict[str, Any], path: Path) -> Findings:
     kind, name = text(subject.get("kind")), text(subject.get("name"))
     if kind not in _SUBJECTS:
-        yield Finding(
-            (*path, "kind"), f"'{kind}' is not a valid kind of subject", f"one of {', '.join(_SUBJECTS)}"
-        )
+        hint = f"one of {', '.join(_SUBJECTS)}"
+        yield Finding((*path, "kind"), f"'{kind}' is not a valid kind of subject", hint)
         return
     if text(subject.get("apiGroup")) not in ("", _SUBJECTS[kind]):
         hint = f"write {_SUBJECTS[kind]}" if _SUBJECTS[kind] else "leave apiGroup out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.shape import is_below
@@ -57,7 +58,6 @@ _NO_LABELS_OF_POOLS = {
     QUEUED: "it is the key of a taint; select cloud.google.com/gke-flex-start, or label the node pools"
 }
 """Labels that cluster-toolkit puts on its node pools: unknown only where the pools are known."""
-_CONFLICTS = {SPOT: "true", PREEMPTIBLE: "true"}
 
 
 @rule("TPU121", TEMPLATE_KINDS)
@@ -69,29 +69,21 @@ def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
             if key in unknown and key not in own:
                 path = (*pods.spec_path, "nodeSelector", key)
                 right = unknown[key].removeprefix("write ")
-                meant = right in _NODE_LABELS and right not in pods.selector
-                fix = edits.rename(path, right) if meant else None
+                is_same = right in _NODE_LABELS and right not in pods.selector
+                fix = edits.rename(path, right) if is_same else None
                 message = f"GKE puts no label '{key}' on nodes"
                 yield Finding(path, message, unknown[key], fix, objects.is_cluster)
 
 
 def own_labels(objects: ObjectSet) -> frozenset[str]:
     """Return the labels that people put on nodes, as far as flavors and the cluster's file tell."""
-    found: set[str] = set()
-    for flavor in objects.of_kind("ResourceFlavor"):
-        found |= set(texts(at(flavor.data, "spec", "nodeLabels")))
-    if objects.site is not None:
-        for _, pool in entries(objects.site.cluster.spec.get("pools")):
-            found |= set(texts(pool.get("labels")))
-    return frozenset(found)
+    own = [at(flavor.data, "spec", "nodeLabels") for flavor in objects.of_kind("ResourceFlavor")]
+    pools = entries(objects.site.cluster.spec.get("pools")) if objects.site else ()
+    return frozenset().union(*map(texts, (*own, *(pool.get("labels") for _, pool in pools))))
 
 
 def _is_flex(pods: Pods) -> bool:
     return pods.selector.get(FLEX_START) == "true" or pods.selector.get(GKE_PROVISIONING) == "flex-start"
-
-
-def _flex_path(pods: Pods) -> Path:
-    return pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
 
 
 @rule("TPU122", TEMPLATE_KINDS)
@@ -101,9 +93,9 @@ def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
         if not (_is_flex(pods) or (queued and is_tpu(pods))):
             continue
         for key in pods.selector:
-            if key.startswith(RESERVATION) or _CONFLICTS.get(key) == pods.selector[key]:
-                message = f"the pods select flex-start and '{key}'"
-                yield Finding(pods.selector_path(key), message)
+            is_conflict = key in (SPOT, PREEMPTIBLE) and pods.selector[key] == "true"
+            if is_conflict or key.startswith(RESERVATION):
+                yield Finding(pods.selector_path(key), f"the pods select flex-start and '{key}'")
 
 
 @rule("TPU123", TEMPLATE_KINDS)
@@ -111,50 +103,46 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
         if machines and _is_flex(pods) and not any(machine.flex_start for machine in machines):
-            message = f"flex-start has no {machines[0].accelerator}"
-            yield Finding(_flex_path(pods), message)
+            path = pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
+            yield Finding(path, f"flex-start has no {machines[0].accelerator}")
 
 
 @rule("TPU124", TEMPLATE_KINDS | {"ComputeClass"})
 def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
-    low, high = FLEX_START_SECONDS
-    written = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
-    if written is not None and not _within(written, low, high):
-        path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
-        yield Finding(path, f"a queued run lasts {low} to {high} seconds, not '{written}'")
+    path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
+    duration = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
+    yield from _lifetime(duration, path, "a queued run lasts", FLEX_START_SECONDS)
     for pods in resource.pods:
         duration, path = pods.selector.get(MAX_RUN_DURATION), pods.selector_path(MAX_RUN_DURATION)
-        yield from _lifetime(duration, path, is_flex=_is_flex(pods))
-    if resource.kind == "ComputeClass":
-        for index, rung in entries(at(resource.data, "spec", "priorities")):
-            path = ("spec", "priorities", index, "maxRunDurationSeconds")
-            is_flex = at(rung, "flexStart", "enabled") is True
-            yield from _lifetime(rung.get("maxRunDurationSeconds"), path, is_flex=is_flex)
+        yield from _lifetime(duration, path, *_nodes(is_flex=_is_flex(pods)))
+    for index, rung in entries(at(resource.data, "spec", "priorities")):
+        path = ("spec", "priorities", index, "maxRunDurationSeconds")
+        is_flex = at(rung, "flexStart", "enabled") is True
+        yield from _lifetime(rung.get("maxRunDurationSeconds"), path, *_nodes(is_flex=is_flex))
 
 
-def _lifetime(written: object, path: Path, *, is_flex: bool) -> Findings:
-    low, high = FLEX_START_SECONDS if is_flex else _RUN_SECONDS
-    if written is not None and not _within(str(written), low, high):
-        what = "a flex-start node" if is_flex else "a node"
-        yield Finding(path, f"{what} lives {low} to {high} seconds, not '{written}'")
+def _nodes(*, is_flex: bool) -> tuple[str, tuple[int, int]]:
+    return ("a flex-start node lives", FLEX_START_SECONDS) if is_flex else ("a node lives", _RUN_SECONDS)
 
 
-def _within(written: str, low: int, high: int) -> bool:
-    few = 9
-    return written.isascii() and written.isdigit() and len(written) <= few and low <= int(written) <= high
+def _lifetime(seconds: object, path: Path, lives: str, bounds: tuple[int, int]) -> Findings:
+    low, high = bounds
+    is_number = re.fullmatch("[0-9]{1,9}", str(seconds)) is not None
+    if seconds is not None and not (is_number and low <= int(str(seconds)) <= high):
+        yield Finding(path, f"{lives} {low} to {high} seconds, not '{seconds}'")
 
 
 @rule("TPU147", POD_KINDS, "warning")
 def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         life = _life(resource, pods, objects)
-        written: list[tuple[Path, int | None]] = [
-            ((*pods.job_path, "activeDeadlineSeconds"), number(pods.job.get("activeDeadlineSeconds"))),
-            ((*pods.spec_path, "activeDeadlineSeconds"), number(pods.spec.get("activeDeadlineSeconds"))),
-        ]
+        deadlines: dict[Path, int | None] = {
+            (*pods.job_path, "activeDeadlineSeconds"): number(pods.job.get("activeDeadlineSeconds")),
+            (*pods.spec_path, "activeDeadlineSeconds"): number(pods.spec.get("activeDeadlineSeconds")),
+        }
         if (label := resource.labels.get(MAX_EXECUTION_TIME, "")).isdecimal():
-            written.append((("metadata", "labels", MAX_EXECUTION_TIME), int(label)))
-        for path, deadline in written if life else ():
+            deadlines["metadata", "labels", MAX_EXECUTION_TIME] = int(label)
+        for path, deadline in deadlines.items() if life else ():
             if deadline is not None and deadline > life:
                 message = f"the deadline is {deadline} s, and the nodes live {life} s"
                 yield Finding(path, message, f"write {life} at most, and leave time for the start")
@@ -162,10 +150,11 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
     """Return after how many seconds the nodes of pods end; 0 where that is not known."""
-    written = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
-    lives = [int(value) for value in written if value and value.isdecimal()]
+    spans = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
+    lives = [int(span) for span in spans if span and span.isdecimal()]
     classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
-    rungs = [_of_rung(rung) for one in classes for _, rung in entries(at(one.data, "spec", "priorities"))]
+    priorities = [entries(at(candidate.data, "spec", "priorities")) for candidate in classes]
+    rungs = [_of_rung(rung) for of_class in priorities for _, rung in of_class]
     if rungs and all(rungs):
         lives.append(max(rungs))
     if _is_flex(pods) or PROVISIONING_REQUEST_DURATION in resource.annotations:
@@ -216,9 +205,7 @@ def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TPU127", {"JobSet", "Job"})
 def _queued(resource: Resource, objects: ObjectSet) -> Findings:
-    if PROVISIONING_REQUEST_DURATION not in resource.annotations:
-        return
-    for pods in resource.pods:
+    for pods in resource.pods if PROVISIONING_REQUEST_DURATION in resource.annotations else ():
         if is_tpu(pods) and not _tolerates(pods, QUEUED):
             message = "queued nodes are tainted, and the pods do not tolerate it"
             fix = _tolerated(resource, pods, QUEUED)
@@ -243,14 +230,11 @@ def _classes(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU129", {"JobSet", "Job"})
 def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
-    if PROVISIONING_REQUEST_DURATION not in resource.annotations:
-        return
-    for pods in resource.pods:
-        row = shape(pods, objects)
-        if row is not None and all(found.machine.queued is False for found in shapes(pods, objects)):
-            message = f"queued provisioning has no {row.accelerator}"
+    for pods in resource.pods if PROVISIONING_REQUEST_DURATION in resource.annotations else ():
+        rows = shapes(pods, objects)
+        if rows and all(row.machine.queued is False for row in rows):
             path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
-            yield Finding(path, message)
+            yield Finding(path, f"queued provisioning has no {rows[0].accelerator}")
 
 
 def _features(
@@ -261,25 +245,16 @@ def _features(
     yield ("autopilot" if autopilot else "standard"), generation.name
     if pods.selector.get(FLEX_START) == "true":
         yield "flexStart", "flex-start"
-    row = shape(pods, objects)
-    if (
-        resource.kind == "JobSet"
-        and pods.replicas > 1
-        and row
-        and row.multislice
-        and not is_pathways(resource)
-    ):
+    row = shape(pods, objects) if resource.kind == "JobSet" and pods.replicas > 1 else None
+    if row and row.multislice and not is_pathways(resource):
         yield ("multisliceAutopilot" if autopilot else "multislice"), "multislice"
 
 
 @rule("TPU141", POD_KINDS)
 def minimum_version(resource: Resource, objects: ObjectSet) -> Findings:
     """Find TPU features that need a later version of GKE than the cluster has."""
-    gke = objects.site.cluster.spec.get("gke") if objects.site else None
-    version = gke.get("version") if isinstance(gke, dict) else None
-    if not isinstance(version, str):
-        return
-    for pods in resource.pods:
+    version = text(at(objects.site.cluster.spec, "gke", "version")) if objects.site else ""
+    for pods in resource.pods if version else ():
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
         if not machines:
             continue

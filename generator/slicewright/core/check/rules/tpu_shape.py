@@ -112,10 +112,14 @@ def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list
     return by_shape.values()
 
 
-def refusal(catalogue: Catalogue, accelerator: str, topology: str) -> Refusal | None:
-    """Return why an accelerator has no such topology."""
+def no_topology(
+    catalogue: Catalogue, accelerator: str, topology: str, path: Path, message: str = ""
+) -> Finding:
+    """Return the finding that an accelerator has no such topology; `message` where nobody knows why."""
     answer = resolve(catalogue, TpuRequest(accelerator=accelerator, topology=topology, allow_unlisted=True))
-    return answer if isinstance(answer, Refusal) else None
+    if isinstance(answer, Refusal):
+        return Finding(path, answer.message, answer.hint)
+    return Finding(path, message or f"{accelerator} has no topology '{topology}'")
 
 
 def is_placed_otherwise(pods: Pods) -> bool:
@@ -134,10 +138,8 @@ def is_pathways(resource: Resource) -> bool:
 
 def exclusive(resource: Resource, pods: Pods) -> str:
     """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
-    for written in (pods.job_annotations, resource.annotations, pods.annotations):
-        if EXCLUSIVE_TOPOLOGY in written:
-            return written[EXCLUSIVE_TOPOLOGY]
-    return ""
+    holders = (pods.job_annotations, resource.annotations, pods.annotations)
+    return next((own[EXCLUSIVE_TOPOLOGY] for own in holders if EXCLUSIVE_TOPOLOGY in own), "")
 
 
 def _labels(resource: Resource) -> Iterator[tuple[dict[str, str], Callable[[str], Path]]]:
@@ -154,12 +156,10 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
         label = labels.get(ACCELERATOR)
         if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
             continue
-        right = catalogue.misnomers.get(label, "")
-        hint = f"write {right}" if right in catalogue.accelerators else ""
-        hint = hint or did_you_mean(label, catalogue.accelerators)
-        path = path_of(ACCELERATOR)
-        fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
-        fix = fix if path[-1] == ACCELERATOR else None
+        right, path = catalogue.misnomers.get(label, ""), path_of(ACCELERATOR)
+        is_known = right in catalogue.accelerators
+        hint = f"write {right}" if is_known else did_you_mean(label, catalogue.accelerators)
+        fix = edits.write(resource.data, {path: right}) if is_known and path[-1] == ACCELERATOR else None
         # A name that is like no other may be that of a TPU after this catalogue.
         is_certain = right != "" or nearest(label, catalogue.accelerators) != []
         yield Finding(path, f"GKE has no TPU accelerator '{label}'", hint, fix, is_certain=is_certain)
@@ -171,11 +171,8 @@ def _topology(resource: Resource, objects: ObjectSet) -> Findings:
         label, topology = labels.get(ACCELERATOR, ""), labels.get(TOPOLOGY)
         if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
             continue
-        if _rows(objects, label, topology):
-            continue
-        refused = refusal(objects.catalogue, label, topology)
-        message = refused.message if refused else f"{label} has no topology '{topology}'"
-        yield Finding(path_of(TOPOLOGY), message, refused.hint if refused else "")
+        if not _rows(objects, label, topology):
+            yield no_topology(objects.catalogue, label, topology, path_of(TOPOLOGY))
 
 
 @rule("TPU103", JOB_KINDS)
@@ -185,12 +182,9 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         if row is None:
             continue
         completions = number(pods.job.get("completions"))
-        wrong = [
-            (key, value)
-            for key, value in (("parallelism", pods.parallelism), ("completions", completions))
-            if value not in (row.hosts, None)
-        ]
-        for key, value in wrong:
+        for key, value in (("parallelism", pods.parallelism), ("completions", completions)):
+            if value in (row.hosts, None):
+                continue
             message = f"{key} is {value}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
             hint = f"write completions: {row.hosts} and parallelism: {row.hosts}"
             path = (*pods.job_path, key) if key in pods.job else pods.job_path
@@ -204,13 +198,13 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
 def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in resource.containers:
         resources = mapping(container.get("resources"))
-        written = dict(unlike_limits(resources)).get(TPU)
-        if written is None:
+        limit = dict(unlike_limits(resources)).get(TPU)
+        if limit is None:
             continue
         requests = resources["requests"][TPU]
-        message = f"container requests {requests} of {TPU} with {written}"
-        limit = {(*path, "resources", "limits", TPU): requests}
-        fix = edits.write(resource.data, limit, safe=TPU not in mapping(resources.get("limits")))
+        message = f"container requests {requests} of {TPU} with {limit}"
+        values = {(*path, "resources", "limits", TPU): requests}
+        fix = edits.write(resource.data, values, safe=TPU not in mapping(resources.get("limits")))
         yield Finding((*path, "resources", "requests", TPU), message, fix=fix)
 
 
@@ -262,9 +256,9 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not pods.asks_for_tpu or is_placed_otherwise(pods):
             continue
-        wanted = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
+        needed = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
         misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
-        missing = [key for key in wanted if key not in pods.selector and key not in misspelt]
+        missing = [key for key in needed if key not in pods.selector and key not in misspelt]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"
@@ -275,19 +269,18 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | None:
     """Return the fix that selects the only shape that suits the label, the hosts and the chips of pods."""
-    written = {key: pods.selector[key] for key in (ACCELERATOR, TOPOLOGY) if key in pods.selector}
+    own = {key: pods.selector[key] for key in (ACCELERATOR, TOPOLOGY) if key in pods.selector}
     suiting = {
-        (row.accelerator, row.topology)
+        ((ACCELERATOR, row.accelerator), (TOPOLOGY, row.topology))
         for row in (*catalogue.on_machine.values(), *catalogue.rule_on_machine.values())
         if (row.hosts, row.chips_per_host) == (pods.pods_per_job, pods.chips)
-        and {ACCELERATOR: row.accelerator, TOPOLOGY: row.topology}.items() >= written.items()
+        and {ACCELERATOR: row.accelerator, TOPOLOGY: row.topology}.items() >= own.items()
     }
-    if len(suiting) != 1 or not written:
+    if len(suiting) != 1 or not own:
         return None
-    ((accelerator, topology),) = suiting
-    base = (*pods.spec_path, "nodeSelector")
-    labels = {(*base, ACCELERATOR): accelerator, (*base, TOPOLOGY): topology}
-    missing = {path: label for path, label in labels.items() if path[-1] not in written}
+    missing = {
+        (*pods.spec_path, "nodeSelector", key): label for key, label in suiting.pop() if key not in own
+    }
     # The labels of a queue's flavor may be meant.
     return edits.write(resource.data, missing, safe=QUEUE not in resource.labels)
 

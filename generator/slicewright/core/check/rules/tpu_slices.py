@@ -56,14 +56,9 @@ def _blanked(pods: Pods) -> bool:
 
 def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
-    if not is_pathways(resource):
-        yield from (
-            pods for pods in resource.pods if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods)
-        )
-
-
-def _replicas_path(pods: Pods) -> tuple[str | int, ...]:
-    return (*pods.path[:3], "replicas")
+    for pods in () if is_pathways(resource) else resource.pods:
+        if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods):
+            yield pods
 
 
 def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> Iterator[tuple[Pods, Shape]]:
@@ -80,14 +75,14 @@ def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> It
 def _multislice(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=False):
         slices = f"{pods.replicas} slices of {row.topology} on {row.machine_type}"
-        yield Finding(_replicas_path(pods), f"{slices}, but {row.generation} has no multislice")
+        yield Finding(pods.replicas_path, f"{slices}, but {row.generation} has no multislice")
 
 
 @rule("TPU150", _SLICES, "warning")
 def _single_hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=True):
         message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
-        yield Finding(_replicas_path(pods), message)
+        yield Finding(pods.replicas_path, message)
 
 
 @rule("TPU112", _SLICES, "warning")
@@ -97,7 +92,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
         alone = row is not None and not row.multi_host and not exclusive(resource, pods)
         if alone or at(resource.data, "spec", "successPolicy", "operator") == "Any":
             message = f"{pods.replicas} replicas look independent, but GKE configures them as one multislice"
-            yield Finding(_replicas_path(pods), message)
+            yield Finding(pods.replicas_path, message)
 
 
 @rule("TPU113", _SLICES, "warning")
@@ -165,8 +160,7 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
         row = multi_host(pods, objects)
         if row is None:
             continue
-        job = pods.job
-        if text(job.get("completionMode")) != "Indexed":
+        if text(pods.job.get("completionMode")) != "Indexed":
             message = f"the pods of a slice of {row.hosts} hosts have no index"
             fix = edits.write(resource.data, {(*pods.job_path, "completionMode"): "Indexed"})
             yield Finding(pods.job_path, message, "write completionMode: Indexed", fix)
@@ -184,7 +178,7 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         path = (*pods.spec_path, "subdomain")
         services = objects.candidates("Service", name, resource.namespace, resource.file)
-        unfit = [finding for finding in (_unfit(one, resource, pods, path) for one in services) if finding]
+        unfit = list(filter(None, (_unfit(service, resource, pods, path) for service in services)))
         if services:
             yield from unfit[:1] if len(unfit) == len(services) else ()
         elif objects.lost("Service", name, resource.namespace) or (
@@ -199,32 +193,29 @@ def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Fin
     name = service.name
     if at(service.data, "spec", "clusterIP") != "None":
         return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")
-    if not _selects(texts(at(service.data, "spec", "selector")), resource, pods):
+    selector = texts(at(service.data, "spec", "selector"))
+    labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
+    if not selector or not all(may_be(labels.get(key, ""), value) for key, value in selector.items()):
         hint = f"write selector: {{job-name: {resource.name}}} in the Service"
         return Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
     return None
-
-
-def _selects(selector: dict[str, str], resource: Resource, pods: Pods) -> bool:
-    labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
-    return bool(selector) and all(may_be(labels.get(key, ""), value) for key, value in selector.items())
 
 
 @rule("TPU117", _SLICES)
 def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = None if is_set_up(pods) else shape(pods, objects)
-        mode = text(pods.job.get("completionMode"))
-        if row is not None and row.multi_host and mode not in ("", "Indexed"):
+        if row is None or not row.multi_host:
+            continue
+        if text(pods.job.get("completionMode")) not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
             path: Path = (*pods.job_path, "completionMode")
             yield Finding(path, message, fix=edits.write(resource.data, {path: "Indexed"}))
-        network = at(resource.data, "spec", "network", "enableDNSHostnames")
-        if row is not None and row.multi_host and network is False:
+        path = ("spec", "network", "enableDNSHostnames")
+        if at(resource.data, *path) is False:
             message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
-            hint = "write enableDNSHostnames: true"
-            path = ("spec", "network", "enableDNSHostnames")
-            yield Finding(path, message, hint, edits.write(resource.data, {path: True}))
+            fix = edits.write(resource.data, {path: True})
+            yield Finding(path, message, "write enableDNSHostnames: true", fix)
 
 
 @rule("TPU118", {"JobSet", "Job"}, "warning")
@@ -254,8 +245,9 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}
-        found = ((pods, members.get(pods.name or "main")) for pods in resource.pods)
-        yield from ((pods, one, choice.flavors[0], flavors[0]) for pods, one in found if one)
+        for pods in resource.pods:
+            if member := members.get(pods.name or "main"):
+                yield pods, member, choice.flavors[0], flavors[0]
 
 
 @rule("TPU154", RUN_KINDS)

@@ -9,7 +9,7 @@ from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP
 from slicewright.core.kubernetes.pods import along
-from slicewright.core.kubernetes.read import entries, mapping, text, words
+from slicewright.core.kubernetes.read import entries, mapping, text, texts, words
 from slicewright.core.mend.kueue import FIRST, to_v1beta2
 
 if TYPE_CHECKING:
@@ -54,16 +54,14 @@ def pinned(objects: ObjectSet, name: str) -> tuple[Version, ...]:
 
 def _read(objects: ObjectSet) -> dict[str, tuple[Version, ...]]:
     if objects.site is not None:
-        written = mapping(objects.site.cluster.spec.get("versions"))
-        return {
-            name: (version_numbers(written[name]),) for name in _NAMES if isinstance(written.get(name), str)
-        }
-    found: dict[str, set[Version]] = {name: set() for name in _NAMES}
+        pins = texts(objects.site.cluster.spec.get("versions"))
+        return {name: (version_numbers(pins[name]),) for name in _NAMES if name in pins}
+    versions: dict[str, set[Version]] = {name: set() for name in _NAMES}
     for resource in objects.all:
         for word in _addresses(resource):
             for name, version in _PINNED.findall(word):
-                found[name].add(version_numbers(version))
-    return {name: tuple(sorted(versions)) for name, versions in found.items()}
+                versions[name].add(version_numbers(version))
+    return {name: tuple(sorted(releases)) for name, releases in versions.items()}
 
 
 def _addresses(resource: Resource) -> Iterator[str]:
