@@ -215,7 +215,7 @@ def validate(
             rules,
             lambda: catalogue_at(root)[0],
             package.schemas,
-            found=(*scope.problems, *unusable, *of_input),
+            earlier=(*scope.problems, *unusable, *of_input),
             passed_by=scope.passed_by,
             values=[assignment.partition("=")[0] for assignment in assignments],
             sites=sites,

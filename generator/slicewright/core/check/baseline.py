@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -74,12 +74,12 @@ class Baseline(Struct, frozen=True):
 def _known(report: Report, is_checked: Callable[[str], bool]) -> Callable[[Mark], bool]:
     """Return what tells whether a run would have found a finding that is still there."""
     problems = chain(report.problems, report.hidden)
-    blind = {one.file for one in problems if keeps_unchecked(one)}
-    blind |= {one.path for one in report.passed_by if not one.line}
+    blind = {problem.file for problem in problems if keeps_unchecked(problem)}
+    blind |= {passed.path for passed in report.passed_by if not passed.line}
 
     def is_known(mark: Mark) -> bool:
-        file, said = mark
-        kind = said.split()[1:2]
+        file, finding = mark
+        kind = finding.split()[1:2]
         return is_checked(file) and not is_below(file, blind) and report.skipped.keys().isdisjoint(kind)
 
     return is_known
@@ -111,14 +111,15 @@ def read_baseline(text: str, file: str) -> tuple[Baseline, tuple[Problem, ...]]:
         source = Source(SourceFile(file, text), document)
         by_file = mapping(document.data).get("findings")
         if not isinstance(by_file, dict) or not all(
-            isinstance(said, list) and all(isinstance(one, str) for one in said) for said in by_file.values()
+            isinstance(findings, list) and all(isinstance(finding, str) for finding in findings)
+            for findings in by_file.values()
         ):
             message, hint = "this is not a baseline: findings: must have a list for each file", _WRITE
             return Baseline(file, {}, {}), (source.problem("IGN111", (), message, hint),)
-        for name, said in by_file.items():
-            for index, one in enumerate(said):
-                marks[name, one] += 1
-                lines[name, one] = source.place(("findings", name, index))[0]
+        for name, findings in by_file.items():
+            for index, finding in enumerate(findings):
+                marks[name, finding] += 1
+                lines[name, finding] = source.place(("findings", name, index))[0]
     return Baseline(file, marks, lines), problems
 
 
@@ -129,11 +130,10 @@ def write_baseline(before: Baseline, report: Report, is_checked: Callable[[str],
     """Return the text of a baseline with all findings of a report, and those that it could not find."""
     is_known = _known(report, is_checked)
     marks = {mark: number for mark, number in before.marks.items() if not is_known(mark)}
-    problems = chain(report.problems, report.hidden)
-    found = Counter(mark_of(one) for one in problems if not _is_always_reported(one))
+    problems = filterfalse(_is_always_reported, chain(report.problems, report.hidden))
     by_file: dict[str, list[str]] = defaultdict(list)
-    for (file, said), number in sorted((marks | found).items()):
-        by_file[file] += [said] * number
+    for (file, finding), number in sorted((marks | Counter(map(mark_of, problems))).items()):
+        by_file[file] += [finding] * number
     return _HEAD + write_document({"findings": dict(by_file)})
 
 
@@ -141,9 +141,9 @@ def of_change(
     report: Report, is_touched: Callable[[Problem], bool], before: Callable[[], Iterable[Problem]]
 ) -> Report:
     """Return a report of what a change touched, and of what was not there `before` it."""
-    others = [one for one in report.problems if not is_touched(one)]
+    others = list(filterfalse(is_touched, report.problems))
     left, _ = _without(others, Counter(map(mark_of, before()))) if others else ([], {})
-    new = set(left)
-    problems = tuple(one for one in report.problems if one in new or is_touched(one))
-    hidden = tuple(one for one in others if one not in new)
+    old = set(others).difference(left)
+    problems = tuple(problem for problem in report.problems if problem not in old)
+    hidden = tuple(filter(old.__contains__, others))
     return replace(report, problems=problems, hidden=(*report.hidden, *hidden), unchanged=len(hidden))

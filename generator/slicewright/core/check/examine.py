@@ -125,8 +125,10 @@ class Report(Struct, frozen=True):
             "baseline": self.baseline,
             "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
-            "withoutObject": [one.path for one in self.passed_by if one.reason == NO_OBJECT and not one.line],
-            "passedBy": [one.record() for one in self.passed_by],
+            "withoutObject": [
+                passed.path for passed in self.passed_by if passed.reason == NO_OBJECT and not passed.line
+            ],
+            "passedBy": [passed.record() for passed in self.passed_by],
         }
 
 
@@ -143,7 +145,7 @@ def examine(
     catalogue: Callable[[], Catalogue],
     schemas: Callable[[], Schemas],
     *,
-    found: Iterable[Problem] = (),
+    earlier: Iterable[Problem] = (),
     passed_by: Iterable[PassedBy] = (),
     values: Iterable[str] = (),
     sites: Mapping[str, ResolvedCluster] | None = None,
@@ -158,7 +160,7 @@ def examine(
     before: Callable[[], Iterable[Resource]] = tuple,
     each: Each = lambda work, count: chain.from_iterable(map(work, range(count))),
 ) -> Report:
-    """Check what was read, object by object, beside problems that were found before.
+    """Check what was read, object by object, beside `earlier` problems.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. Of `values` that no placeholder takes there is a warning. `judged` may ask another engine about the
@@ -171,17 +173,17 @@ def examine(
     what is left, `selection` is reported.
     """
     examined = list(reading)
-    objects = [checked for one in examined for checked in one.objects]
+    objects = [checked for part in examined for checked in part.objects]
     scopes = {
-        id(checked.resource): Scope(one.unit.cluster) if one_cluster else one.unit.scope
-        for one in examined
-        for checked in one.objects
+        id(checked.resource): Scope(part.unit.cluster) if one_cluster else part.unit.scope
+        for part in examined
+        for checked in part.objects
     }
     problems = [
-        *found,
+        *earlier,
         *(ignores.problems if ignores else ()),
-        *not_taken(values, frozenset().union(*(one.used for one in examined))),
-        *(problem for one in examined for problem in one.problems),
+        *not_taken(values, frozenset().union(*(part.used for part in examined))),
+        *(problem for part in examined for problem in part.problems),
     ]
     others = [checked for checked in objects if not _is_ours(checked.resource)]
     if judged is not None:
@@ -191,13 +193,14 @@ def examine(
     inputs_of_ours = [checked.resource for checked in objects if _is_ours(checked.resource)]
     for resource in inputs_of_ours:
         problems += _input_problems(resource, schemas)
-    written = list(_kustomizations(examined))
-    scopes |= {id(resource): Scope(cluster) for cluster, resource in written}
-    others += (Checked(resource, "skipped", clean=True) for _, resource in written)
+    kustomizations = list(_kustomizations(examined))
+    scopes |= {id(resource): Scope(cluster) for cluster, resource in kustomizations}
+    others += (Checked(resource, "skipped", clean=True) for _, resource in kustomizations)
     rendered = {(checked.resource.file, checked.resource.subject): checked.resource for checked in others}
 
-    def placed(one: Problem) -> Problem:
-        return origins.placed(one, rendered.get((one.file, one.object))) if origins else one
+    def placed(problem: Problem) -> Problem:
+        resource = rendered.get((problem.file, problem.object))
+        return origins.placed(problem, resource) if origins else problem
 
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()
@@ -234,7 +237,7 @@ def examine(
         tuple(checked.resource for checked in objects),
         len(examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
-        tuple(chain(passed_by, *(one.passed_by for one in examined))),
+        tuple(chain(passed_by, *(part.passed_by for part in examined))),
         hidden,
     )
 
@@ -251,10 +254,9 @@ def _object_check(
     An object with placeholders is checked with each variant of values, among objects with the same values.
     """
     variants = _variants(others)
+    resources = [checked.resource for checked in others if rules]
     sets = [
-        sets_of(
-            (scopes[id(one.resource)], instead.get(id(one.resource), one.resource)) for one in others if rules
-        )
+        sets_of((scopes[id(resource)], instead.get(id(resource), resource)) for resource in resources)
         for instead in variants
     ]
 
@@ -287,26 +289,30 @@ def _left(
     drop: Callable[[Sequence[Problem]], tuple[Problem, ...]],
     problems: Sequence[Problem],
     of_render: Callable[[], Sequence[Problem]],
-    is_told: Callable[[str], bool],
+    is_reported: Callable[[str], bool],
 ) -> tuple[Problem, ...]:
-    """Return the problems that no reason drops, and in files that `is_told` takes the reasons without use.
+    """Return the problems that no reason drops, and where `is_reported` says so the reasons without use.
 
     A render is looked at only where a reason drops nothing: it may drop what the render finds.
     """
     left = drop(problems)
-    if not any(one.id == _UNUSED for one in left):
+    if not any(problem.id == _UNUSED for problem in left):
         return left
     more = of_render()
-    unused = set() if errors(more) else {one for one in drop([*problems, *more]) if one.id == _UNUSED}
-    return tuple(one for one in left if one.id != _UNUSED or (one in unused and is_told(one.file)))
+    always = set() if errors(more) else set(drop([*problems, *more]))
+    return tuple(
+        problem
+        for problem in left
+        if problem.id != _UNUSED or (problem in always and is_reported(problem.file))
+    )
 
 
 def _variants(checks: Iterable[Checked]) -> list[Mapping[int, Resource]]:
     """Return what is in the place of some objects, by identity: nothing, then values for placeholders."""
-    held = {id(one.resource): one for one in checks if one.placeholders}
+    unfinished = [(checked.resource, checked.placeholders) for checked in checks if checked.placeholders]
     filled = (
-        {key: fill(one.resource, one.placeholders or {}, variant) for key, one in held.items()}
-        for variant in (VARIANTS if held else ())
+        {id(resource): fill(resource, held, variant) for resource, held in unfinished}
+        for variant in (VARIANTS if unfinished else ())
     )
     return [{}, *filled]
 
@@ -316,24 +322,16 @@ def _kustomizations(examined: Iterable[Examined]) -> Iterator[tuple[str, Resourc
 
     They have rules, and no schema.
     """
-    seen: set[tuple[str, str]] = set()
-    for one in examined:
-        for name, text in one.kustomizations:
-            if (one.unit.cluster, name) in seen:
-                continue
-            documents, _ = read_manifests(text, name)
-            seen.add((one.unit.cluster, name))
-            if name.rpartition("/")[2] not in (FILE_NAME, *OTHER_NAMES):
-                merged = {"apiVersion": "v1", "kind": MERGED, "documents": [each.data for each in documents]}
-                yield one.unit.cluster, Resource(merged, name)
-                continue
-            if len(documents) != 1:
-                continue
-            data = documents[0].data
-            if isinstance(data, dict):
-                # Both may be left out of a kustomization, and rules go by them.
-                whole = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization", **data}
-                yield one.unit.cluster, Resource(whole, name, Source(SourceFile(name, text), documents[0]))
+    files = {(part.unit.cluster, name): text for part in examined for name, text in part.kustomizations}
+    for (cluster, name), text in files.items():
+        documents, _ = read_manifests(text, name)
+        data = [document.data for document in documents]
+        if name.rpartition("/")[2] not in (FILE_NAME, *OTHER_NAMES):
+            yield cluster, Resource({"apiVersion": "v1", "kind": MERGED, "documents": data}, name)
+        elif len(data) == 1 and isinstance(data[0], dict):
+            # Both may be left out of a kustomization, and rules go by them.
+            whole = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization", **data[0]}
+            yield cluster, Resource(whole, name, Source(SourceFile(name, text), documents[0]))
 
 
 def _is_ours(resource: Resource) -> bool:

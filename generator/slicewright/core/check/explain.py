@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -58,9 +60,9 @@ def explained(
     A value of the wrong type is reported for that alone.
     """
     refusals = (_refusal(schema, error, data) for error in errors)
-    found = bounded(_worded(problem, refusal) for refusal in refusals for problem in _explain(refusal))
-    mistyped = {problem.path for problem in found if problem.id == "SCHEMA003"}
-    return [problem for problem in found if problem.id == "SCHEMA003" or problem.path not in mistyped]
+    problems = bounded(_worded(problem, refusal) for refusal in refusals for problem in _explain(refusal))
+    mistyped = {problem.path for problem in problems if problem.id == "SCHEMA003"}
+    return [problem for problem in problems if problem.id == "SCHEMA003" or problem.path not in mistyped]
 
 
 def _with_keys(path: Path, data: Any) -> Path:
@@ -75,12 +77,11 @@ def _with_keys(path: Path, data: Any) -> Path:
 
 
 def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data: Any) -> _Refusal:
-    way = tuple(error.schema_path)
-    parent: Any = schema
-    for part in way[:-1]:
-        parent = parent[part]
-    validator = str(way[-1])
-    wanted = parent[validator]
+    *way, keyword = error.schema_path
+    root: Any = schema
+    parent = reduce(getitem, way, root)
+    validator = str(keyword)
+    value = parent[validator]
     kind: Any = error.kind
     message = error.message
     instance = error.instance
@@ -90,20 +91,14 @@ def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data:
         instance = kind.error.instance
     elif validator == "required":
         message = f"{kind.property!r} is missing"
-    elif validator == "type":
-        wanted = _without_null(wanted)
+    elif validator == "type" and isinstance(value, list):
+        value = [name for name in value if name != "null"]
     elif validator == "enum":
-        wanted = [choice for choice in wanted if choice not in ("", None)] or wanted
+        value = [choice for choice in value if choice not in ("", None)] or value
     elif validator == "anyOf":
-        wanted = [branch for branch in wanted if branch != {"type": "null"}]
+        value = [branch for branch in value if branch != {"type": "null"}]
     path = _with_keys(tuple(error.instance_path), data)
-    return _Refusal(path, of_key, validator, wanted, parent, instance, message)
-
-
-def _without_null(types: str | list[str]) -> str | list[str]:
-    if isinstance(types, str):
-        return types
-    return [name for name in types if name != "null"]
+    return _Refusal(path, of_key, validator, value, parent, instance, message)
 
 
 def _explain(refusal: _Refusal) -> Iterator[Problem]:

@@ -60,9 +60,9 @@ def filled_object(
     data: Any, file: str, values: Mapping[str, str]
 ) -> tuple[Any, tuple[Problem, ...], frozenset[str]]:
     """Return an object that was composed with values in it, what is wrong with it then, and the names."""
-    written = write_document(data)
-    text, used = filled(written, values)
-    if text == written:
+    before = write_document(data)
+    text, used = filled(before, values)
+    if text == before:
         return data, (), used
     documents, problems = read_documents(text, file)
     return (documents[0].data if documents else None), problems, used
@@ -76,22 +76,14 @@ def read_values(text: str) -> Iterator[tuple[str, str] | int]:
     for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.strip(" \t\r")
         if stripped and not stripped.startswith("#"):
-            found = _LINE.fullmatch(stripped)
-            yield (
-                (found["name"], found["quoted"] if found["quote"] else found["plain"].rstrip())
-                if found
-                else number
-            )
+            match = _LINE.fullmatch(stripped)
+            value = (match["quoted"] if match["quote"] else match["plain"].rstrip()) if match else ""
+            yield (match["name"], value) if match else number
 
 
 def not_taken(names: Iterable[str], used: Collection[str]) -> Iterator[Problem]:
     """Yield a warning for each name that no file has: it may be misspelt."""
+    hint = "check the spelling; ${NAME}, $NAME, {{ NAME }} and <NAME> are filled in"
     for name in names:
         if name not in used:
-            message = f"--set {name}: no file has such a placeholder"
-            yield Problem(
-                "FILE031",
-                message,
-                "check the spelling; ${NAME}, $NAME, {{ NAME }} and <NAME> are filled in",
-                "warning",
-            )
+            yield Problem("FILE031", f"--set {name}: no file has such a placeholder", hint, "warning")

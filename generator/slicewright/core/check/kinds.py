@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from slicewright.core.check import cel
 from slicewright.core.compose import patch
-from slicewright.core.kubernetes.read import at, text
+from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.pattern import LINEAR
 from slicewright.core.schema.kind import KEY, file_of
 
@@ -87,16 +87,14 @@ def _repeated(elements: list[Any], node: _Node, path: Path) -> Iterator[Duplicat
     if _differ(elements, node.keys[0]):
         return
     seen: dict[tuple[Any, ...], int] = {}
-    for index, element in enumerate(elements):
-        if not isinstance(element, dict):
-            continue
+    for index, element in entries(elements):
         values = tuple(_key(element, key, node) for key in node.keys)
         if all(value is None for _, value in values):
             continue
         first = seen.setdefault(values, index)
         if first != index:
-            named = tuple((key, value) for key, (_, value) in zip(node.keys, values, strict=True))
-            yield Duplicate((*path, index), named, first, node.tolerated)
+            keys = tuple((key, value) for key, (_, value) in zip(node.keys, values, strict=True))
+            yield Duplicate((*path, index), keys, first, node.tolerated)
 
 
 def _differ(elements: list[Any], key: str) -> bool:
@@ -145,8 +143,7 @@ class KindChecks(Struct, frozen=True, dict=True):
 
     @property
     def _beside(self) -> dict[str, Any]:
-        found = self.schema.get(KEY)
-        return found if isinstance(found, dict) else {}
+        return mapping(self.schema.get(KEY))
 
     @cached_property
     def list_maps(self) -> ListMaps:
@@ -191,17 +188,17 @@ class KindSchemas:
         """Take the way to read a schema, and the way to list them (for hints)."""
         self.read = read
         self._files = files
-        self._found: dict[tuple[str, str], KindChecks | BadSchemaError | None] = {}
+        self._checks: dict[tuple[str, str], KindChecks | BadSchemaError | None] = {}
 
     def find(self, resource: Resource) -> KindChecks | None:
         """Return what is known about an object's kind and version. Raises BadSchemaError."""
         key = (str(resource.data.get("apiVersion", "")), resource.kind)
-        if key not in self._found:
-            self._found[key] = self._load(*key)
-        found = self._found[key]
-        if isinstance(found, BadSchemaError):
-            raise found
-        return found
+        if key not in self._checks:
+            self._checks[key] = self._load(*key)
+        checks = self._checks[key]
+        if isinstance(checks, BadSchemaError):
+            raise checks
+        return checks
 
     def _load(self, api_version: str, kind: str) -> KindChecks | BadSchemaError | None:
         if not (_API_VERSION.fullmatch(api_version) and _KIND.fullmatch(kind)) or ".." in api_version:
@@ -229,19 +226,19 @@ class KindSchemas:
     def kinds(self, api_version: str) -> list[str]:
         """Return the kinds of an apiVersion that have a schema."""
         group, _, version = api_version.rpartition("/")
-        found = []
+        kinds = []
         for file in self._files():
             if file.startswith(f"{group or version}/") and file.endswith(f"_{version}.json"):
                 with suppress(BadSchemaError):
-                    found.append(text(at(self.read(file), "properties", "kind", "const")))
-        return found
+                    kinds.append(text(at(self.read(file), "properties", "kind", "const")))
+        return kinds
 
     def api_versions(self, kind: str) -> list[str]:
         """Return the apiVersions in which a kind of this name has a schema."""
-        found = []
+        versions = []
         for file in self._files():
             group, _, name = file.rpartition("/")
             stem, _, version = name.removesuffix(".json").rpartition("_")
             if stem == kind.lower():
-                found.append(version if group == version else f"{group}/{version}")
-        return sorted(found)
+                versions.append(version if group == version else f"{group}/{version}")
+        return sorted(versions)

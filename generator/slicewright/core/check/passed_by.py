@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from slicewright.core.document.document import values_in
 from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
@@ -146,9 +147,8 @@ def looks_like_an_object(data: Any) -> bool:
     known = [data[key] for key in ("apiVersion", "kind") if key in data]
     has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
     is_known = "kind" in data or len(data.keys() - _OF_OBJECTS) <= 1
-    return (len(known) > 1 and any(isinstance(one, str) for one in known)) or bool(
-        known and has_fields and is_known
-    )
+    is_named = len(known) > 1 and any(isinstance(word, str) for word in known)
+    return is_named or bool(known and has_fields and is_known)
 
 
 def holds_object(data: Any) -> bool:
@@ -175,7 +175,7 @@ def _unread(text: str, broken: Collection[int]) -> Iterator[tuple[int, int]]:
     """Yield begin and end of the parts of a text, apart by `---`, that have one of the lines."""
     if not broken:
         return
-    starts = [0, *(found.start() for found in _APART.finditer(text)), len(text)]
+    starts = [0, *(mark.start() for mark in _APART.finditer(text)), len(text)]
     for start, end in pairwise(starts):
         first = text.count("\n", 0, start) + 1
         last = first + text.count("\n", start, end)
@@ -185,8 +185,7 @@ def _unread(text: str, broken: Collection[int]) -> Iterator[tuple[int, int]]:
 
 def _is_merged(data: Any) -> bool:
     """Tell whether an object has a directive of a strategic merge."""
-    held = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return (isinstance(data, dict) and "$patch" in data) or any(map(_is_merged, held))
+    return any(isinstance(value, dict) and "$patch" in value for _, value in values_in(data))
 
 
 def _is_setting(data: dict[str, Any]) -> bool:
@@ -203,14 +202,14 @@ _BEHIND_NOUN = re.compile(r"(?= (?:of|that|to|without) )")
 def counts(passed: Iterable[PassedBy]) -> list[str]:
     """Return `1 template (a.j2)` for each reason, in order, then documents; few are named."""
     by_reason: dict[str, list[PassedBy]] = defaultdict(list)
-    for one in sorted(passed, key=lambda one: bool(one.line)):
-        by_reason[_PARTLY if one.line else one.reason].append(one)
-    return [_count(reason, found) for reason, found in by_reason.items()]
+    for entry in sorted(passed, key=lambda entry: bool(entry.line)):
+        by_reason[_PARTLY if entry.line else entry.reason].append(entry)
+    return [_count(reason, some) for reason, some in by_reason.items()]
 
 
-def _count(reason: str, found: Sequence[PassedBy]) -> str:
+def _count(reason: str, passed: Sequence[PassedBy]) -> str:
     noun, *rest = _BEHIND_NOUN.split(reason, maxsplit=1)
-    said = [f"{one.path}:{one.line}" if one.line else one.path for one in found[: _NAMED + 1]]
-    said = said if len(said) <= _NAMED else ["-o json lists them"]
-    files = f", {counted(sum(one.files for one in found), 'file')}" if reason == HELM else ""
-    return f"{counted(len(found), noun)}{''.join(rest)} ({', '.join(said)}{files})"
+    names = [f"{entry.path}:{entry.line}" if entry.line else entry.path for entry in passed]
+    listed = ", ".join(names) if len(names) <= _NAMED else "-o json lists them"
+    files = f", {counted(sum(entry.files for entry in passed), 'file')}" if reason == HELM else ""
+    return f"{counted(len(passed), noun)}{''.join(rest)} ({listed}{files})"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path, Problem
 
 _RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
-
-
 _COMPARES = "KQ104"
 """The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
@@ -38,12 +36,12 @@ def platform_problems(
     resources = [Resource(data, below) for data in kueue_objects(site)]
     objects = ObjectSet(resources, catalogue, site)
     rules = RuleSet(_RULES, hint_of)
-    said: set[tuple[str, Path]] = set()
+    reported: set[tuple[str, Path]] = set()
     for resource in resources:
         for problem in rules.problems(objects, (resource,)):
             path = of_cluster(site, resource.data, problem.path)
-            if (problem.id, path) not in said:
-                said.add((problem.id, path))
+            if (problem.id, path) not in reported:
+                reported.add((problem.id, path))
                 message = problem.message + (_summed(site, path) if problem.id == _COMPARES else "")
                 yield site.cluster.source.problem(problem.id, path, message, problem.hint)
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from fnmatch import fnmatchcase
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from slicewright.core.document.comments import comments
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.problem import Problem, did_you_mean, family, selectors
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Entry(Struct, frozen=True):
     """A pattern of the whole path; of a comment its file, as reports name it."""
     problem: Problem
     """What to report where the entry suppresses nothing."""
-    here: str = ""
+    base: str = ""
     """The folder that reported names are relative to."""
     lines: range = range(0)
     """The lines that a comment is about."""
@@ -65,11 +66,11 @@ class Entry(Struct, frozen=True):
             may = not self.of_input or problem.severity != "error"
             return may and problem.file == self.file and problem.line in self.lines
         places = (problem.file, problem.folder or problem.file)
-        paths = [place if place.startswith("/") else f"{self.here}/{place}" for place in places]
+        paths = (place if place.startswith("/") else f"{self.base}/{place}" for place in places)
         kind, _, name = problem.object.partition(" ")
-        names = (problem.object, f"{kind} default/{name}") if "/" not in name else (problem.object,)
+        names = {problem.object, problem.object if "/" in name else f"{kind} default/{name}"}
         return any(fnmatchcase(path, self.file) for path in paths) and any(
-            fnmatchcase(named, self.object) for named in names
+            fnmatchcase(name, self.object) for name in names
         )
 
 
@@ -79,7 +80,7 @@ class Entries:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._alike: dict[_About, list[Entry]] = defaultdict(list)
         for entry in entries:
-            about = (entry.rule, entry.file, entry.lines, entry.object, entry.here)
+            about = (entry.rule, entry.file, entry.lines, entry.object, entry.base)
             self._alike[about].append(entry)
         self._patterns: dict[str, list[_About]] = defaultdict(list)
         documents: dict[str, set[range]] = defaultdict(set)
@@ -89,7 +90,7 @@ class Entries:
                 self._patterns[rule].append(about)
             elif len(lines) > 1:
                 documents[file].add(lines)
-        self._documents = {file: sorted(found, key=_start) for file, found in documents.items()}
+        self._documents = {file: sorted(ranges, key=_start) for file, ranges in documents.items()}
         self._used: set[_About] = set()
 
     def suppress(self, problem: Problem) -> bool:
@@ -111,7 +112,8 @@ class Entries:
 
     def unused(self) -> list[Problem]:
         """Return what to report of the entries that suppressed nothing."""
-        return [one.problem for about, some in self._alike.items() if about not in self._used for one in some]
+        idle = (entries for about, entries in self._alike.items() if about not in self._used)
+        return [entry.problem for entry in chain.from_iterable(idle)]
 
 
 _About = tuple[str, str, range, str, str]
@@ -127,18 +129,17 @@ class Ignores(Struct, frozen=True):
 
 
 def read_ignores(
-    text_of_file: str, file: str, known: Iterable[str] = (), folder: str = "", here: str = ""
+    text_of_file: str, file: str, known: Iterable[str] = (), folder: str = "", base: str = ""
 ) -> Ignores:
     """Return the entries of an ignore file.
 
     The file is `ignore:` with a list of `{rule, object, file, reason}`; `object` is a pattern of
     `Kind namespace/name`, `file` one of the path below the `folder` of the ignore file, and either may be
-    left out for all. `here` is the folder that reported names are relative to. `known` are the ids of rules,
+    left out for all. `base` is the folder that reported names are relative to. `known` are the ids of rules,
     for hints about misspelt ones.
     """
     documents, problems = read_documents(text_of_file, file)
-    found: list[Entry] = []
-    wrong: list[Problem] = list(problems)
+    results: list[Entry | Problem] = [*problems]
     names = selectors(known)
     below = re.sub(r"([*?[])", r"[\1]", folder)
     for document in documents:
@@ -147,65 +148,64 @@ def read_ignores(
         if set(data) != {"ignore"} or not isinstance(data["ignore"], list):
             hint = "write ignore: with a list of {rule, object, reason}"
             message = "expected a mapping with the one key 'ignore'"
-            wrong.append(source.problem("IGN103", (), message, hint, warning=True))
+            results.append(source.problem("IGN103", (), message, hint, warning=True))
             continue
-        for index, _ in enumerate(data["ignore"]):
-            made = _entry(source, index, names, (below, here))
-            if isinstance(made, Problem):
-                wrong.append(made)
-            else:
-                found.append(made)
-    return Ignores(tuple(found), tuple(wrong))
+        results += (_entry(source, index, names, (below, base)) for index, _ in enumerate(data["ignore"]))
+    return _ignores(results)
+
+
+def _ignores(results: Collection[Entry | Problem]) -> Ignores:
+    entries = tuple(result for result in results if isinstance(result, Entry))
+    return Ignores(entries, tuple(result for result in results if isinstance(result, Problem)))
 
 
 def _entry(source: Source, index: int, names: Collection[str], places: tuple[str, str]) -> Entry | Problem:
     path: Path = ("ignore", index)
-    written = next((value for at, value in entries(source.data["ignore"]) if at == index), {})
-    wrong = [key for key in written if key not in _KEYS or not isinstance(written[key], str)]
-    if wrong or not text(written.get("rule")):
+    fields = mapping(source.data["ignore"][index])
+    wrong = [key for key in fields if key not in _KEYS or not isinstance(fields[key], str)]
+    if wrong or not text(fields.get("rule")):
         message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
         hint = "write rule and reason, and object or file: all are texts"
         return source.problem("IGN103", path, message, hint, warning=True)
-    rule = written["rule"]
+    rule = fields["rule"]
     if names and rule not in names:
         message = f"rule '{rule}' is not defined"
         return source.problem("IGN103", (*path, "rule"), message, did_you_mean(rule, names), warning=True)
-    if not text(written.get("reason")).strip():
+    if not text(fields.get("reason")).strip():
         return source.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, warning=True)
-    about = [f"about an object '{written['object']}'"] if "object" in written else []
-    about += [f"in a file '{written['file']}'"] if "file" in written else []
+    about = [f"about an object '{fields['object']}'"] if "object" in fields else []
+    about += [f"in a file '{fields['file']}'"] if "file" in fields else []
     message = f"no {rule} finding is {' '.join(about)}" if about else f"{UNUSED} {rule}"
     unused = source.problem("IGN102", path, message, "remove the entry", warning=True)
-    below, here = places
-    return Entry(rule, written.get("object", "*"), f"{below}/{written.get('file', '*')}", unused, here)
+    below, base = places
+    return Entry(rule, fields.get("object", "*"), f"{below}/{fields.get('file', '*')}", unused, base)
 
 
 def of_comments(texts: Iterable[tuple[SourceFile, bool]], known: Callable[[], Collection[str]]) -> Ignores:
     """Return what the comments of some files suppress; each comes with whether it is an input file."""
-    found: list[Entry] = []
-    wrong: list[Problem] = []
-    written = [
+    results: list[Entry | Problem] = []
+    all_comments = [
         (file.path, of_input, comment)
         for file, of_input in texts
         if "slicewright:" in file.text
         for comment in comments(file.text, _COMMENT)
     ]
-    names = selectors(known()) if written else ()
-    for path, of_input, comment in written:
+    names = selectors(known()) if all_comments else ()
+    for path, of_input, comment in all_comments:
         at = Problem("", "", severity="warning", file=path, line=comment.line, column=comment.column)
         if comment.text["word"]:
             message = f"a comment of slicewright cannot say '{comment.text['word']}', so nothing is ignored"
-            wrong.append(replace(at, id="IGN103", message=message, hint=_FORM))
+            results.append(replace(at, id="IGN103", message=message, hint=_FORM))
             continue
         for rule in re.findall(r"[\w-]+", comment.text["ids"] or "") or [""]:
             if not rule:
-                wrong.append(replace(at, id="IGN103", message="a comment names no rule", hint=_FORM))
+                results.append(replace(at, id="IGN103", message="a comment names no rule", hint=_FORM))
             elif names and rule not in names:
                 message, hint = f"rule '{rule}' {UNKNOWN}", did_you_mean(rule, names)
-                wrong.append(replace(at, id="IGN103", message=message, hint=hint or _FORM))
+                results.append(replace(at, id="IGN103", message=message, hint=hint or _FORM))
             elif not comment.text["reason"].strip():
-                wrong.append(replace(at, id="IGN101", message=f"{rule} {NO_REASON}", hint=WHY))
+                results.append(replace(at, id="IGN101", message=f"{rule} {NO_REASON}", hint=WHY))
             else:
                 unused = replace(at, id="IGN102", message=f"{UNUSED} {rule}", hint="remove the comment")
-                found.append(Entry(rule, "*", path, unused, "", comment.lines, of_input))
-    return Ignores(tuple(found), tuple(wrong))
+                results.append(Entry(rule, "*", path, unused, "", comment.lines, of_input))
+    return _ignores(results)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from slicewright.core.check.origin import of_inputs, said_of_input
+from slicewright.core.problem import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from slicewright.core.check.model import ObjectSet, Resource, Rule
-    from slicewright.core.problem import Path, Problem
+    from slicewright.core.problem import Problem, Severity
 
 _OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
 """Findings about the very value (or key) at their path: unknown, none of the choices, out of range.
@@ -56,24 +58,19 @@ class RuleSet:
         self, objects: ObjectSet, resources: Iterable[Resource] | None = None
     ) -> tuple[Problem, ...]:
         """Return what the rules find in some of the objects (or all), object by object."""
-        found = []
+        problems = []
         for resource in objects.all if resources is None else resources:
             own = self._by_kind.get(resource.kind, ()) if resource.is_known else ()
             for rule in (*own, *self._of_all):
                 for finding in rule.check(resource, objects):
                     hint = finding.hint or rule.hint or self._hint_of(rule.id)
                     is_sure = finding.is_certain or rule.severity != "error"
-                    found.append(
-                        resource.problem(
-                            rule.id,
-                            finding.path,
-                            finding.message,
-                            hint,
-                            severity=rule.severity if is_sure else "warning",
-                            fix=finding.fix,
-                        )
+                    severity: Severity = rule.severity if is_sure else "warning"
+                    path, message, fix = finding.path, finding.message, finding.fix
+                    problems.append(
+                        resource.problem(rule.id, path, message, hint, severity=severity, fix=fix)
                     )
-        return tuple(found)
+        return tuple(problems)
 
     def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems without those that another one reports in better words.
@@ -82,30 +79,34 @@ class RuleSet:
         objects that are rendered from it. Where a value is refused, readers may dispute about it.
         """
         inputs = of_inputs(problems)
-        fixes = {(one.file, one.object, one.path): one.fix for one in problems if one.id in _OF_VALUES}
-        refused = {(one.file, one.line, one.column) for one in problems if one.severity == "error"}
-        by_rules: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
+        fixes = {_value(problem): problem.fix for problem in problems if problem.id in _OF_VALUES}
+        refused = set(map(_place, errors(problems)))
+        by_rules: dict[tuple[str, str], list[Problem]] = defaultdict(list)
         left = []
-        for one in problems:
-            is_disputed = one.id in ("YAML006", "YAML007") and one.severity == "warning"
-            if (is_disputed and (one.file, one.line, one.column) in refused) or said_of_input(
-                one, inputs
-            ) is not None:
+        for problem in problems:
+            is_disputed = problem.id in ("YAML006", "YAML007") and problem.severity == "warning"
+            if (is_disputed and _place(problem) in refused) or said_of_input(problem, inputs):
                 continue
-            left.append(one)
-            if one.severity == "error" and not one.id.startswith(("SCHEMA", _CEL)):
-                by_rules[one.file, one.object].append((one.id, one.path))
+            left.append(problem)
+            if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):
+                by_rules[_subject(problem)].append(problem)
         return tuple(
             # The schema may know how to mend what the rule reports.
-            replace(one, fix=one.fix or fixes.get((one.file, one.object, one.path)))
-            for one in left
-            if not self._repeats(one, by_rules.get((one.file, one.object), ()))
+            replace(problem, fix=problem.fix or fixes.get(_value(problem)))
+            for problem in left
+            if not self._repeats(problem, by_rules.get(_subject(problem), ()))
         )
 
-    def _repeats(self, problem: Problem, by_rules: Iterable[tuple[str, Path]]) -> bool:
+    def _repeats(self, problem: Problem, by_rules: Iterable[Problem]) -> bool:
         if problem.id in _OF_VALUES:
-            return any(path == problem.path for _, path in by_rules)
+            return any(other.path == problem.path for other in by_rules)
         return problem.id == _CEL and any(
-            problem.message in self._says.get(ident, ()) and path[: len(problem.path)] == problem.path
-            for ident, path in by_rules
+            problem.message in self._says.get(other.id, ())
+            and other.path[: len(problem.path)] == problem.path
+            for other in by_rules
         )
+
+
+_subject = attrgetter("file", "object")
+_value = attrgetter("file", "object", "path")
+_place = attrgetter("file", "line", "column")

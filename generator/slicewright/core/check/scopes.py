@@ -46,7 +46,7 @@ def object_sets(
         if not scope.cluster:
             of_no_cluster.append(resource)
     widest = ObjectSet(of_no_cluster, catalogue, is_cluster=one_cluster, before=before)
-    found = {
+    sets = {
         scope: ObjectSet(
             some,
             catalogue,
@@ -56,4 +56,4 @@ def object_sets(
         )
         for scope, some in by_scope.items()
     }
-    return {**found, Scope(): widest}
+    return {**sets, Scope(): widest}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -56,9 +57,7 @@ class Selection(Struct, frozen=True):
         `ours` are files and folders of our own tree.
         """
         apply = problems if self.gitops else about_gitops(problems, resources, ours)
-        reported = tuple(filter(self.names, apply))
-        hidden = () if len(reported) == len(apply) else tuple(one for one in apply if not self.names(one))
-        return reported, hidden
+        return tuple(filter(self.names, apply)), tuple(filterfalse(self.names, apply))
 
     def is_idle(self, resources: Iterable[Resource], ours: Collection[str]) -> Callable[[str], bool]:
         """Return what tells whether nothing is reported of a rule, whatever it finds in some objects."""

@@ -42,8 +42,8 @@ def _meant_key(key: str) -> str:
                 return known
         elif not prefix and its_prefix == GKE and name.startswith("gke-") and _is_near(name, its_name):
             return known
-        elif its_name == name and (found := _by_prefix(prefix, known)):
-            return found
+        elif its_name == name and (meant := _by_prefix(prefix, known)):
+            return meant
     shaped = _SHAPE.search(name)
     if prefix == GKE and shaped and name.startswith(("gke-tpu-partition-", "gke-tpu-slice-")):
         return f"{GKE}{name.split(shaped[0])[0].removesuffix('id-')}{shaped[0]}-id"

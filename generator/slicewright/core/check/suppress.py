@@ -9,6 +9,7 @@ annotation of a rendered object, which patches and components of the same file w
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Resource
@@ -17,10 +18,9 @@ from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem, did_you_mean, errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from slicewright.core.intent.source import Source, SourceFile
-    from slicewright.core.problem import Path
 
 _INPUT = ("TPUWorkload", "TPUCluster")
 
@@ -37,43 +37,42 @@ def suppress(
     any id is taken for one.
     """
     marks: dict[_Holder, Resource] = {}
-    written: set[_Holder] = set()
+    input_holders: set[_Holder] = set()
     texts: dict[str, tuple[SourceFile, bool]] = {}
     for resource in resources:
         of_input = resource.kind in _INPUT
         if of_input:
-            written.add(_holder(resource))
+            input_holders.add(_holder(resource))
         if resource.source:
             file = resource.source.file
             texts[file.path] = (file, of_input or texts.get(file.path, (file, False))[1])
         if _marks(resource):
             marks[_holder(resource)] = resource
-    said = of_comments(texts.values(), known)
-    entries = Entries((*ignored, *said.entries))
+    comments = of_comments(texts.values(), known)
+    entries = Entries((*ignored, *comments.entries))
     met: dict[_Holder, set[str]] = defaultdict(set)
-    left: list[Problem] = [*said.problems]
+    left: list[Problem] = [*comments.problems]
     for problem in problems:
         holders = _holders(problem)
         for holder in holders:
             met[holder].add(problem.id)
         is_ignored = entries.suppress(problem)
         key = ACKNOWLEDGED + problem.id
-        may = problem.severity != "error" or written.isdisjoint(holders)
+        may = problem.severity != "error" or input_holders.isdisjoint(holders)
         held = [marks[at].annotations for at in holders if may and at in marks]
         if not is_ignored and not any(notes.get(key, "").strip() for notes in held):
             left.append(problem)
     left += entries.unused()
     for holder, resource in marks.items():
-        left += _of_annotations(resource, met[holder], known)
+        left += _problems_of_marks(resource, met[holder], known)
     return tuple(left)
 
 
 def may_suppress(resources: Iterable[Resource], ignored: Sequence[Entry] = ()) -> bool:
     """Tell whether `suppress` may meet a reason: quickly, and true where a text only looks like one."""
-    texts = {one.source.file.path: one.source.file.text for one in resources if one.source}
-    return bool(
-        ignored or any("slicewright:" in text for text in texts.values()) or any(map(_marks, resources))
-    )
+    files = {resource.source.file.path: resource.source.file for resource in resources if resource.source}
+    has_comment = any("slicewright:" in file.text for file in files.values())
+    return bool(ignored) or has_comment or any(map(_marks, resources))
 
 
 def acknowledged(
@@ -120,25 +119,18 @@ def _marks(resource: Resource) -> list[str]:
     return [key for key in resource.annotations if key.startswith(ACKNOWLEDGED)]
 
 
-def _of_annotations(
+def _problems_of_marks(
     resource: Resource, met: Collection[str], known: Callable[[], Collection[str]]
-) -> list[Problem]:
-    found = []
+) -> Iterator[Problem]:
     for key in _marks(resource):
         rule = key.removeprefix(ACKNOWLEDGED)
-        path: Path = ("metadata", "annotations", key)
+        problem = partial(resource.problem, path=("metadata", "annotations", key), severity="warning")
         if not resource.annotations[key].strip():
-            found.append(resource.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, severity="warning"))
+            yield problem("IGN101", message=f"{rule} {NO_REASON}", hint=WHY)
         elif rule not in met:
-            found.append(_idle(resource, path, rule, known()))
-    return found
-
-
-def _idle(resource: Resource, path: Path, rule: str, known: Collection[str]) -> Problem:
-    if known and rule not in known:
-        message = f"rule '{rule}' {UNKNOWN}"
-        return resource.problem(
-            "IGN103", path, message, did_you_mean(rule, known), severity="warning", key=True
-        )
-    message, hint = f"{UNUSED} {rule}", "remove the annotation"
-    return resource.problem("IGN102", path, message, hint, severity="warning")
+            names = known()
+            if names and rule not in names:
+                hint = did_you_mean(rule, names)
+                yield problem("IGN103", message=f"rule '{rule}' {UNKNOWN}", hint=hint, key=True)
+            else:
+                yield problem("IGN102", message=f"{UNUSED} {rule}", hint="remove the annotation")

@@ -38,11 +38,11 @@ def about_gitops(
     """
     if not any(needs_gitops(problem.id) for problem in problems):
         return tuple(problems)
-    resources = [one for one in resources if one.file not in ours]
-    tools = {(one.file, one.subject): _covered(one) for one in resources if _is_tool(one)}
-    marked = {(one.file, one.subject) for one in resources if _is_marked(one)}
+    resources = [resource for resource in resources if resource.file not in ours]
+    tools = {(tool.file, tool.subject): _covered(tool) for tool in filter(_is_tool, resources)}
+    marked = {(resource.file, resource.subject) for resource in filter(_is_marked, resources)}
     covered = set().union(*tools.values())
-    runs = {one.file for one in resources if one.kind in RUN_KINDS}
+    runs = {resource.file for resource in resources if resource.kind in RUN_KINDS}
 
     def is_synced(problem: Problem) -> bool:
         place = (problem.file, problem.object)
@@ -50,12 +50,12 @@ def about_gitops(
             return any(_is_below(file, tools.get(place, ())) for file in runs)
         return problem.file in ours or place in tools or place in marked or _is_below(problem.file, covered)
 
-    return tuple(one for one in problems if not needs_gitops(one.id) or is_synced(one))
+    return tuple(problem for problem in problems if not needs_gitops(problem.id) or is_synced(problem))
 
 
 def is_gitops_seen(resources: Iterable[Resource]) -> bool:
     """Tell whether `about_gitops` may leave a problem of a GitOps rule, where nothing is ours."""
-    return any(_is_tool(one) or _is_marked(one) for one in resources)
+    return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
 
 
 def needs_gitops(ident: str) -> bool:

@@ -90,9 +90,9 @@ def nodes_of(job: Resource, runtime: Resource | None) -> Iterator[Pods]:
     if isinstance(own, dict) and own:
         containers = [entry for entry in containers if entry.get("name") != "node"]
         containers.append({"name": "node", "resources": own})
-    written = number(trainer.get("numNodes"))
-    if written is None and runtime is not None:
-        written = count(at(runtime.data, "spec", "mlPolicy", "numNodes"))
-    if written is not None:
+    nodes = number(trainer.get("numNodes"))
+    if nodes is None and runtime is not None:
+        nodes = count(at(runtime.data, "spec", "mlPolicy", "numNodes"))
+    if nodes is not None:
         spec = {**base, "nodeSelector": selector, "tolerations": tolerations, "containers": containers}
-        yield Pods((), {"spec": spec}, {}, (), {}, own_name, written)
+        yield Pods((), {"spec": spec}, {}, (), {}, own_name, nodes)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -54,31 +55,31 @@ _OWN_LANGUAGE = frozenset(
 
 def placeholders_in(data: dict[str, Any]) -> Placeholders:
     """Return the placeholders in an object."""
-    written = str(data)
-    if not (any(mark in written for mark in _MARKS) or _CAPITAL.search(written)):
+    shown = str(data)
+    if not (any(mark in shown for mark in _MARKS) or _CAPITAL.search(shown)):
         return {}
     kind = data.get("kind")
     if kind in ("CustomResourceDefinition", "Kustomization", "Component"):
         return {}
-    found = {}
-    in_keys = any(mark in written for mark in _MARKS_OF_KEYS)
+    placeholders = {}
+    in_keys = any(mark in shown for mark in _MARKS_OF_KEYS)
     suspects: list[tuple[Path, Any]] = []
     _gather(data, (), suspects, in_keys=in_keys)
     for path, value in suspects:
         is_text = kind in _FILES and path[:1] != ("metadata",)
         if tokens := (*_in_key(path), *(() if is_text else _in_value(path, value, kind))):
-            found[path] = tokens
-    return found
+            placeholders[path] = tokens
+    return placeholders
 
 
-def _gather(holder: Any, path: Path, found: list[tuple[Path, Any]], *, in_keys: bool) -> None:
+def _gather(holder: Any, path: Path, suspects: list[tuple[Path, Any]], *, in_keys: bool) -> None:
     """Gather the values that may have placeholders, in their texts or their keys: few of all."""
     for key, value in holder.items() if type(holder) is dict else enumerate(holder):
         kind = type(value)
         if (kind is str and _SUSPECT.search(value)) or (in_keys and IN_KEY.search(str(key))):
-            found.append(((*path, key), value))
+            suspects.append(((*path, key), value))
         if kind is dict or kind is list:
-            _gather(value, (*path, key), found, in_keys=in_keys)
+            _gather(value, (*path, key), suspects, in_keys=in_keys)
 
 
 def _in_key(path: Path) -> list[str]:
@@ -98,7 +99,7 @@ def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
     tokens = token.findall(value)
     if _EXPANDED.isdisjoint(path):
         return tokens
-    return [one for one in tokens if not re.fullmatch(EXPANSION, one)]
+    return [token for token in tokens if not re.fullmatch(EXPANSION, token)]
 
 
 VARIANTS: tuple[Mapping[str, str], ...] = (
@@ -134,8 +135,6 @@ def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> 
 _QUOTED = re.compile("'([^']+)'")
 _CHOICE = re.compile(r"[A-Z]\w+")
 _WORDS = 8
-
-
 _BLANKS = ("(blank)",)
 _IN_A_NAME = re.compile(r"^-|-$|(?<![^-])[A-Z]{2,}(?![^-])")
 """What a program fills in: `-suffix`, `prefix-`, and the word of `train-JOB-3`."""
@@ -181,12 +180,12 @@ def _suspects(
 
 
 def _of_errors(problems: Iterable[Problem]) -> frozenset[Path]:
-    return frozenset(one.path for one in errors(problems))
+    return frozenset(problem.path for problem in errors(problems))
 
 
 def _refused(
     resource: Resource,
-    found: Iterable[Problem],
+    problems: Iterable[Problem],
     problems_of: Callable[..., Iterable[Problem]],
     *,
     is_partial: bool,
@@ -195,7 +194,7 @@ def _refused(
 
     A misspelt key is refused whatever its value is, and a choice in capitals is a misspelt choice.
     """
-    suspects = dict(_suspects(resource.data, _of_errors(found), is_partial=is_partial))
+    suspects = dict(_suspects(resource.data, _of_errors(problems), is_partial=is_partial))
     always = set(suspects)
     for variant in VARIANTS if suspects else ():
         always &= _of_errors(problems_of(0, fill(resource, suspects, variant)))
@@ -215,43 +214,51 @@ def certain(
     object in its place. A problem that goes away where the placeholders become a word of its message or its
     value, such as a name that is not defined, is left out too. What a partial object lacks is a note.
     """
-    found = [
+    problems = [
         # A program names an object without metadata, and adds what else is missing below its top.
-        as_note(one) if is_partial or (one.path and not resource.metadata) else one
-        for one in problems_of()
+        as_note(problem) if is_partial or (problem.path and not resource.metadata) else problem
+        for problem in problems_of()
     ]
-    refused = {} if held is None else _refused(resource, found, problems_of, is_partial=is_partial)
+    refused = {} if held is None else _refused(resource, problems, problems_of, is_partial=is_partial)
     if not (held or refused):
-        yield from found
+        yield from problems
         return
-    every = {**(held or {}), **refused, **(held or {})}
-    yield from _note(resource, every)
-    tokens = {token for some in every.values() for token in some}
-    is_about = _about(every)
-    left = [one for one in found if not (is_about(one) or any(token in one.message for token in tokens))]
+    placeholders = {**(held or {}), **refused, **(held or {})}
+    yield from _note(resource, placeholders)
+    tokens = set(chain.from_iterable(placeholders.values()))
+    is_about = _about(placeholders)
+    left = [
+        problem
+        for problem in problems
+        if not (is_about(problem) or any(token in problem.message for token in tokens))
+    ]
     for number, variant in enumerate(VARIANTS, start=1) if left else ():
-        filled = fill(resource, every, variant) if refused else None
+        filled = fill(resource, placeholders, variant) if refused else None
         others = problems_of(number if held else 0, filled)  # beside others with the same values
         left = _in_both(left, others)
-    words = _words(resource, every, found, left) if left else []
+    words = _words(resource, placeholders, problems, left) if left else []
     for word in words[:_WORDS]:
-        left = _in_both(left, problems_of(0, fill(resource, every, {"": word})))
+        left = _in_both(left, problems_of(0, fill(resource, placeholders, {"": word})))
     yield from left
 
 
 def _words(
-    resource: Resource, held: Placeholders, found: Iterable[Problem], left: Iterable[Problem]
+    resource: Resource, held: Placeholders, problems: Iterable[Problem], left: Iterable[Problem]
 ) -> list[str]:
     """Return what the schema or other fields would have in the place of a placeholder."""
-    choices = [_CHOICE.findall(one.hint) for one in found if one.id == "SCHEMA006" and one.path in held]
+    of_choice = (problem for problem in problems if problem.id == "SCHEMA006" and problem.path in held)
+    choices = [_CHOICE.findall(problem.hint) for problem in of_choice]
     values = dict(values_in(resource.data))
-    beside = [[*_QUOTED.findall(one.message), values.get(one.path)] for one in left]
+    beside = [[*_QUOTED.findall(problem.message), values.get(problem.path)] for problem in left]
     return list(dict.fromkeys(str(word) for word in chain(*choices, *beside) if isinstance(word, str | int)))
 
 
+_identity = attrgetter("id", "path", "message")
+
+
 def _in_both(some: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
-    same = {(one.id, one.path, one.message) for one in others}
-    return [one for one in some if (one.id, one.path, one.message) in same]
+    same = set(map(_identity, others))
+    return [problem for problem in some if _identity(problem) in same]
 
 
 _OF_A_WHOLE = frozenset({"CEL001", "SCHEMA007", "SCHEMA008", "SCHEMA012"})
@@ -291,8 +298,7 @@ def _note(resource: Resource, held: Placeholders) -> Iterator[Problem]:
     paths = [path for path in held if "env" not in path]
     tokens = list(dict.fromkeys(token for path in paths for token in held[path]))
     if tokens:
-        more = ", ..." if len(tokens) > _LISTED else ""
-        listed = ", ".join(tokens[:_LISTED]) + more
+        listed = ", ".join(tokens[:_LISTED]) + (", ..." if len(tokens) > _LISTED else "")
         them = "it" if len(tokens) == 1 else "them"
         message = f"{counted(len(tokens), 'placeholder')}: {listed}; what depends on {them} is not checked"
         yield resource.problem("FILE030", paths[0], message, _way(tokens), severity="note")

@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.kinds import (
     OLD_KUEUE_CONFIGURATION_VERSION,
 )
 from slicewright.core.kubernetes.read import at as below
-from slicewright.core.kubernetes.read import entries, mapping
+from slicewright.core.kubernetes.read import entries, mapping, text, texts
 from slicewright.core.problem import dotted
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
     """Yield the objects in a document, those that it holds too, or what keeps it from being one."""
     resource = Resource(data if isinstance(data, dict) else {}, file, source, at)
     if not isinstance(data, dict):
-        what = "an element of a List" if at else "a document"
-        message = f"{what} must be a mapping with apiVersion and kind"
+        message = (
+            f"{'an element of a List' if at else 'a document'} must be a mapping with apiVersion and kind"
+        )
         hint = "remove it" if at else "move other documents to another folder, or --exclude it"
         if isinstance(data, list) and not at:
             hint = "write --- between objects, or put them below 'items' of a List"
@@ -85,38 +86,30 @@ def _without(resource: Resource, key: str) -> Problem:
     else:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
     # The key may be there, misspelt, in what else looks like an object.
-    written = [name for name, value in resource.data.items() if isinstance(value, str) and resource.metadata]
-    fixes = (of_key(name, resource.data, (key,), ()) for name in written)
+    names = texts(resource.data) if resource.metadata else ()
+    fixes = (of_key(name, resource.data, (key,), ()) for name in names)
     fix = next((fix for fix in fixes if fix and fix.safe), None)
     return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 
 
 _EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}
-
-
 _CONFIG_MAPS = (KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
 def nested(resource: Resource) -> Iterator[Resource | Problem]:
     """Yield the Configuration that a ConfigMap of Kueue or JobSet holds, or why it cannot be read."""
-    written = (
-        below(resource.data, "data", CONFIGURATION_KEY)
-        if resource.kind == "ConfigMap" and resource.name in _CONFIG_MAPS
-        else None
-    )
-    if not isinstance(written, str):
+    if resource.kind != "ConfigMap" or resource.name not in _CONFIG_MAPS:
         return
-    documents, problems = read_manifests(written, resource.file)
+    file = SourceFile(resource.file, text(below(resource.data, "data", CONFIGURATION_KEY)))
+    documents, problems = read_manifests(file.text, file.path)
     for problem in problems:
         yield outside(resource, problem)
     for document in documents:
-        for found in unpack(
-            document.data, resource.file, Source(SourceFile(resource.file, written), document)
-        ):
-            if not isinstance(found, Resource):
-                yield outside(resource, found)
-            elif found.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # it has no schema
-                yield found
+        for part in unpack(document.data, file.path, Source(file, document)):
+            if not isinstance(part, Resource):
+                yield outside(resource, part)
+            elif part.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # it has no schema
+                yield part
 
 
 def outside(resource: Resource, problem: Problem) -> Problem:
