@@ -33,11 +33,7 @@ _AS_IS = frozenset(
     },
 )
 _JUNCTORS = ("allOf", "anyOf", "oneOf")
-_EMBEDDED = {
-    "apiVersion": {"type": "string"},
-    "kind": {"type": "string"},
-    "metadata": {"type": "object"},
-}
+_EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
 
 
 def convert(node: Mapping[str, Any], *, nulls: bool = False) -> Schema:
@@ -54,16 +50,16 @@ def subschema(node: Mapping[str, Any], path: str) -> Schema:
 
     `[]` steps into the items of a list and `{}` into the values of a map.
     """
-    found: Schema = dict(node)
+    below: Schema = dict(node)
     for part in path.replace("[]", ".[]").replace("{}", ".{}").split("."):
         match part:
             case "[]":
-                found = found["items"]
+                below = below["items"]
             case "{}":
-                found = found["additionalProperties"]
+                below = below["additionalProperties"]
             case _:
-                found = found["properties"][part]
-    return found
+                below = below["properties"][part]
+    return below
 
 
 def share(schema: Schema, names: Mapping[str, str]) -> Schema:
@@ -141,7 +137,7 @@ def dumps(schema: Schema) -> str:
 
 def _convert(node: Mapping[str, Any], *, nulls: bool, closing: bool) -> Schema:
     schema: Schema = {key: value for key, value in node.items() if key in _AS_IS}
-    _format(node, schema)
+    add_format(node, schema)
     if "pattern" in node:
         schema["pattern"] = _portable(node["pattern"])
     for key in _JUNCTORS:
@@ -162,7 +158,7 @@ def _convert(node: Mapping[str, Any], *, nulls: bool, closing: bool) -> Schema:
     return schema
 
 
-def _format(node: Mapping[str, Any], schema: Schema) -> None:
+def add_format(node: Mapping[str, Any], schema: Schema) -> None:
     """Turn an integer format into a range, and keep the one string format that validators know."""
     match node.get("format"):
         case "int32" | "int64" as width:

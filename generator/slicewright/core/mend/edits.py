@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.problem import Edit, Fix
@@ -23,9 +25,10 @@ def write(data: dict[str, Any], values: dict[Path, Any], *, safe: bool = True) -
 
 def append(data: dict[str, Any], path: Path, element: Any, *, safe: bool = True) -> Fix | None:
     """Return the fix that adds an element to a list, which may be missing."""
-    edit = _edit(data, path, [element])
-    if edit == Edit("replace", path, [element]) and (written := _at(data, path)):
-        edit = Edit("add", (*path, "-"), element) if isinstance(written, list) else None
+    root: Any = data
+    edit = _edit(root, path, [element])
+    if edit == Edit("replace", path, [element]) and (value := reduce(getitem, path, root)):
+        edit = Edit("add", (*path, "-"), element) if isinstance(value, list) else None
     return Fix(f"Add {_shown(element)} to {path[-1]}", (edit,), safe) if edit else None
 
 
@@ -53,12 +56,6 @@ def _edit(data: Any, path: Path, value: Any) -> Edit | None:
             return Edit("add" if is_missing else "replace", place, value)
         data = data[name]
     return Edit("replace", path, value)
-
-
-def _at(data: Any, path: Path) -> Any:
-    for name in path:
-        data = data[name]
-    return data
 
 
 def _shown(value: Any) -> str:

@@ -38,10 +38,10 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     """
     head, *parts = _split(text)
     applied: list[Fix] = []
-    wanted: dict[int, list[Fix]] = defaultdict(list)
+    by_document: dict[int, list[Fix]] = defaultdict(list)
     for fix in sorted(fixes, key=lambda fix: all(edit.op != "move" for edit in fix.edits)):
-        wanted[fix.document].append(fix)
-    for document, some in wanted.items() if parts else ():
+        by_document[fix.document].append(fix)
+    for document, some in by_document.items() if parts else ():
         parts[document], done = _mended(parts[document], some)
         applied += done
     return unmasked("".join((head, *parts))) if applied else text, applied

@@ -31,20 +31,20 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s*)*")
 
 def patched(text: str, edits: Sequence[Edit]) -> str | None:
     """Return the text of one document after some edits; None where no way to write them reads as intended."""
-    if "*" in text and (written := _at_once(text, edits)) is not None:
-        return written  # an anchor and its aliases change together
+    if "*" in text and (together := _at_once(text, edits)) is not None:
+        return together  # an anchor and its aliases change together
     for edit in edits:
         # What a way of writing means is not argued but read again.
         try:
-            wanted = apply([edit.record()], copied(read(text)))
+            intended = apply([edit.record()], copied(read(text)))
         except PatchError:
             return None  # what is changed is not written: it comes from an alias, or from the list around it
         changes = _Writer(text).changes(edit)
         ways = (text[:start] + new + text[end:] for start, end, new in changes)
-        written = next((way for way in ways if same(wanted, read(way))), None)
-        if written is None:
+        result = next((way for way in ways if same(intended, read(way))), None)
+        if result is None:
             return None
-        text = written
+        text = result
     return text
 
 
@@ -54,8 +54,8 @@ def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
     The text is read once for all, and in halves where something cannot be written in its tidiest way.
     """
     if len(fixes) == 1:
-        written = patched(text, fixes[0].edits)
-        return (text, []) if written is None else (written, [*fixes])
+        result = patched(text, fixes[0].edits)
+        return (text, []) if result is None else (result, [*fixes])
     whole: str | None = text
     for edits in zip_longest(*(fix.edits for fix in fixes)):
         whole = None if whole is None else _at_once(whole, [edit for edit in edits if edit])
@@ -70,19 +70,19 @@ def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
 def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
     """Return a text after edits that are written in their tidiest ways; None where it reads otherwise."""
     try:
-        wanted = apply([edit.record() for edit in edits], copied(read(text)))
+        intended = apply([edit.record() for edit in edits], copied(read(text)))
     except PatchError:
         return None
     writer = _Writer(text)
     changes = sorted(
         (change for edit in edits for change in islice(writer.changes(edit), 1)), key=itemgetter(0, 1)
     )
-    if any(one[1] > other[0] or one[0] < one[1] == len(text) for one, other in pairwise(changes)):
+    if any(start < end == len(text) or end > after for (start, end, _), (after, _, _) in pairwise(changes)):
         return None  # they overlap, or what becomes the last line may end otherwise
     ends = [0, *(end for _, end, _ in changes)]
     parts = [text[end:start] + new for end, (start, _, new) in zip(ends, changes, strict=False)]
-    written = "".join((*parts, text[ends[-1] :]))
-    return written if same(wanted, read(written)) else None
+    result = "".join((*parts, text[ends[-1] :]))
+    return result if same(intended, read(result)) else None
 
 
 def read(text: str) -> Any:
@@ -105,7 +105,7 @@ class _Writer:
             kept = [text for _, text in self._comments(start, end)]
             if "&" in self._text[start:end] or "!" in self._text[start:end]:
                 kept += self._properties(self._root, start, end)
-            if all(new.count(one) >= kept.count(one) for one in kept):
+            if all(new.count(part) >= kept.count(part) for part in kept):
                 yield start, end, new
 
     def _ways(self, edit: Edit) -> Iterator[_Change]:
@@ -114,9 +114,9 @@ class _Writer:
         if holder is None:
             return
         if edit.op == "move":
-            found = holder.child(edit.source[-1])
-            if found and edit.source[:-1] == edit.path[:-1]:
-                yield from self._scalar(found[0], name)
+            child = holder.child(edit.source[-1])
+            if child and edit.source[:-1] == edit.path[:-1]:
+                yield from self._scalar(child[0], name)
         elif edit.op == "remove":
             yield from self._removed(holder, name)
         elif holder.child(name):
@@ -141,7 +141,7 @@ class _Writer:
             as_digits = f'"{self._text[start : node.end]}"'  # 1.10 as text keeps its zero
             own = {"'": single, '"': write_quoted(value), "": as_digits}[node.style]
             ways = [own, write_string(value), write_quoted(value)]
-            if not node.style and all(write_string(one) != one for one in (own[1:-1], value)):
+            if not node.style and all(write_string(word) != word for word in (own[1:-1], value)):
                 ways = [own]  # 0x10 or True as text: the spelling is the person's to choose
             elif not node.style and own[1:-1] != value:
                 del ways[0]
@@ -177,11 +177,11 @@ class _Writer:
         return last.end, last.end, f",{between}{self._flow(_element(holder, name, value))[1:-1]}"
 
     def _removed(self, holder: Node, name: str | int) -> Iterator[_Change]:
-        found = holder.child(name)
-        if found is None:
+        child = holder.child(name)
+        if child is None:
             return
-        key, node = found
-        index = holder.children.index(found)
+        key, node = child
+        index = holder.children.index(child)
         before, after = holder.children[:index], holder.children[index + 1 :]
         if not (before or after):
             start = holder.start if holder.flow else key.start
@@ -200,10 +200,8 @@ class _Writer:
         if "#" not in self._text[start:end]:
             return []
         lines = [0, *accumulate(map(len, self._text.splitlines(keepends=True)))]
-        found = (
-            (lines[one.line - 1] + one.column - 1, one.text[0]) for one in comments(self._text, _COMMENT)
-        )
-        return [(at, text) for at, text in found if start <= at < end]
+        places = ((lines[note.line - 1] + note.column - 1, note) for note in comments(self._text, _COMMENT))
+        return [(at, note.text[0]) for at, note in places if start <= at < end]
 
     def _comment_lines(self, key: Node, end: int) -> str:
         """Return the comments beside a value and in it as lines: they outlive it."""
@@ -218,13 +216,13 @@ class _Writer:
         """Yield the anchors and tags of the values that begin between two places."""
         if start <= node.start < end:
             yield self._properties_at(node).strip()
-        for key, value in node.children:
-            for one in (value,) if node.is_list else (key, value):
-                yield from self._properties(one, start, end)
+        for pair in node.children:
+            for child in pair[node.is_list :]:
+                yield from self._properties(child, start, end)
 
     def _properties_at(self, node: Node) -> str:
-        found = _PROPERTIES.match(self._text, node.start, node.end)
-        return found[0] if found else ""
+        match = _PROPERTIES.match(self._text, node.start, node.end)
+        return match[0] if match else ""
 
     def _newline(self, at: int) -> str:
         """Return how the line before a place ends, or the one of the place where it is the first."""

@@ -38,8 +38,8 @@ class Node(Struct):
         """Return the node at a path; None where nothing is written there."""
         node: Node | None = self
         for name in path:
-            found = node.child(name) if node else None
-            node = found[1] if found else None
+            child = node.child(name) if node else None
+            node = child[1] if child else None
         return node
 
 

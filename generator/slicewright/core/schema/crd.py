@@ -14,6 +14,8 @@ from slicewright.core.schema_from_crd import convert
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from slicewright.core.schema_from_crd import Schema
+
 CRD = "CustomResourceDefinition"
 
 
@@ -78,23 +80,16 @@ def from_configuration(
     the file: keywords by their places, such as `/integrations/frameworks/*`.
     """
     notes: list[str] = []
-    found: Any = _voluntary(node)
+    voluntary = kind.mapped(node, _voluntary)
     for place, keywords in (checked or {}).items():
-        found = _changed(found, patch.parse_pointer(place), partial(_merged, keywords))
-    body = convert(_checkable(found, notes), nulls=True)
+        voluntary = _changed(voluntary, patch.parse_pointer(place), partial(_merged, keywords))
+    body = convert(_checkable(voluntary, notes), nulls=True)
     return KindSchema(of, document(of, body, kind.of_crd(node)), tuple(notes))
 
 
-def _voluntary(node: Any) -> Any:
-    """Return a structural schema in which no field is required."""
-    if isinstance(node, list):
-        return [_voluntary(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    kept = {key: _voluntary(value) for key, value in node.items()}
-    if isinstance(kept.get("required"), list):
-        del kept["required"]
-    return kept
+def _voluntary(node: Schema) -> Schema:
+    """Return a structural schema without a list of required fields; a field may have that name."""
+    return {key: value for key, value in node.items() if key != "required" or not isinstance(value, list)}
 
 
 def _has_default(field: Any) -> bool:
@@ -136,25 +131,24 @@ _GO_ONLY = re.compile(r"\\[zQEpPC]|\[\[:|\(\?[a-zA-Z]*[sUm]")
 
 def _checkable(node: Any, notes: list[str]) -> Any:
     """Return a structural schema as `convert` needs it: defaulted fields optional, patterns portable."""
-    if isinstance(node, list):
-        return [_checkable(item, notes) for item in node]
-    if not isinstance(node, dict):
-        return node
-    kept = {key: _checkable(value, notes) for key, value in node.items()}
-    if isinstance(kept.get("required"), list) and isinstance(kept.get("properties"), dict):
-        fields = kept["properties"]
-        kept["required"] = [name for name in kept["required"] if not _has_default(fields.get(name))]
-    if "oneOf" in kept and any(map(_has_default, kept.get("properties", {}).values())):
-        # Without the default, a value may have several of the forms.
-        kept["anyOf"] = [*kept.get("anyOf", ()), *kept.pop("oneOf")]
-    if isinstance(kept.get("additionalProperties"), dict):
-        # The API server drops a null in a map, as it does in an object.
-        kept["additionalProperties"]["nullable"] = True
-    pattern = kept.get("pattern")
-    if isinstance(pattern, str) and not _is_portable(pattern):
-        notes.append(f"pattern {pattern} is left out: only Go can evaluate it")
-        del kept["pattern"]
-    return kept
+
+    def checkable(kept: Schema) -> Schema:
+        if isinstance(kept.get("required"), list) and isinstance(kept.get("properties"), dict):
+            fields = kept["properties"]
+            kept["required"] = [name for name in kept["required"] if not _has_default(fields.get(name))]
+        if "oneOf" in kept and any(map(_has_default, kept.get("properties", {}).values())):
+            # Without the default, a value may have several of the forms.
+            kept["anyOf"] = [*kept.get("anyOf", ()), *kept.pop("oneOf")]
+        if isinstance(kept.get("additionalProperties"), dict):
+            # The API server drops a null in a map, as it does in an object.
+            kept["additionalProperties"]["nullable"] = True
+        pattern = kept.get("pattern")
+        if isinstance(pattern, str) and not _is_portable(pattern):
+            notes.append(f"pattern {pattern} is left out: only Go can evaluate it")
+            del kept["pattern"]
+        return kept
+
+    return kind.mapped(node, checkable)
 
 
 def _is_portable(pattern: str) -> bool:

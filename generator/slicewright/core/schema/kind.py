@@ -19,7 +19,7 @@ from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import DRAFT, Schema, dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 """What kubeconform needs behind the folder in `-schema-location`; of the core group it says `v1`."""
@@ -97,13 +97,13 @@ def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
     """
     maps: list[dict[str, Any]] = []
     rules: list[dict[str, str]] = []
-    for place, found in _walk(node, ()):
+    for place, field in _walk(node, ()):
         if place[:1] == ("status",):
             continue
         at = pointer(place)
-        if found.get("x-kubernetes-list-type") == "map":
-            maps.append(list_map(at, found["x-kubernetes-list-map-keys"], found.get("items", {})))
-        for rule in found.get("x-kubernetes-validations", []):
+        if field.get("x-kubernetes-list-type") == "map":
+            maps.append(list_map(at, field["x-kubernetes-list-map-keys"], field.get("items", {})))
+        for rule in field.get("x-kubernetes-validations", []):
             # Folded scalars of the CRD leave a newline at the end.
             entry = {"path": at, "rule": rule["rule"].strip(), "message": rule.get("message", "").strip()}
             rules.append({key: value for key, value in entry.items() if value or key == "path"})
@@ -113,10 +113,19 @@ def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
 def defaults(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the defaults of a structural schema with their places, those of holders first."""
     return [
-        {"path": pointer(place), "value": found["default"]}
-        for place, found in _walk(node, ())
-        if found.get("default") is not None and place[-1:] != ("*",)
+        {"path": pointer(place), "value": field["default"]}
+        for place, field in _walk(node, ())
+        if field.get("default") is not None and place[-1:] != ("*",)
     ]
+
+
+def mapped(node: Any, change: Callable[[Schema], Schema]) -> Any:
+    """Return a schema in which every mapping is changed, those inside of others first."""
+    if isinstance(node, list):
+        return [mapped(item, change) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return change({key: mapped(value, change) for key, value in node.items()})
 
 
 def list_map(at: str, keys: list[str], items: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,15 +222,10 @@ _OWNER: Schema = {
 }
 
 
-def naming_of(group: str, kind: str) -> str:
-    """Return which names a kind takes: `subdomain`, `label` or `segment`."""
-    return _NAMED.get((group, kind), "subdomain")
-
-
 def of_root(group: str, kind: str) -> Schema:
     """Return the schema of the metadata of a whole object: it has a name, or asks for one."""
     return {
-        **object_meta(naming_of(group, kind)),
+        **object_meta(_NAMED.get((group, kind), "subdomain")),
         "type": "object",
         "anyOf": [{"required": ["name"]}, {"required": ["generateName"]}],
     }

@@ -12,6 +12,7 @@ from slicewright.core.problem import pointer
 from slicewright.core.schema import kind
 from slicewright.core.schema.kind import Kind, KindSchema, document, list_map
 from slicewright.core.schema.sharing import references
+from slicewright.core.schema_from_crd import add_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +42,6 @@ _SPECIAL: dict[str, Schema] = {
     "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": ["object", "null"]},
     _OBJECT_META: kind.object_meta(),
 }
-_RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 def trimmed(documents: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def trimmed(documents: Mapping[str, Any]) -> dict[str, Any]:
     kinds: list[dict[str, str]] = []
     for _, text in sorted(documents.items()):
         for name, node in text["components"]["schemas"].items():
-            components[name] = _without_text(node)
+            components[name] = kind.mapped(node, _without_text)
         kinds += _kinds(text["paths"])
     used: set[str] = set()
     for entry in kinds:
@@ -83,7 +83,10 @@ def _schema(of: Kind, component: str, scope: str, components: Components) -> Sch
     used: set[str] = set()
     for name in _references(node):
         _reach(name, components, used)
-    definitions = {_short(name): _definition(name, components) for name in sorted(used)}
+    definitions = {
+        _short(name): _SPECIAL.get(name) or _nullable(_object(components[name], components))
+        for name in sorted(used)
+    }
     maps = list(_list_maps(node, (), components, frozenset({component})))
     schema = document(of, body, {"scope": scope, "listMaps": maps, "cel": []})
     return {**schema, "definitions": definitions} if definitions else schema
@@ -91,7 +94,7 @@ def _schema(of: Kind, component: str, scope: str, components: Components) -> Sch
 
 def _kinds(paths: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Find the kinds that can be created, and where: the POST of a collection names kind and body."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    kinds: dict[tuple[str, ...], dict[str, str]] = {}
     for path, operations in paths.items():
         operation = operations.get("post")
         if operation is None or path.endswith("}") or "/{name}/" in path:
@@ -103,20 +106,16 @@ def _kinds(paths: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         component = body["$ref"].rpartition("/")[2]
         scope = "Namespaced" if "/namespaces/{namespace}/" in path else "Cluster"
         entry = {**of, "component": component, "scope": scope}
-        earlier = found.setdefault((of["group"], of["version"], of["kind"]), entry)
+        earlier = kinds.setdefault((of["group"], of["version"], of["kind"]), entry)
         if scope == "Namespaced":
             earlier["scope"] = scope
-    yield from found.values()
+    yield from kinds.values()
 
 
-def _without_text(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_without_text(item) for item in node]
-    if not isinstance(node, dict):
-        return node
+def _without_text(node: Schema) -> Schema:
     dropped = ("x-kubernetes-group-version-kind", "x-kubernetes-patch-strategy", "x-kubernetes-unions")
     return {
-        key: _without_text(value)
+        key: value
         for key, value in node.items()
         if not (key == "description" and isinstance(value, str)) and key not in dropped
     }
@@ -137,12 +136,6 @@ def _reach(name: str, components: Components, used: set[str]) -> None:
 def _references(node: Any) -> set[str]:
     """Return the names of the components to which one refers."""
     return {target.rpartition("/")[2] for target in references(node)}
-
-
-def _definition(name: str, components: Components) -> Schema:
-    if name in _SPECIAL:
-        return _SPECIAL[name]
-    return _nullable(_object(components[name], components))
 
 
 def _object(node: Mapping[str, Any], components: Components) -> Schema:
@@ -166,11 +159,7 @@ def _value(node: Mapping[str, Any], components: Components, *, optional: bool) -
         schema = _object(node, components)
         return _nullable(schema) if optional else schema
     schema = {key: node[key] for key in ("type", "enum") if key in node}
-    match node.get("format"):
-        case "int32" | "int64" as width:
-            schema["minimum"], schema["maximum"] = _RANGES[width]
-        case "date-time":
-            schema["format"] = "date-time"
+    add_format(node, schema)
     if "items" in node:
         schema["items"] = _value(node["items"], components, optional=False)
     if node.get("x-kubernetes-list-type") == "set":

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from itertools import chain, count, filterfalse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-Schema = dict[str, Any]
+    from slicewright.core.schema_from_crd import Schema
 
 FILE = "definitions.json"
 _HERE = "#/definitions/"
@@ -170,13 +171,11 @@ class _Plan:
         return f"{_THERE if home == _SEVERAL else _HERE}{name}"
 
     def _free_name(self, name: str, taken: set[str]) -> str:
-        wanted = name[:1].upper() + name[1:]
-        found, number = wanted, 1
-        while found in taken:
-            number += 1
-            found = f"{wanted}{number}"
-        taken.add(found)
-        return found
+        first = name[:1].upper() + name[1:]
+        names = chain([first], (f"{first}{number}" for number in count(2)))
+        free = next(filterfalse(taken.__contains__, names))
+        taken.add(free)
+        return free
 
 
 def _without_types(root: Schema) -> Schema:
