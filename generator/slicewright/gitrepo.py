@@ -53,10 +53,11 @@ Old versions of git know only the second.
 """
 
 
-def _environment(settings: Mapping[str, str] = _RUNS_NOTHING) -> dict[str, str]:
+def _environment(further: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of git: no lock, no prompt, English messages, and settings beside the user's."""
-    given = os.environ.get("GIT_CONFIG_COUNT", "")
-    first = int(given) if given.isdecimal() else 0
+    settings = {**_RUNS_NOTHING, **(further or {})}
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
     own = {"GIT_CONFIG_COUNT": str(first + len(settings))}
     for number, (key, value) in enumerate(settings.items(), first):
         own |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -80,7 +81,7 @@ def _run(
         return subprocess.run(
             command,
             cwd=root,
-            env=_environment({**_RUNS_NOTHING, **(settings or {})}),
+            env=_environment(settings),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -98,9 +99,9 @@ def _answer(root: Path, *arguments: str, settings: Mapping[str, str] | None = No
     return done.stdout
 
 
-def _broken(command: str, said: str) -> Problem:
+def _broken(command: str, output: str) -> Problem:
     """Return the problem of a git that gave no answer."""
-    lines = [line for line in said.partition("usage: ")[0].splitlines() if line.strip()]
+    lines = [line for line in output.partition("usage: ")[0].splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith("fatal: ")]
     why = (fatal or lines[-1:] or ["it said nothing"])[0]
     hint = "see what git fsck says; in a shallow or partial clone, fetch what is missing"
@@ -152,9 +153,9 @@ class Objects:
 
     def fetch(self, blobs: Iterable[str]) -> None:
         """Read many blobs ahead, a batch at a time. Raises GitError."""
-        wanted = [blob for blob in dict.fromkeys(blobs) if blob not in self._texts]
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
+        unread = [blob for blob in dict.fromkeys(blobs) if blob not in self._texts]
+        for start in range(0, len(unread), _BATCH):
+            batch = unread[start : start + _BATCH]
             self._sink.write("".join(f"{blob}\n" for blob in batch).encode())
             self._sink.flush()
             for blob in batch:
@@ -182,12 +183,10 @@ def objects(root: Path) -> Iterator[Objects]:
 
 
 def _reader(root: Path) -> subprocess.Popen[bytes]:
-    command = [_program(), "cat-file", "--batch"]
+    command, environment = [_program(), "cat-file", "--batch"], _environment()
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        return subprocess.Popen(
-            command, cwd=root, env=_environment(), stdin=pipe, stdout=pipe, stderr=nowhere
-        )
+        return subprocess.Popen(command, cwd=root, env=environment, stdin=pipe, stdout=pipe, stderr=nowhere)
     except OSError as error:
         raise GitError(_broken("cat-file", str(error))) from error
 
@@ -205,28 +204,25 @@ def resolve(root: Path, name: str) -> str:
     raise _unknown(root, name)
 
 
-def merge_base(root: Path, one: str, other: str) -> str:
+def merge_base(root: Path, rev: str, other: str) -> str:
     """Return the commit from which two revisions went apart.
 
     Raises UnknownRevisionError, UnrelatedError, GitError.
     """
-    for name in (one, other):
+    for name in (rev, other):
         resolve(root, name)
         if _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode:
             raise _unknown(root, name)
-    done = _run(root, "merge-base", one, other)
+    done = _run(root, "merge-base", rev, other)
     if done.returncode:
-        raise UnrelatedError(f"git finds no commit that '{one}' and '{other}' have in common")
+        raise UnrelatedError(f"git finds no commit that '{rev}' and '{other}' have in common")
     return done.stdout.decode().strip()
 
 
 _REMOTE, _LOCAL = "refs/remotes/origin/", "refs/heads/"
 _DEFAULT_BRANCHES = (
-    f"{_REMOTE}HEAD",
-    f"{_REMOTE}main",
-    f"{_REMOTE}master",
-    f"{_LOCAL}main",
-    f"{_LOCAL}master",
+    *(f"{_REMOTE}HEAD", f"{_REMOTE}main", f"{_REMOTE}master"),
+    *(f"{_LOCAL}main", f"{_LOCAL}master"),
 )
 """In full: git takes a tag called `origin/main` before the branch."""
 
@@ -246,14 +242,9 @@ def base(root: Path) -> str:
 
 def _unknown(root: Path, name: str) -> UnknownRevisionError:
     is_shallow = _run(root, "rev-parse", "--is-shallow-repository").stdout == b"true\n"
-    return UnknownRevisionError(name, _known(root), is_shallow=is_shallow)
-
-
-def _known(root: Path) -> tuple[str, ...]:
-    listed = _answer(
-        root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
-    )
-    return tuple(listed.decode(errors="replace").splitlines())
+    kinds = ("refs/heads", "refs/remotes", "refs/tags")
+    known = _answer(root, "for-each-ref", "--format=%(refname:short)", *kinds).decode(errors="replace")
+    return UnknownRevisionError(name, tuple(known.splitlines()), is_shallow=is_shallow)
 
 
 def read_revision(root: Path, name: str, store: Objects, called: str = "") -> TreeVersion:
@@ -262,13 +253,9 @@ def read_revision(root: Path, name: str, store: Objects, called: str = "") -> Tr
     Paths are relative to `root`, which may be a folder of a larger repository. Raises UnknownRevisionError,
     NoGitRepositoryError, GitError.
     """
-    files: dict[str, str] = {}
-    links: dict[str, str] = {}
-    for mode, blob, path in _blobs(root, name):
-        if mode in _FILE:
-            files[path] = blob
-        elif mode == _LINK:
-            links[path] = blob
+    blobs = list(_blobs(root, name))
+    files = {path: blob for mode, blob, path in blobs if mode in _FILE}
+    links = {path: blob for mode, blob, path in blobs if mode == _LINK}
 
     def read_text(path: str) -> str | None:
         for _ in range(_LINKS):
@@ -284,8 +271,7 @@ def read_revision(root: Path, name: str, store: Objects, called: str = "") -> Tr
 
 def _blobs(root: Path, name: str) -> Iterator[tuple[str, str, str]]:
     """Yield mode, blob and path of each file of a revision below a folder."""
-    listed = _answer(root, "ls-tree", "-r", "-z", resolve(root, name))
-    for entry in _names(listed):
+    for entry in _names(_answer(root, "ls-tree", "-r", "-z", resolve(root, name))):
         head, _, path = entry.partition("\t")
         mode, _, blob = head.split()
         yield mode, blob, path
@@ -315,10 +301,9 @@ def _no_filters(root: Path) -> dict[str, str]:
 
     A file that a filter changes may then be listed though it did not change.
     """
-    found = _run(
-        root, "config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$"
-    )
-    return {name: "false" if name.endswith(".required") else "" for name in _names(found.stdout)}
+    pattern = r"^filter\..*\.(clean|process|required)$"
+    filters = _names(_run(root, "config", "-z", "--name-only", "--get-regexp", pattern).stdout)
+    return {name: "false" if name.endswith(".required") else "" for name in filters}
 
 
 def write_tree(root: Path, name: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.workspace import helm
+from slicewright.workspace import helm, kustomize
 
 _RENDERED = f"""\
 ---
@@ -107,7 +107,7 @@ def test_helm_that_does_not_end_or_start_is_an_error(tmp_path: Path, monkeypatch
         def fail(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr(helm, "run", fail)
+        monkeypatch.setattr(kustomize, "run", fail)
         said.append(helm.template("/a", "a")[1][0].message)
 
     assert ["helm did not finish in 60 seconds", "helm cannot be started: Exec format error"] == said

@@ -42,9 +42,9 @@ class Change:
         def is_touched(name: str) -> bool:
             if os.path.normpath(f"{self._root}/{name}" if name[:1] != "/" else name) in self.files:
                 return True
-            folder = builds.get(name)
-            folders = (folder, *kustomizations.included_by(folder)) if folder else ()
-            return any(file.startswith(f"{one}/") for one in folders for file in self.files)
+            build = builds.get(name)
+            folders = (build, *kustomizations.included_by(build)) if build else ()
+            return any(file.startswith(f"{folder}/") for folder in folders for file in self.files)
 
         return lambda problem: is_touched(problem.file) or is_touched(problem.folder)
 
@@ -58,8 +58,8 @@ class Change:
             gitrepo.write_tree(self.top, self._commit, Path(tree))
             Path(tree, ".git").mkdir()  # the top, above which nobody looks
             within = [os.path.relpath(os.path.realpath(path), self.top) for path in self._paths]
-            there = [f"{tree}/{path}" for path in within if path.split("/")[0] != ".."]
+            paths = [f"{tree}/{path}" for path in within if path.split("/")[0] != ".."]
             root = Path(os.path.normpath(f"{tree}/{os.path.relpath(self._root, self.top)}"))
             with contextlib.suppress(FileExistsError, NotADirectoryError):  # a file was there then
                 root.mkdir(parents=True, exist_ok=True)
-            yield root, [path for path in there if os.path.lexists(path)], tree
+            yield root, list(filter(os.path.lexists, paths)), tree

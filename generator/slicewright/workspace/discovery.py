@@ -57,7 +57,8 @@ class Discovery:
         self._helm = helm
         self._base = str((base or Path.cwd()).absolute())
         # `./site` and `site/` are other spellings of `site`.
-        self._exclude = {self.name(os.path.normpath(os.path.join(self._base, one))): one for one in exclude}  # noqa: PTH118
+        joined = ((os.path.normpath(os.path.join(self._base, path)), path) for path in exclude)  # noqa: PTH118
+        self._exclude = {self.name(whole): path for whole, path in joined}
         self._unused = set(self._exclude)
         self._has_walked = False
         self._kustomizations = Kustomizations()
@@ -110,7 +111,7 @@ class Discovery:
             if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
                 folders.remove(BASES)
                 found.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
-            for name in [one for one in folders if is_of_packages(one, names)]:
+            for name in [folder for folder in folders if is_of_packages(folder, names)]:
                 folders.remove(name)
                 found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
             for name in folders:
@@ -161,10 +162,14 @@ class Discovery:
 
     def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
         path = self.name(f"{base}/{name}") if self._exclude else ""
-        by = {one for one in self._exclude if fnmatch.fnmatch(path, one) or fnmatch.fnmatch(name, one)}
-        self._unused -= by
+        patterns = {
+            pattern
+            for pattern in self._exclude
+            if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(name, pattern)
+        }
+        self._unused -= patterns
         # Ignore files and baselines, and what macOS writes beside a file.
-        return bool(by) or name.startswith("." if folder else (".slicewright-", "._"))
+        return bool(patterns) or name.startswith("." if folder else (".slicewright-", "._"))
 
     def name(self, path: Path | str) -> str:
         """Return what a report calls a path: relative where it is below the base, else as it is."""
@@ -209,15 +214,14 @@ def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
     built |= {f"{folder}/{name}" for folder in folders | included for name in FILE_NAMES}
     kept: dict[tuple[str, str], Unit] = {}
     for unit in found.units:
-        if unit.form == "folder" and not unit.named and unit.path in included:
-            continue
-        if unit.inside and unit.path in built:
+        key = (unit.form, unit.path)
+        if (unit.form == "folder" and not unit.named and unit.path in included) or (
+            unit.inside and unit.path in built
+        ):
             continue
         if unit.form == "file" and not unit.named and unit.path in merged:
             found.passed_by.append(PassedBy(unit.name, PATCH))
-            continue
-        key = (unit.form, unit.path)
-        if unit.named or key not in kept:
+        elif unit.named or key not in kept:
             kept[key] = unit
     found.units = list(kept.values())
     return found
@@ -235,24 +239,19 @@ def of_overlays(root: Path) -> Iterator[Unit]:
     """Yield the folders of a repository's tree: each workload of each cluster, and what begins with '_'."""
     for cluster in _folders(root, "overlays"):
         for namespace in _folders(root, cluster):
-            if namespace.rpartition("/")[2].startswith("_"):
-                yield from _kustomized(root, [namespace, *_below(root, namespace)], cluster)
-            else:
-                yield from _kustomized(root, _folders(root, namespace), cluster)
-
-
-def _kustomized(root: Path, folders: Iterable[str], cluster: str) -> Iterator[Unit]:
-    for folder in folders:
-        path = os.path.join(root, folder)  # noqa: PTH118
-        if os.path.isfile(f"{path}/{FILE_NAME}"):  # noqa: PTH113
-            yield Unit("folder", path, folder, cluster.rpartition("/")[2])
+            is_ours = namespace.rpartition("/")[2].startswith("_")
+            folders = [namespace, *_below(root, namespace)] if is_ours else _folders(root, namespace)
+            for folder in folders:
+                path = os.path.join(root, folder)  # noqa: PTH118 - thousands of texts
+                if os.path.isfile(f"{path}/{FILE_NAME}"):  # noqa: PTH113
+                    yield Unit("folder", path, folder, cluster.rpartition("/")[2])
 
 
 def _folders(root: Path, folder: str) -> list[str]:
     """Return the folders in one, by their paths from the root: texts, because there are thousands."""
     try:
-        with os.scandir(root / folder) as found:
-            return sorted(f"{folder}/{entry.name}" for entry in found if entry.is_dir())
+        with os.scandir(root / folder) as entries:
+            return sorted(f"{folder}/{entry.name}" for entry in entries if entry.is_dir())
     except OSError:
         return []
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.find import run, which
+from slicewright.binaries.find import which
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
-from slicewright.workspace.kustomize import offline
+from slicewright.workspace.kustomize import offline, output_of
 
 if TYPE_CHECKING:
     from slicewright.core.document.document import Document
 
-_SECONDS = 60
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(.+)$", re.MULTILINE)
 """Helm names the template of what follows, below the name of the chart."""
 _MISSING = "get its dependencies first: helm dependency build"
@@ -33,16 +31,11 @@ def template(folder: str, name: str) -> tuple[list[tuple[str, Document]], tuple[
             kept = {key: value for key, value in offline().items() if not key.startswith("HELM_")}
             own = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME"), empty)
             environ = {**kept, **own, "KUBECONFIG": f"{empty}/none"}
-            arguments = ("template", "release", folder, "--include-crds")
-            done = run(program, *arguments, seconds=_SECONDS, environ=environ)
-    except subprocess.TimeoutExpired:
-        return [], (_refused(name, f"helm did not finish in {_SECONDS} seconds"),)
-    except OSError as error:
+            command = [program, "template", "release", folder, "--include-crds"]
+            text, failure = output_of("helm", command, environ, lambda error: error[:500])
+    except OSError as error:  # of the folder
         return [], (_refused(name, f"helm cannot be started: {error.strerror}"),)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["it says nothing"]
-        return [], (_refused(name, f"helm: {lines[-1].removeprefix('Error: ')[:500]}"),)
-    return _objects(done.stdout, name)
+    return ([], (_refused(name, failure),)) if failure else _objects(text, name)
 
 
 def _objects(text: str, name: str) -> tuple[list[tuple[str, Document]], tuple[Problem, ...]]:

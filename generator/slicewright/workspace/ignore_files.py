@@ -15,7 +15,7 @@ from slicewright.workspace.text_file import read_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from slicewright.core.check.reasons import Ignores
+    from slicewright.core.check.reasons import Entry, Ignores
 
 
 def read_ignore_files(
@@ -28,33 +28,32 @@ def read_ignore_files(
     """
     from slicewright.core.check.reasons import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - few commands
 
-    here = str(root.absolute())
+    base = str(root.absolute())
     is_top = cache(lambda place: os.path.lexists(f"{place}/.git"))
-    places = {place for folder in {here, *folders} for place in _above(folder, here, is_top)}
-    found = []
+    places = {place for folder in {base, *folders} for place in _above(folder, base, is_top)}
+    entries: list[Entry] = []
+    problems: list[Problem] = []
     for folder in sorted(place for place in places if os.path.lexists(f"{place}/{FILE_NAME}")):
-        name = os.path.relpath(f"{folder}/{FILE_NAME}", here)
+        name = os.path.relpath(f"{folder}/{FILE_NAME}", base)
         text = read_file(f"{folder}/{FILE_NAME}", name)
         if isinstance(text, Problem):
             is_file = Path(folder, FILE_NAME).is_file()
-            said = text if is_file else replace(text, hint="put a file there, or delete it")
-            found.append(Ignores(problems=(said,)))
+            problems.append(text if is_file else replace(text, hint="put a file there, or delete it"))
         else:
-            found.append(read_ignores(text, name, known(), folder, here))
-    return Ignores(
-        tuple(entry for one in found for entry in one.entries),
-        tuple(problem for one in found for problem in one.problems),
-    )
+            ignores = read_ignores(text, name, known(), folder, base)
+            entries += ignores.entries
+            problems += ignores.problems
+    return Ignores(tuple(entries), tuple(problems))
 
 
-def _above(folder: str, here: str, is_top: Callable[[str], bool]) -> list[str]:
+def _above(folder: str, base: str, is_top: Callable[[str], bool]) -> list[str]:
     """Return a folder and those above it, up to the top of its git repository.
 
-    Without one the last is `here`; a folder elsewhere is alone, because what is above may be anybody's.
+    Without one the last is `base`; a folder elsewhere is alone, because what is above may be anybody's.
     """
     way = [folder]
     while not is_top(way[-1]) and (above := way[-1].rpartition("/")[0] or "/") != way[-1]:
         way.append(above)
     if is_top(way[-1]):
         return way
-    return way[: way.index(here) + 1] if here in way else way[:1]
+    return way[: way.index(base) + 1] if base in way else way[:1]

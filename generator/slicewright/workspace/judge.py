@@ -37,7 +37,7 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
 def judged_beside(checkout: Checkout, further: Beside) -> tuple[list[Planned], tuple[Problem, ...]]:
     """Return the runs of further files, and all that a render would say of these files."""
     checkout = replace(checkout, repository=further.repository)
-    keys = frozenset(one.key for one in further.workloads)
+    keys = frozenset(workload.key for workload in further.workloads)
     rendering = judged(checkout, render(checkout.repository, checkout.existing, keys))
     planned = [entry for entry in rendering.planned if entry.workload.source.file in further.files]
     return planned, further.own(rendering.problems)

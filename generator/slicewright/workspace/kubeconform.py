@@ -17,18 +17,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.binaries.find import run
+from slicewright.core.check.origin import value_at
+from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.schema.kind import LOCATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slicewright.core.check.examine import Checked
+    from slicewright.core.problem import Path as FieldPath
     from slicewright.core.problem import Problem
 
 _SECONDS = 600
 _NO_SCHEMA = "could not find schema"
 """How it also calls a schema that does not compile. Its other errors are about an object it cannot read."""
-_AT = re.compile(r"- at '(?P<path>[^']*)': (?P<said>.*?)(?=\s+- at '|$)", re.DOTALL)
+_AT = re.compile(r"- at '(?P<path>[^']*)': (?P<finding>.*?)(?=\s+- at '|$)", re.DOTALL)
 """One finding in the message that kubeconform passes on from its JSON Schema library."""
 
 
@@ -48,22 +51,22 @@ class Kubeconform(Struct, frozen=True):
         Kinds that have no schema, or whose schema is broken, are not sent: they are problems already.
         Raises BrokenToolError.
         """
-        sent = [index for index, one in enumerate(objects) if one.verdict in ("accepted", "refused")]
+        sent = [index for index, checked in enumerate(objects) if checked.verdict in ("accepted", "refused")]
         answers = self.ask([objects[index].resource.data for index in sent])
         judged = list(objects)
         problems: list[Problem] = []
-        for index, said in zip(sent, answers, strict=True):
-            one = objects[index]
-            if said is None and one.verdict == "refused":
-                judged[index] = replace(one, verdict="accepted", clean=False)
-            elif said is not None and one.verdict == "accepted":
+        for index, findings in zip(sent, answers, strict=True):
+            checked = objects[index]
+            if findings is None and checked.verdict == "refused":
+                judged[index] = replace(checked, verdict="accepted", clean=False)
+            elif findings is not None and checked.verdict == "accepted":
                 problems += [
-                    one.resource.problem("SCHEMA007", path, f"kubeconform: {message}")
-                    for path, message in said
+                    checked.resource.problem("SCHEMA007", path, f"kubeconform: {message}")
+                    for path, message in findings
                 ]
         return judged, problems
 
-    def ask(self, documents: Sequence[Any]) -> list[list[tuple[tuple[str | int, ...], str]] | None]:
+    def ask(self, documents: Sequence[Any]) -> list[list[tuple[FieldPath, str]] | None]:
         """Return the findings for each document, None for one that is valid. Raises BrokenToolError."""
         if not documents:
             return []
@@ -78,7 +81,7 @@ class Kubeconform(Struct, frozen=True):
             raise BrokenToolError(f"kubeconform skipped {summary['skipped']} objects")
         if summary["valid"] + summary["invalid"] + summary["errors"] != len(documents):
             raise BrokenToolError(f"kubeconform was sent {len(documents)} objects, and counts {summary}")
-        answers: list[list[tuple[tuple[str | int, ...], str]] | None] = [None] * len(documents)
+        answers: list[list[tuple[FieldPath, str]] | None] = [None] * len(documents)
         for resource in report["resources"]:
             message = str(resource.get("msg", ""))
             if message.startswith(_NO_SCHEMA):
@@ -103,23 +106,17 @@ class Kubeconform(Struct, frozen=True):
         return report
 
 
-def _findings(message: str, document: Any) -> Iterable[tuple[tuple[str | int, ...], str]]:
+def _findings(message: str, document: Any) -> Iterable[tuple[FieldPath, str]]:
     """Yield place and text of the findings in a message; the whole message where it has another form."""
-    found = [(_path(match["path"], document), match["said"].strip()) for match in _AT.finditer(message)]
-    inner = [(path, said) for path, said in found if said and "failed" not in said]
-    return inner or found or [((), message)]
+    findings = [(_path(match["path"], document), match["finding"].strip()) for match in _AT.finditer(message)]
+    inner = [(path, text) for path, text in findings if text and "failed" not in text]
+    return inner or findings or [((), message)]
 
 
-def _path(text: str, document: Any) -> tuple[str | int, ...]:
+def _path(pointer: str, document: Any) -> FieldPath:
     """Return a JSON pointer as a path: an element of a list is an index."""
-    path: list[str | int] = []
-    value = document
-    for token in text.split("/")[1:]:
-        key: str | int = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, list):
-            key = int(key)
-            value = value[key] if key < len(value) else None
-        else:
-            value = value.get(key) if isinstance(value, dict) else None
-        path.append(key)
-    return tuple(path)
+    path: FieldPath = ()
+    for token in parse_pointer(pointer):
+        is_index = isinstance(value_at(document, path), list)
+        path = (*path, int(token) if is_index else token)
+    return path

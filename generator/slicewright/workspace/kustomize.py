@@ -10,20 +10,21 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from functools import cache
+from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.binaries.find import find, run
 from slicewright.core.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.read import read_documents, read_manifests
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """The names that kustomize knows; it refuses a folder with two of them."""
@@ -34,7 +35,7 @@ class Kustomizations:
     """Reads each kustomization once, only as far as needed to know what it is."""
 
     def __init__(self) -> None:
-        self._read: dict[str, tuple[str, dict[str, Any]] | None] = {}
+        self._read: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def is_kustomization(self, path: Path) -> bool:
         """Tell whether a file is the kustomization of its folder."""
@@ -45,14 +46,13 @@ class Kustomizations:
 
         A file of that name that cannot be read as YAML counts: building it says what is wrong.
         """
-        spec = self.spec_of(folder)
-        if spec is None:
+        file, spec = self.spec_of(folder)
+        if not file:
             return ""
-        kind = spec[1].get("kind", "Kustomization")
-        return kind if kind in ("Kustomization", "Component") else "Kustomization"
+        return "Component" if spec.get("kind") == "Component" else "Kustomization"
 
-    def spec_of(self, folder: str) -> tuple[str, dict[str, Any]] | None:
-        """Return the file and the content of a folder's kustomization; None where there is none."""
+    def spec_of(self, folder: str) -> tuple[str, dict[str, Any]]:
+        """Return the file and the content of a folder's kustomization; both are empty where there is none."""
         folder = os.path.normpath(folder)
         if folder not in self._read:
             self._read[folder] = _load(folder)
@@ -60,15 +60,13 @@ class Kustomizations:
 
     def named_by(self, folder: str) -> Iterator[tuple[str, bool]]:
         """Yield the paths that a kustomization names, and whether as a resource: else it is merged."""
-        spec = self.spec_of(folder)
-        for key, entry in paths_in(spec[1] if spec else {}):
+        for key, entry in paths_in(self.spec_of(folder)[1]):
             for name in {entry, entry.partition("=")[2] or entry}:
                 yield os.path.normpath(os.path.join(folder, name)), key in RESOURCES  # noqa: PTH118 - a text
 
     def merged_by(self, folder: str) -> Iterator[str]:
         """Yield the paths of patches, and of configurations of generators, transformers and validators."""
-        spec = self.spec_of(folder)
-        for key, entry in paths_in(spec[1] if spec else {}):
+        for key, entry in paths_in(self.spec_of(folder)[1]):
             if key in _MERGED and "\n" not in entry:
                 yield os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - a text
 
@@ -78,8 +76,7 @@ class Kustomizations:
         waiting = [os.path.normpath(folder)]
         while waiting:
             current = waiting.pop()
-            spec = self.spec_of(current)
-            for _, entry in paths_in(spec[1] if spec else {}):
+            for _, entry in paths_in(self.spec_of(current)[1]):
                 below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
                 if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
                     included.add(below)
@@ -88,24 +85,17 @@ class Kustomizations:
         return included
 
 
-def _load(folder: str) -> tuple[str, dict[str, Any]] | None:
-    for name in sorted(FILE_NAMES):
-        path = Path(folder) / name
-        if not os.path.lexists(path):
-            continue
-        text = read_file(path, str(path))
-        if isinstance(text, Problem):
-            return str(path), {}
-        documents, _ = read_documents(text, str(path))
-        data = documents[0].data if len(documents) == 1 else {}
-        if not isinstance(data, dict):
-            return str(path), {}
-        version = data.get("apiVersion", _GROUP)
-        # Flux has a kind of the same name, which people keep in files of this name.
-        if isinstance(version, str) and not version.startswith(_GROUP):
-            return None
-        return str(path), data
-    return None
+def _load(folder: str) -> tuple[str, dict[str, Any]]:
+    paths = (f"{folder}/{name}" for name in sorted(FILE_NAMES))
+    path = next(filter(os.path.lexists, paths), "")
+    text = read_file(path, path) if path else ""
+    if isinstance(text, Problem):
+        return path, {}
+    documents, _ = read_documents(text, path)
+    data = mapping(documents[0].data) if len(documents) == 1 else {}
+    version = data.get("apiVersion", _GROUP)
+    # Flux has a kind of the same name, which people keep in files of this name.
+    return ("", {}) if isinstance(version, str) and not version.startswith(_GROUP) else (path, data)
 
 
 _Node = tuple[str, bool]
@@ -113,8 +103,8 @@ _Node = tuple[str, bool]
 _PLUGINS = ("generators", "transformers", "validators")
 _MERGED = frozenset({*_PLUGINS, "path", "patchesstrategicmerge"})
 RESOURCES = frozenset({"resources", "bases", "components"})
-_FOLDERS = RESOURCES.union(_PLUGINS)
-_PATHS = _FOLDERS | {
+FOLDERS = RESOURCES.union(_PLUGINS)
+_PATHS = FOLDERS | {
     *("additionalvaluesfiles", "configurations", "crds", "env", "envs", "files", "patches", "path", "paths"),
     *("patchesstrategicmerge", "repo", "targetfilepath", "valuesfile"),
 }
@@ -122,6 +112,7 @@ _PATHS = _FOLDERS | {
 _VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
 """Fields whose keys are free."""
 _PLAIN = frozenset({"apiversion", "kind", "metadata", "resources"})
+_UNBUILT = "name the files that hold it, or a kustomization with nothing but resources"
 
 
 def fetch_problems(folder: str) -> list[Problem]:
@@ -134,16 +125,16 @@ def fetch_problems(folder: str) -> list[Problem]:
     waiting = [top]
     included: dict[_Node, list[_Node]] = {}
     while waiting:
-        here, configures = node = waiting.pop()
+        current, configures = node = waiting.pop()
         if node in included:
             continue
         below = included[node] = []
-        for file in sorted(FILE_NAMES):
-            path = f"{here}/{file}"
+        for path in (f"{current}/{name}" for name in sorted(FILE_NAMES)):
             for data in _documents(path, problems) if os.path.lexists(path) else ():
                 if configures and isinstance(data, dict) and not _PLAIN.issuperset(map(str.casefold, data)):
-                    problems.append(_generated(path))
-                below += _folders_in(data, here, path, problems, configures=configures)
+                    message = "the configuration of a transformer or generator is itself made by a build"
+                    problems.append(Problem("KUS020", message, _UNBUILT, file=path))
+                below += _folders_in(data, current, path, problems, configures=configures)
         waiting += below
     if _built(top, included) > MAX_FOLDERS:
         problems.append(too_many(f"{top[0]}/{FILE_NAME}"))
@@ -162,7 +153,7 @@ def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
 
 
 def _folders_in(
-    data: Any, here: str, path: str, problems: list[Problem], *, configures: bool
+    data: Any, folder: str, path: str, problems: list[Problem], *, configures: bool
 ) -> Iterator[_Node]:
     """Yield the folders that a kustomization includes, and whether they hold configurations."""
     for key, entry in paths_in(data):
@@ -170,16 +161,16 @@ def _folders_in(
         inline = read_documents(entry, path)[0] if is_plugin else ()
         if any(isinstance(document.data, dict) for document in inline):
             for document in inline:
-                problems += _problems_of_paths(document.data, here, path)
-        elif refused := list(_problems_of_path(entry, here, path)):
+                problems += _problems_of_paths(document.data, folder, path)
+        elif refused := list(_problems_of_path(entry, folder, path)):
             problems += refused
-        elif key in _FOLDERS and "\0" not in entry:
-            target = os.path.realpath(os.path.join(here, entry))  # noqa: PTH118 - text, not yet a path
+        elif key in FOLDERS and "\0" not in entry:
+            target = os.path.realpath(os.path.join(folder, entry))  # noqa: PTH118 - text, not yet a path
             if os.path.isdir(target):  # noqa: PTH112
                 yield target, is_plugin
             elif is_plugin and os.path.exists(target):  # noqa: PTH110
                 for configuration in _documents(target, problems):
-                    problems += _problems_of_paths(configuration, here, target)
+                    problems += _problems_of_paths(configuration, folder, target)
 
 
 def _documents(path: str, problems: list[Problem]) -> list[Any]:
@@ -193,12 +184,12 @@ def _documents(path: str, problems: list[Problem]) -> list[Any]:
     return [document.data for document in documents]
 
 
-def _problems_of_paths(data: Any, here: str, file: str) -> Iterator[Problem]:
+def _problems_of_paths(data: Any, folder: str, file: str) -> Iterator[Problem]:
     for _, entry in paths_in(data):
-        yield from _problems_of_path(entry, here, file)
+        yield from _problems_of_path(entry, folder, file)
 
 
-def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
+def _problems_of_path(entry: str, folder: str, file: str) -> Iterator[Problem]:
     """Yield a problem for a path that kustomize would fetch, or wait for."""
     if is_remote(entry):
         message = f"'{entry}' is remote, and validate does not use the network"
@@ -206,7 +197,7 @@ def _problems_of_path(entry: str, here: str, file: str) -> Iterator[Problem]:
         yield Problem("KUS010", message, hint, "note", file)
         return
     for name in {entry, entry.partition("=")[2]}:
-        target = os.path.join(here, name)  # noqa: PTH118 - text, not yet a path
+        target = os.path.join(folder, name)  # noqa: PTH118 - text, not yet a path
         if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):  # noqa: PTH110, PTH112, PTH113
             yield Problem("FILE001", f"'{name}' is not a regular file", "name another file", file=file)
 
@@ -223,12 +214,6 @@ def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from paths_in(value, key)
     elif isinstance(data, str) and key in _PATHS:
         yield key, data
-
-
-def _generated(file: str) -> Problem:
-    message = "the configuration of a transformer or generator is itself made by a build"
-    hint = "name the files that hold it, or a kustomization with nothing but resources"
-    return Problem("KUS020", message, hint, file=file)
 
 
 _SECONDS = 60
@@ -248,26 +233,33 @@ def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
     if isinstance(program, Problem):
         message = f"the kustomization uses what only kustomize evaluates, and {program.message}"
         return [], (Problem("TOOL001", message, program.hint, file=name),)
+    shortened = partial(last_of_chain, folder=folder)
+    text, failure = output_of("kustomize", [str(program), "build", folder], offline(), shortened)
+    return ([], (_refused(name, failure),)) if failure else _objects(text, name)
+
+
+def output_of(
+    name: str, command: Sequence[str], environ: Mapping[str, str], shortened: Callable[[str], str]
+) -> tuple[str, str]:
+    """Return what a program prints, and why it failed if it did: its last line of errors, shortened."""
     try:
-        done = run(program, "build", folder, seconds=_SECONDS, environ=offline())
+        done = run(*command, seconds=_SECONDS, environ=environ)
     except subprocess.TimeoutExpired:
-        return [], (_refused(name, f"kustomize did not finish in {_SECONDS} seconds"),)
+        return "", f"{name} did not finish in {_SECONDS} seconds"
     except OSError as error:
-        return [], (_refused(name, f"kustomize cannot be started: {error.strerror}"),)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["it says nothing"]
-        return [], (_refused(name, f"kustomize: {last_of_chain(lines[-1], folder)}"),)
-    return _objects(done.stdout, name)
+        return "", f"{name} cannot be started: {error.strerror}"
+    lines = done.stderr.strip().splitlines() or ["it says nothing"]
+    return done.stdout, f"{name}: {shortened(lines[-1].removeprefix('Error: '))}" if done.returncode else ""
 
 
-def last_of_chain(said: str, folder: str) -> str:
-    """Return the last part of what kustomize says, which is a chain of all folders on the way."""
-    said = said.removeprefix("Error: ").rpartition("must resolve to a file': ")[2]
-    said = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", said)
-    said = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", said)
-    said = re.sub(r"(accumulating|merging) (resources|components) from '([^']*)'", r"\3", said)
-    said = re.sub(r" &\{0x[0-9a-f]+ <nil>\}", "", said)  # an address, other in each run
-    return said.replace(f"{folder}/", "").strip("`: ")[:200]
+def last_of_chain(error: str, folder: str) -> str:
+    """Return the last part of an error of kustomize, which is a chain of all folders on the way."""
+    error = error.removeprefix("Error: ").rpartition("must resolve to a file': ")[2]
+    error = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", error)
+    error = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", error)
+    error = re.sub(r"(accumulating|merging) (resources|components) from '([^']*)'", r"\3", error)
+    error = re.sub(r" &\{0x[0-9a-f]+ <nil>\}", "", error)  # an address, other in each run
+    return error.replace(f"{folder}/", "").strip("`: ")[:200]
 
 
 def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
@@ -292,10 +284,8 @@ def _refused(name: str, message: str) -> Problem:
     if not option:
         return Problem("KUS011", message, "run kustomize build on the folder", file=name)
     # It runs other programs, which Argo CD, Flux and scripts ask for.
-    hint = (
-        f"build it with kustomize build {option[1] or '--enable-alpha-plugins'}, and check what that writes"
-    )
-    return Problem("KUS011", message, hint, "note", file=name)
+    build = f"kustomize build {option[1] or '--enable-alpha-plugins'}"
+    return Problem("KUS011", message, f"build it with {build}, and check what that writes", "note", file=name)
 
 
 def offline() -> dict[str, str]:

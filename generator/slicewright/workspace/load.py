@@ -73,7 +73,8 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     if unit.form == "chart":
         objects, problems = helm.template(unit.path, unit.name)
         files = tuple(file for file, _ in objects)
-        return Loaded(unit, documents=tuple(one for _, one in objects), problems=problems, files=files)
+        documents = tuple(document for _, document in objects)
+        return Loaded(unit, documents=documents, problems=problems, files=files)
     text = unit.text
     if text is None:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
@@ -85,9 +86,9 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     templates: list[int] = []
     while True:
         text, documents, problems = _read(text, unit.name)
-        broken = [one.line for one in errors(problems) if one.id != "YAML002"]
-        found = [document.data for document in documents]
-        why = "" if unit.named else reason(unit.name, text, found, broken=broken)
+        broken = [problem.line for problem in errors(problems) if problem.id != "YAML002"]
+        data = [document.data for document in documents]
+        why = "" if unit.named else reason(unit.name, text, data, broken=broken)
         if why != TEMPLATE:
             break
         text, lines = without_templates(text, broken)
@@ -122,7 +123,7 @@ def _read(text: str, name: str) -> tuple[str, tuple[Document, ...], tuple[Proble
 
 def _filled(loaded: Loaded, values: Mapping[str, str]) -> Loaded:
     """Return what a folder builds with values in it, as Flux substitutes them."""
-    parts = [filled_object(one.data, loaded.unit.name, values) for one in loaded.documents]
+    parts = [filled_object(document.data, loaded.unit.name, values) for document in loaded.documents]
     return replace(
         loaded,
         documents=tuple(Document(data, index, 0) for index, (data, _, _) in enumerate(parts)),
@@ -208,23 +209,19 @@ def _compose(unit: Unit) -> Loaded:
     except OSError as error:
         return Loaded(unit, problems=(unreadable(unit.name, error),))
     if of_controllers is not None:
-        objects, found = of_controllers, refused
+        objects, problems = of_controllers, refused
     elif composed.outside or _READ_BY_KUSTOMIZE & {problem.id for problem in composed.problems}:
-        objects, found = _built(folder, unit, tree)
+        objects, problems = _built(folder, unit, tree)
     else:
         objects = list(composed.objects)
         # As above: compose would report each file that was not read once more.
-        found = tuple(tree.refused.values()) or (*refused, *composed.problems)
-    instead, notes = ([], []) if objects else plain_files(unit, found)
-    said = (of_template(_named(problem, folder, unit)) for problem in explained(folder, found))
-    problems = (*said, *notes)
+        problems = tuple(tree.refused.values()) or (*refused, *composed.problems)
+    instead, notes = ([], []) if objects else plain_files(unit, problems)
+    named = (of_template(_named(problem, folder, unit)) for problem in explained(folder, problems))
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
-    written = tuple(
-        (_shown(f"/{path}", folder, unit), text)
-        for path, text in sorted((tree.kustomizations | _merged(tree.kustomizations)).items())
-    )
-    by_hand = written if of_controllers is None else ()
-    return Loaded(unit, "", documents, problems, by_hand, instead=tuple(instead))
+    by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
+    texts = tuple((_shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
+    return Loaded(unit, "", documents, (*named, *notes), texts, instead=tuple(instead))
 
 
 _MERGES = re.compile(r"patches|generators|transformers|validators")
@@ -233,24 +230,24 @@ _MERGES = re.compile(r"patches|generators|transformers|validators")
 def _merged(kustomizations: Mapping[str, str]) -> dict[str, str]:
     """Return the files of patches and configurations that some kustomizations name."""
     known = Kustomizations()
-    found = {}
+    merged = {}
     for path, text in kustomizations.items():
         folder = posixpath.dirname(f"/{path}")
         for file in known.merged_by(folder) if _MERGES.search(text) else ():
-            held = read_file(file, file) if os.path.isfile(file) else None  # noqa: PTH113 - any text
-            if isinstance(held, str):
-                found[file.lstrip("/")] = held
-    return found
+            content = read_file(file, file) if os.path.isfile(file) else None  # noqa: PTH113 - any text
+            if isinstance(content, str):
+                merged[file.lstrip("/")] = content
+    return merged
 
 
 def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Problem, ...]]:
     """Let kustomize build what is outside of our subset, unless it would have to fetch something."""
     kustomizations = Kustomizations()
     for included in (folder, *sorted(kustomizations.included_by(folder))):
-        found = kustomizations.spec_of(included)
-        if found is not None:
+        file, _ = kustomizations.spec_of(included)
+        if file:
             with contextlib.suppress(Stopped):
-                tree(found[0].lstrip("/"))
+                tree(file.lstrip("/"))
     refused = tuple(fetch_problems(folder))
     return ([], refused) if refused else kustomize.build(folder, unit.name)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
@@ -105,14 +107,14 @@ def rule_subjects() -> tuple[Subject, ...]:
 
 def all_rules() -> tuple[Meaning, ...]:
     """Return what every id means, by id."""
-    own = (one for subject in (*subjects(), *rule_subjects()) for one in subject.meanings)
+    own = chain.from_iterable(subject.meanings for subject in (*subjects(), *rule_subjects()))
     others = (
         Meaning(
             rule.id, rule.severity, rule.title, rule.why, rule.hint, tuple(sorted(rule.kinds)), rule.sources
         )
         for rule in added().rules
     )
-    return tuple(sorted((*own, *others), key=lambda one: one.id))
+    return tuple(sorted((*own, *others), key=attrgetter("id")))
 
 
 def ids() -> Iterator[str]:

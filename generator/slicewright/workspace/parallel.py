@@ -171,8 +171,10 @@ def examine_each(
             sent = _without_body(resource) if metadata_only and is_clean else resource
             is_partial = loaded.unit.partial or loaded.unit.inside or is_called_partial(resource.file)
             objects.append(Checked(sent, verdict, is_clean, held, is_partial))
-        found = (*loaded.problems, *problems)
-        return Examined(loaded.unit, tuple(objects), found, loaded.kustomizations, passed_by, loaded.used)
+        all_problems = (*loaded.problems, *problems)
+        return Examined(
+            loaded.unit, tuple(objects), all_problems, loaded.kustomizations, passed_by, loaded.used
+        )
 
     return _each_once(map_forked(work, len(units)), {unit.path for unit in units})
 
@@ -181,10 +183,10 @@ def _each_once(results: Iterable[Sequence[Examined]], seen: set[str]) -> Iterato
     """Yield what was examined; a file that is checked instead of several builds is yielded once."""
     for first, *others in results:
         yield first
-        for one in others:
-            if one.unit.path not in seen:
-                seen.add(one.unit.path)
-                yield one
+        for file in others:
+            if file.unit.path not in seen:
+                seen.add(file.unit.path)
+                yield file
 
 
 def _without_body(resource: Resource) -> Resource:

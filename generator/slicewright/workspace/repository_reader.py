@@ -128,16 +128,16 @@ def _read_settings(root: Path, problems: list[Problem]) -> Settings:
 
 
 def _require(source: Source, problems: list[Problem]) -> None:
-    wanted, version = source.data.get("requires", ""), package().version
+    requirement, version = source.data.get("requires", ""), package().version
     try:
-        if not wanted or satisfies(version, wanted):
+        if not requirement or satisfies(version, requirement):
             return
     except ValueError as error:
         hint = "write for example ~=0.1, >=0.1,<0.3 or ==0.1.*"
         problems.append(source.problem("IN005", ("requires",), str(error), hint))
         return
-    message = f"{SETTINGS} requires slicewright {wanted}, and this is {version}"
-    raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{wanted}'")
+    message = f"{SETTINGS} requires slicewright {requirement}, and this is {version}"
+    raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{requirement}'")
 
 
 _COMPATIBLE = re.compile(r"~=\s*(\d{1,6}\.\d{1,6}(?:\.\d{1,6})?)")
@@ -151,8 +151,8 @@ def satisfies(version: str, requirement: str) -> bool:
     """
     compatible = _COMPATIBLE.fullmatch(requirement.strip())
     if compatible and re.fullmatch(r"\d+\.\d+\.\d+", version):
-        wanted, given = (tuple(map(int, text.split("."))) for text in (compatible[1], version))
-        return given >= wanted and given[: len(wanted) - 1] == wanted[:-1]
+        least, own = (tuple(map(int, text.split("."))) for text in (compatible[1], version))
+        return own >= least and own[: len(least) - 1] == least[:-1]
     from packaging.specifiers import Specifier  # noqa: PLC0415 - it takes 25 ms to import
     from packaging.version import Version  # noqa: PLC0415
 
@@ -221,7 +221,7 @@ def _walk(root: Path, folder: str, problems: list[Problem], empty: list[str] | N
             path = f"{relative}/{name}"
             if name.startswith(".") or not name.endswith(suffixes):
                 continue
-            if _leads_out(f"{base}/{name}", within):
+            if os.path.islink(f"{base}/{name}") and not _is_within(f"{base}/{name}", within):
                 if not ours:
                     problems.append(_out(path))
             elif path.isprintable():
@@ -240,10 +240,6 @@ def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
             yield Problem("FILE004", message, "move the files here", file=f"{relative}/{name}")
 
 
-def _leads_out(path: str, within: str) -> bool:
-    return os.path.islink(path) and not os.path.realpath(path).startswith(f"{within}/")
-
-
 def _out(name: str) -> Problem:
     message = "a link that leads out of the repository is not followed"
     return Problem("FILE004", message, "put what it leads to in its place", file=name)
@@ -259,7 +255,7 @@ def _read(root: Path, name: str, problems: list[Problem]) -> str | None:
     return None
 
 
-def _is_within(path: Path, folder: str) -> bool:
+def _is_within(path: Path | str, folder: str) -> bool:
     return f"{os.path.realpath(path)}/".startswith(f"{folder}/")
 
 

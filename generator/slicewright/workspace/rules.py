@@ -44,15 +44,15 @@ def added() -> Added:
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         package = f"package {point.dist.name}" if point.dist else f"entry point {point.name}"
         try:
-            found = point.load()
+            loaded = point.load()
         except (ImportError, AttributeError) as error:
             problems.append(Problem("EXT001", f"{package}: {point.value} cannot be imported: {error}", _MEND))
             continue
-        if not isinstance(found, tuple) or not all(isinstance(rule, Rule) for rule in found):
+        if not isinstance(loaded, tuple) or not all(isinstance(rule, Rule) for rule in loaded):
             message = f"{package}: {point.value} is not a tuple of slicewright.core.check.model.Rule"
             problems.append(Problem("EXT001", message, _MEND))
             continue
-        for rule in found:
+        for rule in loaded:
             if not _ID.fullmatch(rule.id):
                 message = f"{package}: rule id '{rule.id}' is not letters, a hyphen and a number"
                 problems.append(Problem("EXT002", message, "name it like ACME-101; our ids have no hyphen"))

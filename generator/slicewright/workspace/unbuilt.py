@@ -12,22 +12,14 @@ from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_places
 from slicewright.core.problem import Problem
-from slicewright.workspace.kustomize import FILE_NAMES, RESOURCES, Kustomizations, paths_in
+from slicewright.workspace.kustomize import FILE_NAMES, FOLDERS, RESOURCES, Kustomizations, paths_in
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_NEEDED = RESOURCES | {
-    *(
-        "generators",
-        "transformers",
-        "validators",
-        "patches",
-        "path",
-        "patchesstrategicmerge",
-        "configurations",
-    ),
+_NEEDED = FOLDERS | {
+    *("patches", "path", "patchesstrategicmerge", "configurations"),
     *("crds", "env", "envs", "files", "valuesfile", "additionalvaluesfiles"),
 }
 """Fields whose texts are paths that kustomize opens."""
@@ -36,10 +28,10 @@ _NEEDED = RESOURCES | {
 def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems of a build: each missing file at its line, and what is remote at its line too."""
     kustomizations = Kustomizations()
-    unbuilt = next((one for one in problems if one.id in ("KUS001", "KUS011")), None)
+    unbuilt = next((problem for problem in problems if problem.id in ("KUS001", "KUS011")), None)
     missing = list(_missing(folder, kustomizations)) if unbuilt else []
-    kept = (one for one in problems if one is not unbuilt) if missing else problems
-    return [*missing, *(_placed(one, kustomizations) for one in kept)]
+    kept = (problem for problem in problems if not missing or problem is not unbuilt)
+    return [*missing, *(_placed(problem, kustomizations) for problem in kept)]
 
 
 def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], list[Problem]]:
@@ -48,10 +40,10 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         return [], []  # overlays that we render are whole, and a missing program is to be installed
     files: dict[str, None] = {}
     folder = os.path.realpath(unit.path)
-    for here, _, key, entry in _entries(folder, Kustomizations()):
-        path = os.path.realpath(os.path.join(here, entry))  # noqa: PTH118 - a text
+    for base, _, key, entry in _entries(folder, Kustomizations()):
+        path = os.path.realpath(os.path.join(base, entry))  # noqa: PTH118 - a text
         # A file elsewhere, by a link or not, is refused by kustomize too.
-        is_below = path.startswith(f"{os.path.realpath(here)}/")
+        is_below = path.startswith(f"{os.path.realpath(base)}/")
         if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
             files[path] = None
     shown = ((path, os.path.normpath(f"{unit.name}/{os.path.relpath(path, folder)}")) for path in files)
@@ -63,24 +55,24 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
 
 def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str, str, str, str]]:
     """Yield folder and file of a kustomization that is included, a field and a path that is not remote."""
-    for here in (folder, *sorted(kustomizations.included_by(folder))):
-        file, spec = kustomizations.spec_of(here) or ("", {})
+    for base in (folder, *sorted(kustomizations.included_by(folder))):
+        file, spec = kustomizations.spec_of(base)
         for key, entry in paths_in(spec):
             if key in _NEEDED and "\n" not in entry and "\0" not in entry and not is_remote(entry):
-                yield here, file, key, entry
+                yield base, file, key, entry
 
 
 def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
     """Yield what is missing, once for each kustomization: of many paths the folder that all of them need."""
-    told: set[tuple[str, str]] = set()
-    for here, file, key, entry in _entries(folder, kustomizations):
+    reported: set[tuple[str, str]] = set()
+    for base, file, key, entry in _entries(folder, kustomizations):
         name = entry.partition("=")[2] or entry
-        path = os.path.join(here, name)  # noqa: PTH118 - a text
+        path = os.path.join(base, name)  # noqa: PTH118 - a text
         if not os.path.exists(path):  # noqa: PTH110
-            name = _first_missing(here, name)
-            if (file, name) in told:
+            name = _first_missing(base, name)
+            if (file, name) in reported:
                 continue
-            told.add((file, name))
+            reported.add((file, name))
             message = f"'{name}' is missing, and the kustomization does not build"
         elif key in RESOURCES and os.path.isdir(path) and FILE_NAMES.isdisjoint(os.listdir(path)):  # noqa: PTH112, PTH208
             message = f"folder '{name}' has no kustomization.yaml, and the kustomization does not build"
@@ -90,20 +82,20 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
         yield _placed(Problem("KUS001", message, hint, file=file), kustomizations, entry)
 
 
-def _first_missing(here: str, path: str) -> str:
+def _first_missing(base: str, path: str) -> str:
     """Return a path up to its first part that is not there: `../made` of `../made/istio/base`."""
     parts = path.split("/")
     starts = ("/".join(parts[:number]) for number in range(1, len(parts)))
-    return next((one for one in starts if one and not os.path.exists(os.path.join(here, one))), path)  # noqa: PTH110, PTH118
+    return next((part for part in starts if part and not os.path.exists(os.path.join(base, part))), path)  # noqa: PTH110, PTH118
 
 
 def _placed(problem: Problem, kustomizations: Kustomizations, entry: str = "") -> Problem:
     """Return a problem with the line of the kustomization that has an entry, or what is remote."""
     folder, _, name = problem.file.rpartition("/")
-    file, spec = kustomizations.spec_of(folder) or ("", {})
+    file, spec = kustomizations.spec_of(folder)
     text = read_file(file, file) if file and name in FILE_NAMES else ""
-    wanted = entry or problem.message.partition("'")[2].rpartition("' is remote")[0]
-    path = next((path for path, value in values_in(spec) if value == wanted), ()) if wanted else ()
+    entry = entry or problem.message.partition("'")[2].rpartition("' is remote")[0]
+    path = next((path for path, value in values_in(spec) if value == entry), ()) if entry else ()
     if not path or isinstance(text, Problem):
         return problem
     line, column = read_places(text, 0).of(path)

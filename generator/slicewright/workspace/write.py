@@ -55,7 +55,8 @@ def apply(
     keeps its permissions and its byte order mark; scripts can be executed. Folders that are `empty` go,
     unless something is written there.
     """
-    _remove_stages(root)
+    for leftover in root.glob(f"{STAGE}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     problems = refused(root, writes, deletes)
     if problems:
         return problems
@@ -119,11 +120,11 @@ _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
 
 def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
     """Find what is in the way, or leads out of the tree, before anything is written."""
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     seen: set[str] = set()
     for path in (*writes, *deletes):
         if not _INSIDE.fullmatch(path):
-            found[path] = Problem("FILE004", "a path that leads out of the repository", file=path)
+            problems[path] = Problem("FILE004", "a path that leads out of the repository", file=path)
             continue
         parts = path.split("/")[:-1]
         for end in range(len(parts) + 1):
@@ -135,16 +136,16 @@ def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()
             seen.add(folder)
             problem = _in_the_way(f"{root}/{folder}" if folder else str(root), folder or ".")
             if problem is not None:
-                found[folder] = problem
+                problems[folder] = problem
     for path in writes:
         target = f"{root}/{path}"
         if os.path.islink(target):
             hint = "replace the link by the file that it leads to"
-            found[path] = Problem("FILE004", "a link is where a file belongs", hint, file=path)
+            problems[path] = Problem("FILE004", "a link is where a file belongs", hint, file=path)
         elif os.path.isdir(target):
             message, hint = "a folder is where a file belongs", "move the folder away"
-            found[path] = Problem("FILE003", message, hint, file=path)
-    return tuple(found.values())
+            problems[path] = Problem("FILE003", message, hint, file=path)
+    return tuple(problems.values())
 
 
 def _in_the_way(folder: str, name: str) -> Problem | None:
@@ -154,8 +155,7 @@ def _in_the_way(folder: str, name: str) -> Problem | None:
     if not os.path.isdir(folder):
         return Problem("FILE003", "a file is where a folder belongs", "move the file away", file=name)
     if not os.access(folder, os.W_OK | os.X_OK):
-        hint = "check the permissions of the folder"
-        return Problem("FILE003", "cannot be written to", hint, file=name)
+        return Problem("FILE003", "cannot be written to", "check the permissions of the folder", file=name)
     return None
 
 
@@ -176,11 +176,6 @@ def _remove_empty(root: Path, folder: Path) -> None:
         except OSError:
             break
         folder = folder.parent
-
-
-def _remove_stages(root: Path) -> None:
-    for stage in root.glob(STAGE + "*"):
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _unwritable(name: str, error: OSError) -> Problem:
