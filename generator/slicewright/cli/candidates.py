@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source
@@ -15,8 +18,6 @@ from slicewright.workspace.repository_reader import NoRepositoryError, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    import click
 
     from slicewright.core.problem import Problem
 
@@ -76,7 +77,6 @@ def workloads(word: str) -> Iterator[str]:
 
 
 def _sweep_entries(name: str) -> Iterator[str]:
-    """Yield `name/entry` for the entries of a sweep."""
     # Commands import this module for their options, and start without what only a shell's question needs.
     from slicewright.core.intent.matrix import expand  # noqa: PLC0415
     from slicewright.core.render.repository import SCHEMA_OF, against_schema  # noqa: PLC0415
@@ -91,6 +91,9 @@ def _sweep_entries(name: str) -> Iterator[str]:
 def clusters(_word: str) -> Iterator[str]:
     """Return the names of the TPUClusters."""
     return (text(metadata.get("name")) for metadata, _ in _documents("clusters", "TPUCluster"))
+
+
+cluster_option = partial(click.option, metavar="CLUSTER", shell_complete=clusters)
 
 
 @_complete

@@ -50,7 +50,6 @@ def catalog(name: str | None, tier: str, output: str) -> None:
 
 
 def _say_machines(shapes: Iterable[Shape]) -> None:
-    """Print a line for each machine type."""
     machines: dict[tuple[str, ...], list[Shape]] = {}
     for shape in shapes:
         machines.setdefault((shape.generation, shape.accelerator, shape.machine_type), []).append(shape)
@@ -60,7 +59,6 @@ def _say_machines(shapes: Iterable[Shape]) -> None:
 
 
 def _summary(names: tuple[str, ...], shapes: list[Shape]) -> tuple[str, ...]:
-    """Return the line of a machine type."""
     chips = sorted(shape.chips for shape in shapes)
     named = next((shape.names[0] for shape in reversed(shapes) if shape.names), "-")
     has = (

@@ -68,7 +68,6 @@ def explain(name: str, output: str) -> None:
 
 
 def _list(entries: list[Planned]) -> None:
-    """Print the entries of a sweep with their values."""
     rows = []
     for entry in entries:
         plan, sweep = entry.plan, entry.workload.sweep

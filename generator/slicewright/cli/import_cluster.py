@@ -87,7 +87,6 @@ def import_cluster(context: str, kubeconfig: Path | None, name: str | None, writ
 
 
 def _check_context(kubectl: Kubectl) -> None:
-    """Refuse a context that the kubeconfig does not have."""
     contexts = kubectl.contexts()
     if kubectl.context not in contexts:
         hint = did_you_mean(kubectl.context, contexts) or "kubectl config get-contexts shows them"

@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
-    click.option(
-        "--cluster",
-        required=True,
-        metavar="CLUSTER",
-        shell_complete=candidates.clusters,
-        help="The TPUCluster that the run is for.",
-    ),
+    candidates.cluster_option("--cluster", required=True, help="The TPUCluster that the run is for."),
     click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
 )
 

@@ -67,18 +67,10 @@ class Candidate(Struct, frozen=True):
     name="import",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
-@click.option(
-    "--cluster",
-    metavar="CLUSTER",
-    shell_complete=candidates.clusters,
-    help="The TPUCluster that the runs are for. Default: that of --from-cluster.",
+@candidates.cluster_option(
+    "--cluster", help="The TPUCluster that the runs are for. Default: that of --from-cluster."
 )
-@click.option(
-    "--from-cluster",
-    metavar="CLUSTER",
-    shell_complete=candidates.clusters,
-    help="Import the runs that a living cluster holds, read only.",
-)
+@candidates.cluster_option("--from-cluster", help="Import the runs that a living cluster holds, read only.")
 @reach.options
 @click.option(
     "--kustomize",
@@ -207,7 +199,6 @@ def _refused_by_render(texts: Mapping[str, str], checkout: Checkout) -> tuple[Pr
 
 
 def _kustomization(folder: Path) -> str:
-    """Return the file that makes a folder a kustomization."""
     file = next((folder / name for name in sorted(FILE_NAMES) if (folder / name).is_file()), None)
     if file is None:
         raise click.UsageError(f"--kustomize {folder}: the folder has no kustomization.yaml")
@@ -256,7 +247,6 @@ def _not_a_run(candidate: Candidate) -> Problem:
 
 
 def _record(path: str, item: Object, run: ImportedRun) -> dict[str, Any]:
-    """Return what is said of a workload."""
     return {
         "file": path,
         "workload": run.document,
@@ -275,7 +265,6 @@ def _leaves(value: Any) -> int:
 
 
 def _report(records: list[dict[str, Any]], runs: int, beside: Counter[str]) -> dict[str, Any]:
-    """Return the numbers of an import."""
     keys = ("lines", "manifestLines", "podTemplateFields")
     added = {key: sum(entry[key] for entry in records) for key in keys}
     patched = sum(len(entry["patched"]) for entry in records)
@@ -300,7 +289,6 @@ def _summary(entry: dict[str, Any], verb: str) -> None:
 
 
 def _totals(report: dict[str, Any]) -> None:
-    """Print the numbers of an import of several objects."""
     beside = ", ".join(f"{count} {kind}" for kind, count in sorted(report["notRuns"].items()))
     if report["runs"] > 1 or beside:
         say(f"{report['imported']} of {counted(report['runs'], 'run')} imported", err=True)

@@ -185,7 +185,6 @@ def _record(
     deleted: Iterable[str] = (),
     outdated: Iterable[Outdated] = (),
 ) -> dict[str, Any]:
-    """Return the JSON form of what was done to a repository."""
     files = {"written": sorted(written), "deleted": list(deleted), "kept": list(kept)}
     return {"folder": str(root), **files, "outdated": plain(list(outdated))}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -77,6 +78,9 @@ def _pairs(
     return [(first, second) for first, _, second in pairs]
 
 
+_pair_option = partial(click.option, multiple=True, callback=_pairs)
+
+
 @declare(
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --image python:3.12.12 -- python train.py",
     "slicewright new llama --tpu v5litepod-16 --cluster my-cluster --provisioning Spot "
@@ -105,35 +109,20 @@ def _pairs(
     callback=lambda _context, _option, file: file.read() if file else None,
     help="A file with the bash script that the container runs, in place of a command.",
 )
-@click.option(
-    "--env",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=_pairs,
-    help="A variable of the container. Repeatable.",
-)
-@click.option(
-    "--request",
-    "requests",
+@_pair_option("--env", metavar="NAME=VALUE", help="A variable of the container. Repeatable.")
+@_pair_option(
+    *("--request", "requests"),
     metavar="NAME=QUANTITY",
-    multiple=True,
-    callback=_pairs,
     help="What the container requests, such as cpu=4 or memory=16Gi. Repeatable.",
 )
-@click.option(
-    "--bucket",
-    "buckets",
+@_pair_option(
+    *("--bucket", "buckets"),
     metavar="BUCKET=PATH",
-    multiple=True,
-    callback=_pairs,
     help="A Cloud Storage bucket, and where the container sees it. Repeatable.",
 )
-@click.option(
-    "--file",
-    "files",
+@_pair_option(
+    *("--file", "files"),
     metavar="FILE=PATH",
-    multiple=True,
-    callback=_pairs,
     help="A text file of the repository, and where the container sees it. Repeatable.",
 )
 @click.option("--priority", metavar="CLASS", help="A WorkloadPriorityClass of the cluster.")
@@ -141,14 +130,7 @@ def _pairs(
 @click.option(
     "--pathways", metavar="gs://DIR", help="Run it under Pathways, with its temporary files in this folder."
 )
-@click.option(
-    "--cluster",
-    "clusters",
-    metavar="CLUSTER",
-    multiple=True,
-    shell_complete=candidates.clusters,
-    help="A cluster. Repeatable.",
-)
+@candidates.cluster_option("--cluster", "clusters", multiple=True, help="A cluster. Repeatable.")
 @click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
 @click.option(
     "--queue",
@@ -265,7 +247,6 @@ def _queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | Non
 
 
 def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
-    """Return namespace and name of the LocalQueues of some clusters."""
     sites = checkout.repository.sites
     queues = (queue for name in clusters if name in sites for queue in sites[name].cluster.local_queues)
     return sorted({(queue.namespace, queue.name) for queue in queues})

@@ -79,7 +79,6 @@ class Reader:
 
 @contextmanager
 def _unreadable_shown(places: Iterable[Place]) -> Iterator[None]:
-    """End the command where a cluster cannot be read."""
     try:
         yield
     except (OSError, ApiError) as error:

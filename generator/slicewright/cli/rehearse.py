@@ -235,7 +235,6 @@ def rehearse(
 
 
 def _check_names(repository: Repository, clusters: list[str], overrides: Iterable[Override]) -> None:
-    """Refuse a time for a workload that is not rehearsed."""
     workloads = [workload for workload in repository.workloads if set(workload.clusters) & set(clusters)]
     names = [f"{workload.namespace}/{name}" for workload in workloads for name in workload.names]
     misspelt = unclear(overrides, [*names, *(workload.declared for workload in workloads)])

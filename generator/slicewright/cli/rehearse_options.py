@@ -81,7 +81,6 @@ def check_comparison(
 
 
 def _check_output(output: str) -> None:
-    """Refuse a form that variants do not have."""
     if output == "junit":
         raise click.UsageError("-o junit has no form for variants: use -o json")
 

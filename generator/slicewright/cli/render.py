@@ -52,12 +52,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "the merge base with the default branch.",
 )
 @click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
-@click.option(
-    "--cluster",
-    metavar="CLUSTER",
-    shell_complete=candidates.clusters,
-    help="With --stdout: the cluster, for a workload that names several.",
-)
+@candidates.cluster_option("--cluster", help="With --stdout: the cluster, for a workload that names several.")
 @click.option(
     "--end-runs",
     metavar="N",

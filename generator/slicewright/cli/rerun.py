@@ -111,6 +111,5 @@ def _fixed(workload: Workload) -> Problem:
 
 
 def _change(rerun: _Rerun) -> dict[str, object]:
-    """Return the JSON form of a change."""
     file, after = rerun.workload.source.file.path, successor(rerun.before)
     return {"file": file, "workload": rerun.key, "before": rerun.before, "after": after}

@@ -48,13 +48,8 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
     output=output_option(("text", "github"), "review"),
 )
 @click.argument("rev", default="")
-@click.option(
-    "--rehearse",
-    multiple=True,
-    metavar="CLUSTER",
-    callback=_clusters,
-    shell_complete=candidates.clusters,
-    help="Rehearse it too. Repeatable.",
+@candidates.cluster_option(
+    "--rehearse", multiple=True, callback=_clusters, help="Rehearse it too. Repeatable."
 )
 @click.option(
     "--rehearse-changed", is_flag=True, help="Rehearse the clusters that differ from REV, before and after."

@@ -122,7 +122,6 @@ def _lines(statuses: list[Status], workloads: frozenset[str]) -> Iterator[str]:
 
 
 def _table(status: Status) -> Iterator[str]:
-    """Yield the table of a cluster."""
     runs = status.runs
     chips = sum(run.chips for run in runs if run.state in ("Admitted", "Starting", "Running"))
     yield f"{status.cluster}, context {status.context}: {counted(len(runs), 'run')}, {chips} chips admitted"

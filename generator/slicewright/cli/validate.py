@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -57,6 +58,15 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     return chosen
 
 
+_selector_option = partial(
+    click.option,
+    multiple=True,
+    metavar="ID,FAMILY",
+    callback=_selectors,
+    shell_complete=candidates.selectors,
+)
+
+
 @command(
     "slicewright validate",
     "slicewright validate manifests -o sarif",
@@ -92,21 +102,11 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     metavar="GLOB",
     help="Leave out files and folders, by path or by name. Repeatable.",
 )
-@click.option(
-    "--disable",
-    multiple=True,
-    metavar="ID,FAMILY",
-    callback=_selectors,
-    shell_complete=candidates.selectors,
-    help="Do not report these problems: ids such as TPU119, or families such as TPU. Repeatable.",
+@_selector_option(
+    "--disable", help="Do not report these problems: ids such as TPU119, or families such as TPU. Repeatable."
 )
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="ID,FAMILY",
-    callback=_selectors,
-    shell_complete=candidates.selectors,
-    help="Report these problems alone, and why something could not be checked. Repeatable.",
+@_selector_option(
+    "--only", help="Report these problems alone, and why something could not be checked. Repeatable."
 )
 @click.option(
     "--min-severity",
@@ -259,12 +259,9 @@ def validate(
         exact(writer(output)(report))
     if any(problem.id == "TOOL001" for problem in report.problems):
         sys.exit(BROKEN)  # what a missing kustomize would have built is not checked
-    sys.exit(bool(unchecked or mending.after) if diff and mending else _fails(report, strict=strict))
-
-
-def _fails(report: Report, *, strict: bool) -> bool:
-    failing: tuple[Severity, ...] = ("error", "warning") if strict else ("error",)
-    return any(problem.severity in failing for problem in report.problems)
+    failing = ("error", "warning") if strict else ("error",)
+    fails = any(problem.severity in failing for problem in report.problems)
+    sys.exit(bool(unchecked or mending.after) if diff and mending else fails)
 
 
 def _refuse_together(options: Mapping[str, Any]) -> None:
@@ -328,7 +325,6 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
 
 
 def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
-    """Return the overlays and custom/ of a repository."""
     scope = Found(list(of_overlays(root)), whole=[] if exclude else [""])
     custom = of_custom(root, exclude)
     scope.units += custom.units

@@ -14,9 +14,9 @@ from slicewright.cli import candidates, reach, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
+from slicewright.cli.time_options import Duration
 from slicewright.core.record import plain
 from slicewright.core.visible import visible
-from slicewright.rehearsal.model.duration import is_duration, seconds, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,14 +31,6 @@ _OTHERWISE, _TOO_LATE = 1, 124
 _REACHED = {"running": ("Running", "Finished"), "finished": ("Finished",)}
 
 
-def _span(_context: click.Context, _option: click.Parameter, value: str | None) -> float:
-    if value is None:
-        return math.inf
-    if not is_duration(value):
-        raise click.BadParameter(why_not(value))
-    return seconds(value)
-
-
 @command(
     "slicewright wait llama --for running --timeout 30m",
     "slicewright wait llama --for finished && slicewright wait evals --for running",
@@ -47,13 +39,13 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
 @click.option(
     "--for", "state", type=click.Choice(list(_REACHED)), required=True, help="The state to wait for."
 )
-@click.option("--timeout", callback=_span, metavar="DURATION", help="Give up after so long, such as 30m.")
+@click.option("--timeout", type=Duration(), metavar="DURATION", help="Give up after so long, such as 30m.")
 @reach.cluster_option
 @reach.options
 def wait(
     name: str,
     state: str,
-    timeout: float,
+    timeout: float | None,
     cluster: str | None,
     context: str | None,
     kubeconfig: Path | None,
@@ -67,7 +59,7 @@ def wait(
     Exit codes: 0 the state is reached, 1 a run failed or the tree has no run of it, 2 wrong usage, 3 a
     cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
     """
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + (math.inf if timeout is None else timeout)
     checkout = open_checkout()
     names, keys = reach.clusters_of(name, cluster, checkout)
     if not keys:

@@ -19,7 +19,7 @@ from slicewright.core.problem import Problem
 from slicewright.workspace.package import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 _TEMPLATE = Path(__file__).with_name("template")
@@ -133,8 +133,11 @@ def upgrade(root: Path, version: str) -> Upgrade:
     edited: list[Problem] = []
     for folder in FOLDERS:
         recorded = _recorded(root / folder / RECORD)
-        ours = {path for path in texts if path.startswith(f"{folder}/")}
-        for path in sorted(ours | _replaceable(f"{folder}/{name}" for name in recorded)):
+        paths = {path for path in texts if path.startswith(f"{folder}/")}
+        # A release of a controller stays, for a cluster may name its version.
+        earlier = (f"{folder}/{name}" for name in recorded)
+        paths |= {path for path in earlier if not path.startswith(f"{release.ROOT}/")}
+        for path in sorted(paths):
             present, copy = _present(root / path), texts.get(path)
             if present is None:
                 writes |= {} if copy is None else {path: copy}
@@ -148,11 +151,6 @@ def upgrade(root: Path, version: str) -> Upgrade:
     writes |= dict(_kustomizations(root))
     writes |= {path: text for path, text in records(texts, version).items() if _present(root / path) != text}
     return Upgrade(writes, tuple(deletes), tuple(edited))
-
-
-def _replaceable(paths: Iterable[str]) -> set[str]:
-    """Return the copies that may go: a release of a controller stays, for a cluster may name its version."""
-    return {path for path in paths if not path.startswith(f"{release.ROOT}/")}
 
 
 def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,6 @@ def render_variants(groups: Sequence[Group]) -> str:
 
 
 def _frame() -> tuple[str, str]:
-    """Return the frame of a page, and its style sheet."""
     folder = files("slicewright.rehearsal.report")
     frame, style = ((folder / name).read_text("utf-8") for name in ("page.html", "page.css"))
     return frame, style

@@ -65,21 +65,17 @@ def context_of(project: str, location: str, name: str) -> str:
 def place(inventory: Inventory, context: str) -> dict[str, Any]:
     """Return `project` and `location` as far as the context's name and the nodes tell them."""
     match = _OF_GCLOUD.fullmatch(context)
-    project = match["project"] if match else _project(inventory)
-    location = match["location"] if match else _region(inventory)
+    if match:
+        project, location = match["project"], match["location"]
+    else:
+        ids = (_PROVIDER_ID.fullmatch(text(at(node, "spec", "providerID"))) for node in inventory.nodes)
+        project = next((provider["project"] for provider in ids if provider), "")
+        regions = (labels_of(node).get(REGION) for node in inventory.nodes)
+        location = next((region for region in regions if region is not None), "")
     return filled(
         project=project if _PROJECT.fullmatch(project) else "",
         location=location if _LOCATION.fullmatch(location) else "",
     )
-
-
-def _project(inventory: Inventory) -> str:
-    ids = (_PROVIDER_ID.fullmatch(text(at(node, "spec", "providerID"))) for node in inventory.nodes)
-    return next((match["project"] for match in ids if match), "")
-
-
-def _region(inventory: Inventory) -> str:
-    return next((labels_of(node)[REGION] for node in inventory.nodes if REGION in labels_of(node)), "")
 
 
 def is_autopilot(inventory: Inventory) -> bool:

@@ -100,7 +100,6 @@ def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
 
 
 def _slice(flags: Flags, catalogue: Catalogue) -> Shape | None:
-    """Return the slice of `--compute-type` and `--topology`."""
     tpu = slice_of(flags.text("compute-type"), flags.text("topology"), catalogue)
     if isinstance(tpu, str):
         hint = (
@@ -137,7 +136,6 @@ def _seconds(flags: Flags, flag: str) -> int | None:
 
 
 def _entries(flags: Flags, flag: str, value: str) -> list[str]:
-    """Return the entries of a line of CSV."""
     try:
         return next(csv.reader([value]), [])
     except csv.Error:

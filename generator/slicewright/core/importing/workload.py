@@ -30,7 +30,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
-from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, without_nulls
+from slicewright.core.kubernetes.read import at, entries, mapping, texts, without_nulls
 from slicewright.core.problem import Problem, errors, escape_key, pointer
 from slicewright.core.render.beside import beside
 from slicewright.core.render.tree import Bases, make
@@ -52,6 +52,7 @@ _GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kuberne
 """Labels and annotations by which other tools find what they wrote."""
 _OF_HELM = (MANAGED_BY, "heritage")
 """Labels by which Helm says that an object is of a chart."""
+_HELM_NAMES = ("Helm", "Tiller")
 _RELEASE = (*_OF_HELM, INSTANCE, "release", "chart")
 """Labels that charts give their objects beside; those of pods stay, for a Service may select them."""
 _DROPPED = {
@@ -186,7 +187,8 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
         if holder.get("imagePullSecrets") == [{"name": "None"}]:
             why = "xpk writes it where no Secret is named"
             dropped.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
-        of_helm = _RELEASE if path == "/metadata/labels" and _is_of_helm(holder) else ()
+        in_chart = path == "/metadata/labels" and any(holder.get(key) in _HELM_NAMES for key in _OF_HELM)
+        of_helm = _RELEASE if in_chart else ()
         for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (
                 key in _SERVER or key in of_helm or key.startswith(_GENERATORS)
@@ -205,10 +207,6 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
             if holder.get(key) == {}:
                 del holder[key]
     return source, dropped
-
-
-def _is_of_helm(labels: Object) -> bool:
-    return any(text(labels.get(key)) in ("Helm", "Tiller") for key in _OF_HELM)
 
 
 def _moved(source: Object) -> Iterator[Difference]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _QUEUE = "multislice-queue"
 _GRACE = 30
+"""The seconds before SIGKILL of Kubernetes."""
 _HEAD_POOL = "cpu-np"
 _PRIORITIES = ("very-low", "low", "medium", "high", "very-high")
 _CODES = re.compile(r"\s*([0-9]+)(?:-([0-9]+))?\s*")
@@ -30,10 +31,10 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
     name = flags.text("docker-name") or "jax-tpu"
     pull = flags.text("docker-image-pull-secret")
     own = filled(imagePullSecrets=[{"name": pull}] if pull else [])
-    workers: Object = {
-        "priorityClassName": _priority(flags),
-        "terminationGracePeriodSeconds": _grace(flags),
-    }
+    priority, grace = _priority(flags), flags.whole("termination-grace-period-seconds", _GRACE)
+    workers = filled(
+        priorityClassName=priority, terminationGracePeriodSeconds=grace if grace != _GRACE else None
+    )
     container: Object = {
         "name": name,
         "image": flags.text("docker-image"),
@@ -66,7 +67,6 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
 
 
 def _judge(flags: Flags) -> None:
-    """Refuse what is missing, and what does not go together."""
     for option in ("workload", "docker-image", *(() if flags.on("headless") else ("command",))):
         if not flags.text(option):
             why = "it is missing, and xpk builds an image" if option == "docker-image" else "it is missing"
@@ -102,12 +102,6 @@ def _priority(flags: Flags) -> str:
     if priority not in _PRIORITIES:
         flags.refuse("priority", f"'{priority}' is not known", f"write one of {', '.join(_PRIORITIES)}")
     return priority
-
-
-def _grace(flags: Flags) -> int | None:
-    """Return the seconds before SIGKILL, nothing for those of Kubernetes."""
-    seconds = flags.whole("termination-grace-period-seconds", _GRACE)
-    return None if seconds == _GRACE else seconds
 
 
 def _memory(flags: Flags) -> tuple[list[Object], list[Object]]:

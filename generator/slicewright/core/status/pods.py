@@ -126,7 +126,8 @@ def _unscheduled(pod: Object, why: str, inventory: Inventory) -> Cause:
     free = {name_of(node) for node in suited if node not in barred}
     message = f"nodes for it: {len(free)}; none has room"
     others = [item for item in inventory.of("Pod") if item["spec"].get("nodeName") in free]
-    runs = {inventory.run_of.get(item["metadata"]["uid"], "") for item in others if not _is_over(item)}
+    left = [item for item in others if item.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
+    runs = {inventory.run_of.get(item["metadata"]["uid"], "") for item in left}
     if names := sorted(runs - {""}):
         message += f"; they run pods of {', '.join(names)}"
     return Cause("NodesFull", message, why, "see what uses them: kubectl describe node")
@@ -144,10 +145,6 @@ def _no_node(pod: Object, why: str, nodes: tuple[Object, ...]) -> Cause:
     values = sorted({own[key] for own in labels if key in own})
     others = f"; nodes have {', '.join(values)}" if values else "; no node has this label"
     return Cause("NoSuitingNode", f"no node has {key}={fixed[key]}{others}", why, hint)
-
-
-def _is_over(pod: Object) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 
 def _taints(node: Object) -> list[Object]:

@@ -144,7 +144,6 @@ class Queues:
             yield Cause("QuotaHeld", message, words, hint)
 
     def _holders(self, flavor: str) -> Iterator[Holder]:
-        """Yield who holds chips of a flavor."""
         for workload in self._inventory.of("Workload"):
             status = workload.get("status", {})
             admission = status.get("admission") or {}
