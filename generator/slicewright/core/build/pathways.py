@@ -42,6 +42,7 @@ _CONTAINER_OF = {
 }
 """Which container a `componentType` of PathwaysJob's API means."""
 _METERED = ("pathways-rm", "pathways-proxy", "pathways-worker")
+_SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
 def _runtime(plan: Plan) -> PathwaysPlan:
@@ -140,9 +141,6 @@ def _customize(container: Object, component: dict[str, Any]) -> None:
         container.setdefault("args", []).extend(component["customFlags"])
     if "customEnv" in component:
         merge(container, {"env": component["customEnv"]})
-
-
-_SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
 def fill_pathwaysjob(pathwaysjob: Object, plan: Plan) -> None:

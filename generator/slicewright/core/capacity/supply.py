@@ -104,40 +104,21 @@ def pools(site: ResolvedCluster) -> tuple[Pool, ...]:
 
 
 def _pool(site: ResolvedCluster, capacity: Capacity) -> Pool:
-    now, reach = count(capacity.pool), size_range(site, capacity.pool)
-
-    def numbers(noun: str, each: int) -> dict[str, int]:
-        return {noun: now * each, f"least_{noun}": reach.least * each, f"most_{noun}": reach.most * each}
-
-    name, flavor = capacity.pool.name, capacity.flavor.name
+    name, now, reach = capacity.pool.name, count(capacity.pool), size_range(site, capacity.pool)
     if isinstance(capacity, TpuCapacity):
-        shape = capacity.shape
-        return Pool(
-            name,
-            "TPU",
-            shape.machine_type,
-            shape.topology,
-            shape.accelerator,
-            called(capacity.pool.provisioning),
-            flavor,
-            **numbers("slices", 1),
-            **numbers("hosts", shape.hosts),
-            **numbers("chips", shape.chips),
-            allocatable={},
-        )
-    return Pool(
-        name,
-        "CPU",
-        capacity.pool.machine_type,
-        "",
-        "",
-        "OnDemand",
-        flavor,
-        **numbers("slices", 0),
-        **numbers("hosts", 1),
-        **numbers("chips", 0),
-        allocatable=allocatable(capacity.machine, now) if capacity.machine else {},
-    )
+        shape, way = capacity.shape, called(capacity.pool.provisioning)
+        nodes = ("TPU", shape.machine_type, shape.topology, shape.accelerator, way)
+        sizes, of_node = {"slices": 1, "hosts": shape.hosts, "chips": shape.chips}, {}
+    else:
+        nodes = ("CPU", capacity.pool.machine_type, "", "", "OnDemand")
+        sizes = {"slices": 0, "hosts": 1, "chips": 0}
+        of_node = allocatable(capacity.machine, now) if capacity.machine else {}
+    numbers = {noun: now * size for noun, size in sizes.items()}
+    numbers |= {f"least_{noun}": reach.least * size for noun, size in sizes.items()}
+    numbers |= {f"most_{noun}": reach.most * size for noun, size in sizes.items()}
+    kind, machine, topology, accelerator, way = nodes
+    flavor = capacity.flavor.name
+    return Pool(name, kind, machine, topology, accelerator, way, flavor, **numbers, allocatable=of_node)
 
 
 def queues(known: Quotas) -> tuple[Holder, ...]:

@@ -52,6 +52,9 @@ MAX_FOLDERS = 50_000
 """Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
 MAX_CHANGES = 1_000_000
 """Objects that patches and components are held against, each time counted."""
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
+"""What the API server refuses in every name (path segments), and what must not become a file's name."""
 
 
 class Composed(Struct, frozen=True):
@@ -214,11 +217,6 @@ def _item(data: Any, file: str) -> _Item:
 def _item_of(data: dict[str, Any], file: str = "") -> _Item:
     _, _, namespace, name = identity(data)
     return _Item(data, name, namespace, file)
-
-
-_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
-"""What the API server refuses in every name (path segments), and what must not become a file's name."""
 
 
 def _check(data: Any, file: str) -> None:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 Keys = tuple[str, ...]
+Operation = dict[str, Any]
+_INDEX = re.compile("0|[1-9][0-9]{0,17}")
+_WITH_VALUE = frozenset({"add", "replace", "test"})
+_LEVELS = MAX_DEPTH - 4
+"""Levels of nesting that a patch may reach: what it makes is written into files that we must read again,
+and a generated patch wraps a value into two levels more."""
+_CHARACTERS_A_VALUE = 64
+"""How much text weighs as much as one value."""
 
 
 def parse_pointer(pointer: str) -> Keys:
@@ -31,16 +39,6 @@ def parse_pointer(pointer: str) -> Keys:
     if _BAD_ESCAPE.search(pointer):
         raise ValueError(f"'{pointer}' is not a JSON pointer: '~' is written ~0 and '/' in a key ~1")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
-
-
-Operation = dict[str, Any]
-_INDEX = re.compile("0|[1-9][0-9]{0,17}")
-_WITH_VALUE = frozenset({"add", "replace", "test"})
-_LEVELS = MAX_DEPTH - 4
-"""Levels of nesting that a patch may reach: what it makes is written into files that we must read again,
-and a generated patch wraps a value into two levels more."""
-_CHARACTERS_A_VALUE = 64
-"""How much text weighs as much as one value."""
 
 
 class PatchError(ValueError):

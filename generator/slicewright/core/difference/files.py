@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slicewright.core.difference.tree_version import Effect, TreeVersion
 
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
+_NODE_POOL = re.compile(r"^ +delete_node_pool (\S+)$", re.MULTILINE)
+_WHERE = re.compile(r"^(PROJECT|LOCATION|CLUSTER)=(\S+)$", re.MULTILINE)
 
 
 class FileChange(Struct, frozen=True):
@@ -53,10 +55,6 @@ def file_changes(before: TreeVersion, after: TreeVersion) -> Iterator[FileChange
 def _body(version: TreeVersion, path: str) -> str | None:
     text = version.read_text(path) if path in version.paths else None
     return None if text is None else _HEADER.sub(r"\1", text.replace("\r\n", "\n"))
-
-
-_NODE_POOL = re.compile(r"^ +delete_node_pool (\S+)$", re.MULTILINE)
-_WHERE = re.compile(r"^(PROJECT|LOCATION|CLUSTER)=(\S+)$", re.MULTILINE)
 
 
 def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:

@@ -31,6 +31,11 @@ _ARGOCD = (ARGOCD_GROUP, APPLICATION)
 _FLUX = (FLUX_GROUP, KUSTOMIZATION)
 _IN_CLUSTER = "in-cluster"
 """What Argo CD calls its own cluster, where it is named and not addressed."""
+_FORBIDDEN = "its annotations forbid to prune it"
+_NOBODY = ", and nothing else prunes it"
+_TOO_LATE = ", if it has not pruned it first"
+"""What syncs a folder may see the commit before it is told itself that it does so no more."""
+_BY_HAND = "delete it with kubectl"
 
 
 class GitopsApp(Struct, frozen=True):
@@ -113,13 +118,6 @@ def forbids(data: dict[str, Any], kind: str, what: str) -> bool:
     from_argocd = options(annotations).get(what) == "false"
     from_flux = annotations.get(FLUX_PRUNE) == "disabled"
     return {APPLICATION: from_argocd, KUSTOMIZATION: from_flux}.get(kind, from_argocd or from_flux)
-
-
-_FORBIDDEN = "its annotations forbid to prune it"
-_NOBODY = ", and nothing else prunes it"
-_TOO_LATE = ", if it has not pruned it first"
-"""What syncs a folder may see the commit before it is told itself that it does so no more."""
-_BY_HAND = "delete it with kubectl"
 
 
 class Pruning:

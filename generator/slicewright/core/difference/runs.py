@@ -26,6 +26,8 @@ Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
 """`stays`: it goes on although its object leaves the tree. `stops`: its queue evicts it. `resumes`: it waits
 in a queue that evicted it, and that admits again."""
 _ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "changes")
+_GONE = "the workload is gone"
+_NO_ENTRY = "the sweep has no such entry now"
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
 Runs = dict[Place, dict["Key", TreeObject]]
@@ -60,10 +62,6 @@ def runs_of(objects: Objects) -> Runs:
         if folder.workload and item.kind in RUN_KINDS and item.name in names:
             runs[folder.cluster, folder.namespace, folder.workload][key] = item
     return runs
-
-
-_GONE = "the workload is gone"
-_NO_ENTRY = "the sweep has no such entry now"
 
 
 class Context(Struct, frozen=True):

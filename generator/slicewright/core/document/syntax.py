@@ -26,6 +26,11 @@ _HINTS = {
     "block scalar": "only a comment may follow | or >",
 }
 """What to do about the parser's words, by a part of them; the first that fits is shown."""
+_LONG = 1000
+"""Characters of a line in which a template is looked for."""
+_TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
+_RENDER = "this is a template: check what it renders to (helm template), or put {{ }} in quotes if it is text"
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def of_parser(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
@@ -42,11 +47,6 @@ def of_parser(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
     return Problem("YAML001", f"not valid YAML: {words}", hint, file=file, line=line, column=column)
 
 
-_LONG = 1000
-"""Characters of a line in which a template is looked for."""
-_TEMPLATE = re.compile(r"\{\{.*\}\}|\s*\{%")
-
-
 def of_template(problem: Problem, lines: list[str]) -> Problem:
     """Return the problem with the hint that a template needs, where it is in a line of one."""
     if problem.id not in ("YAML001", "YAML003"):
@@ -54,10 +54,6 @@ def of_template(problem: Problem, lines: list[str]) -> Problem:
     line = "".join(lines[problem.line - 1 : problem.line])[:_LONG]
     is_template = _TEMPLATE.search(line) if problem.id == "YAML003" else _TEMPLATE.match(line.lstrip("- "))
     return replace(problem, hint=_RENDER) if is_template else problem
-
-
-_RENDER = "this is a template: check what it renders to (helm template), or put {{ }} in quotes if it is text"
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def of_character(text: str, file: str) -> Problem:

@@ -30,6 +30,10 @@ from slicewright.core.document.syntax import of_character, of_parser, of_templat
 from slicewright.core.problem import Path, Problem, Severity
 
 _MERGE = "<<"
+_OF_YAML = "tag:yaml.org,2002:"
+_MODES = frozenset({"mode", "defaultMode"})
+"""Fields whose value the documentation of Kubernetes writes as `0400`."""
+_UNTAG = "leave the tag out; text that looks like a number goes in quotes"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -359,12 +363,6 @@ class _Reader:
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> _Refused:
         return _Refused(Problem(ident, message, hint, severity, self._file, *self._at(event)))
-
-
-_OF_YAML = "tag:yaml.org,2002:"
-_MODES = frozenset({"mode", "defaultMode"})
-"""Fields whose value the documentation of Kubernetes writes as `0400`."""
-_UNTAG = "leave the tag out; text that looks like a number goes in quotes"
 
 
 def _place(event: Any) -> tuple[int, int]:

@@ -30,6 +30,8 @@ _WHOLE = frozenset({"provisioning", "components"})
 """Fields of a spec that are replaced as a whole: parts of two ways are not a way."""
 _NEED_QUEUE = frozenset({"maxExecutionTimeSeconds"})
 _NOT_HEADLESS = frozenset({"container", "gcsFuse"})
+_REQUIRED: dict[Path, str] = {("spec", "container"): "image", ("spec", "pathways"): "pathwaysDir"}
+"""Mappings of a TPUWorkload, and the key of each that it or a default must give."""
 
 
 class Defaults(Struct, frozen=True):
@@ -184,10 +186,6 @@ def checkable(source: Source, layers: Iterable[Object]) -> Source:
     for layer in layers:
         data = _completed(data, layer)
     return source if data is source.data else replace(source, document=replace(source.document, data=data))
-
-
-_REQUIRED: dict[Path, str] = {("spec", "container"): "image", ("spec", "pathways"): "pathwaysDir"}
-"""Mappings of a TPUWorkload, and the key of each that it or a default must give."""
 
 
 def _completed(data: Any, layer: Any, path: Path = ()) -> Any:

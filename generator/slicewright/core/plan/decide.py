@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.catalogue.shape import cpu_nodes
@@ -27,7 +28,6 @@ from slicewright.core.plan import (
     placement,
     reserved_fields,
     topology,
-    validate_cpu,
     validate_pools,
     validate_workload,
 )
@@ -55,6 +55,8 @@ SIDECAR_FLAG = "--sidecar_name"
 axlearn/cloud/gcp/pathways_utils.py#L632, AI-Hypercomputer/pathways-utils@8950a34: isc_pathways.py#L147)."""
 _DEFAULT_SLICE_RESTARTS = 1
 """What the CRD of PathwaysJob fills in for `workers[].maxSliceRestarts`."""
+_MESSAGE_PATTERNS = (0, 10, 0)
+"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
 
 
 def _pathways_plan(
@@ -87,10 +89,6 @@ def _sidecar_flag(runtime: Pathways) -> str:
     has_sidecar = runtime.colocated_python or "image" in components.get("colocated_python_sidecar", {})
     has_flag = any(flag.partition("=")[0] == SIDECAR_FLAG for flag in flags)
     return f"{SIDECAR_FLAG}=external" if has_sidecar and not has_flag else ""
-
-
-_MESSAGE_PATTERNS = (0, 10, 0)
-"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
 
 
 class Decision(Struct, frozen=True):
@@ -131,7 +129,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
     plan = _plan(with_account, shape, site)
     problems += names.problems(workload, plan)
     if workload.cpu is not None:
-        problems += validate_cpu.problems(workload, workload.cpu, site)
+        problems += validate_pools.cpu_problems(workload, workload.cpu, site)
     else:
         problems += validate_pools.problems(workload, shape, site)
         problems += topology.problems(workload, shape, site)
@@ -188,21 +186,14 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         priority_class=workload.workload_priority_class_name,
         auxiliaries=tuple(
             Auxiliary(
-                job.name,
-                _node_pool(cluster, job.pool),
-                job.pod_template,
-                job.backoff_limit,
-                topology.of_pool(workload, job.pool, site),
-                job.runs,
+                **asdict(job),
+                node_pool=_node_pool(cluster, job.pool),
+                topology_request=topology.of_pool(workload, job.pool, site),
             )
             for job in workload.auxiliary_jobs
         ),
         pathways=_pathways_plan(
-            workload,
-            shape,
-            name,
-            _node_pool(cluster, head_pool),
-            topology.of_pool(workload, head_pool, site),
+            workload, shape, name, _node_pool(cluster, head_pool), topology.of_pool(workload, head_pool, site)
         ),
         patches=workload.patches,
         left_out=() if standard else tuple(name for name, is_set in refused.items() if is_set),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
+from slicewright.core.intent.workload import AuxiliaryJob
 from slicewright.core.run.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -18,15 +19,11 @@ MARKER = "replaced-by-slicewright"
 """What bases and components write where the generator must put a value; it survives nowhere."""
 
 
-class Auxiliary(Struct, frozen=True):
+class Auxiliary(AuxiliaryJob, frozen=True, kw_only=True):
     """A replicatedJob on a CPU node pool beside the slices."""
 
-    name: str
     node_pool: str
-    pod_template: dict[str, Any]
-    backoff_limit: int | None
-    topology_request: dict[str, str] = field(default_factory=dict)
-    runs: Literal["Before", "Beside", "After"] = "Beside"
+    topology_request: dict[str, str]
 
 
 class PathwaysPlan(Struct, frozen=True):

@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.plan.placement import provisioning_selector
+from slicewright.core.plan.scaling import size_range
 from slicewright.core.plan.ways import called, fits
+from slicewright.core.problem import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.intent.workload import Workload
+    from slicewright.core.intent.workload import Cpu, Workload
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Problem
 
 _TAINTED = ("Spot", "FlexStartQueued", "ComputeClass")
 """The ways of provisioning whose nodes keep off pods that do not tolerate it."""
+_STORAGE = ("storage-full", "storage-rw", "devstorage.full_control", "devstorage.read_write")
+_WRITING = ("cloud-platform", *_STORAGE)
+"""The scopes with which a node may write to Cloud Storage, where its account may."""
 
 
 def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
@@ -126,11 +131,6 @@ def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -
     yield workload.source.problem("REF007", ("spec", "maxRunDurationSeconds"), message, hint, warning=True)
 
 
-_STORAGE = ("storage-full", "storage-rw", "devstorage.full_control", "devstorage.read_write")
-_WRITING = ("cloud-platform", *_STORAGE)
-"""The scopes with which a node may write to Cloud Storage, where its account may."""
-
-
 def _scratch(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -> Iterator[Problem]:
     """Warn where Pathways acts as nodes that cannot write to its bucket.
 
@@ -163,3 +163,27 @@ def _writes(pool: dict[str, Any]) -> bool:
     config = pool.get("nodeConfig", {})
     scopes = config.get("scopes", ["cloud-platform"] if "serviceAccount" in config else [])
     return any(scope.rpartition("/")[2] in _WRITING for scope in scopes)
+
+
+def cpu_problems(workload: Workload, cpu: Cpu, site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield why a run on CPU nodes would never start, or would not be counted."""
+    pool = next((pool for pool in site.cluster.cpu_pools if pool.name == cpu.pool), None)
+    if pool is None:
+        return  # REF004 says so
+    most, file = size_range(site, pool).most, site.cluster.source.file.path
+    if cpu.nodes > most:
+        message = f"the run needs {counted(cpu.nodes, 'node')}; pool '{cpu.pool}' has {most} at most"
+        hint = f"write nodes: {most} or less, or give the pool more nodes in {file}"
+        warning = site.cluster.mode == "Autopilot"
+        yield workload.source.problem("REF009", ("spec", "cpu", "nodes"), message, hint, warning=warning)
+    if workload.queue_name and not _requests_cpu(workload):
+        message = "the pods request no cpu: Kueue counts nothing for them and admits the run at once"
+        hint = "write container: {resources: {requests: {cpu: ..., memory: ...}}}"
+        yield workload.source.problem("POD005", ("spec", "container"), message, hint, key=True, warning=True)
+
+
+def _requests_cpu(workload: Workload) -> bool:
+    """Tell whether a container requests cpu, or limits it, which requests it too."""
+    containers = (workload.container, *workload.own_containers)
+    resources = [item.get("resources", {}) for item in containers]
+    return any("cpu" in item.get(field, {}) for item in resources for field in ("requests", "limits"))

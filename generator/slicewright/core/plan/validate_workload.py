@@ -23,6 +23,12 @@ FILES_VOLUME = "files"
 """What the volume of `files` is called."""
 FUSE_VOLUME = "gcs-fuse-"
 """What the volumes of `gcsFuse` are called, with a number behind."""
+_PATHWAYS_JOB = "pathways-job"
+"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+EXIT_CODES = "exitCodes"
+"""What the failure rule of `failurePolicy.restartOnExitCodes` is called."""
+MAX_INT32 = 2**31 - 1
+"""What the API server takes for a count."""
 
 
 def container_fields(workload: Workload) -> Iterator[Problem]:
@@ -133,14 +139,6 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
             message = f"volume '{volume['name']}' is the name of a volume of {field}"
             hint = "give your volume another name"
             yield workload.source.problem("FIELD001", ("spec", field), message, hint, key=True)
-
-
-_PATHWAYS_JOB = "pathways-job"
-"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
-EXIT_CODES = "exitCodes"
-"""What the failure rule of `failurePolicy.restartOnExitCodes` is called."""
-MAX_INT32 = 2**31 - 1
-"""What the API server takes for a count."""
 
 
 def fields(workload: Workload) -> Iterator[Problem]:

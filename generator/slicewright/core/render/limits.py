@@ -31,6 +31,8 @@ _NO_PODS = frozenset({"ConfigMap", "Secret"})
 _SERVICE = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways"
 """Where the controller of PathwaysJob takes its images from."""
 _PATHWAYS_JOB = "PathwaysJob"
+_NAMES = frozenset({"image", "reference", "path", "privileged", "hostNetwork", "hostPID", "hostIPC"})
+"""Keys by which images and rights are found; one walk without paths, for it sees every value of every run."""
 
 
 class _Finding(Struct, frozen=True):
@@ -149,10 +151,6 @@ def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
             yield _right(key, f"'{key}: true' is not allowed here")
         elif "hostPath" in forbidden and (outer, key) == ("hostPath", "path"):
             yield _right("hostPath", "a hostPath volume is not allowed here")
-
-
-_NAMES = frozenset({"image", "reference", "path", "privileged", "hostNetwork", "hostPID", "hostIPC"})
-"""Keys by which images and rights are found; one walk without paths, for it sees every value of every run."""
 
 
 def _marked_values(item: Object) -> Iterator[tuple[str, str, Any]]:

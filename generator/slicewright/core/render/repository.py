@@ -40,6 +40,7 @@ SCHEMA_OF = {
 ReadText = Callable[[str], str | None]
 Documents = dict[tuple[str, int], Any]
 """Documents that are other than they are written, by file and index."""
+_UNKNOWN_ACCELERATOR = "TPU001"
 
 
 class Settings(Struct, frozen=True):
@@ -100,9 +101,6 @@ class Repository(Struct, frozen=True):
         if own == first:
             return workload
         return decode.workload(self.levels.applied(workload.source.written, cluster))
-
-
-_UNKNOWN_ACCELERATOR = "TPU001"
 
 
 def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:

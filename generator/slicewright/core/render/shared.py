@@ -37,6 +37,12 @@ CLAIMS = "claims.yaml"
 """What holds data, and so is never pruned."""
 _OBJECTS = "objects.yaml"
 _WITH_DATA = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+_APART = "put it into custom/, and apply it as the platform is"
+_PODS = "only what pods use is shared: write a TPUWorkload for a run, or put it into custom/"
+_BY_REFERENCE = (
+    "write an ExternalSecret, a SealedSecret or a SopsSecret (the operator for SOPS) in its place, or create "
+    "it with kubectl create secret and list it under existing: in clusters/"
+)
 
 
 def read(
@@ -87,14 +93,6 @@ def _place(path: str, clusters: Collection[str]) -> tuple[NamespaceFolder | None
     message = f"cluster '{parts[1]}' is not declared, so nothing in the folder is shared"
     hint = did_you_mean(parts[1], clusters) or "declare it in clusters/, or rename the folder"
     return None, Problem("SHARED001", message, hint, severity="warning", file=f"{INPUT}/{parts[1]}")
-
-
-_APART = "put it into custom/, and apply it as the platform is"
-_PODS = "only what pods use is shared: write a TPUWorkload for a run, or put it into custom/"
-_BY_REFERENCE = (
-    "write an ExternalSecret, a SealedSecret or a SopsSecret (the operator for SOPS) in its place, or create "
-    "it with kubectl create secret and list it under existing: in clusters/"
-)
 
 
 def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) -> Iterator[Problem]:

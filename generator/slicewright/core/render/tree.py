@@ -36,6 +36,9 @@ Identity = tuple[str, str, str, str]
 
 _CONFIG_MAP = 1_048_576
 """Bytes of data in a ConfigMap (kubernetes: pkg/apis/core/validation, MaxSecretSize)."""
+_COMPARE = "compare it with the base that slicewright brings along"
+_KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
+_FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
 
 
 class Base(Struct, frozen=True):
@@ -187,10 +190,6 @@ def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 
-_COMPARE = "compare it with the base that slicewright brings along"
-_KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
-
-
 def _at_component(planned: Planned, problem: Problem) -> Problem:
     """Point at the workload that names a component, where a component of the user is what is wrong."""
     source = planned.workload.source
@@ -225,9 +224,6 @@ def frozen_text(run: BuiltRun, tool: str) -> str:
 def frozen_body(run: BuiltRun) -> str:
     """Return what a hashed run's file holds below its header."""
     return write_documents(run.objects)
-
-
-_FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
 
 
 def own(plan: Plan) -> list[Identity]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.problem import Path, Problem
 
+_DEFAULT = "default"
+"""A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
+
 
 def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> Iterator[Problem]:
     """Say where the flavors of a run's queue are not those on whose nodes it can run."""
@@ -96,10 +99,6 @@ def _resources(workload: Workload) -> dict[Path, dict[str, Any]]:
     for field in ("containers", "initContainers"):
         holders |= {(*path, field, index): item for index, item in enumerate(spec.get(field, []))}
     return {(*way, "resources"): item["resources"] for way, item in holders.items() if "resources" in item}
-
-
-_DEFAULT = "default"
-"""A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
 
 
 def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
