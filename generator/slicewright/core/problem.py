@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct
@@ -130,8 +131,8 @@ class Problem(Struct, frozen=True, eq=False):
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         severity = "" if self.severity == "error" else f"{self.severity}: "
         head = f"{place}: " if self.file else ""
-        of = f"{self.input_field}, {self.object}: " if self.folder else ""
-        first = visible(f"{head}{severity}{self.id} {of}{self.message}")
+        subject = f"{self.input_field}, {self.object}: " if self.folder else ""
+        first = visible(f"{head}{severity}{self.id} {subject}{self.message}")
         return f"{first}\n  hint: {visible(self.hint)}" if self.hint else first
 
     def record(self) -> dict[str, Any]:
@@ -195,12 +196,8 @@ def pointer(path: Path) -> str:
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems by file, place and id, each once, whatever order they come in."""
-    return tuple(sorted(dict.fromkeys(problems), key=_order))
-
-
-def _order(problem: Problem) -> tuple[str, int, int, str, str, str, str]:
-    place = (problem.file, problem.line, problem.column)
-    return (*place, problem.id, problem.message, problem.object, problem.dotted())
+    order = attrgetter("file", "line", "column", "id", "message", "object")
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (*order(problem), problem.dotted())))
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -220,8 +217,8 @@ def selectors(idents: Iterable[str]) -> set[str]:
 
 def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
     """Return the number of problems of each severity, the worst first."""
-    found = Counter(problem.severity for problem in problems)
-    return {severity: found[severity] for severity in SEVERITIES}
+    numbers = Counter(problem.severity for problem in problems)
+    return {severity: numbers[severity] for severity in SEVERITIES}
 
 
 def tallied(problems: Iterable[Problem]) -> str:
@@ -246,19 +243,18 @@ def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
 
 def bounded(problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems of one document, and of very many the first with a word on the rest."""
-    found = list(islice(problems, MOST + 1))
-    if len(found) > MOST:
+    first = list(islice(problems, MOST + 1))
+    if len(first) > MOST:
         message = f"it has more than {MOST:,} mistakes; the others are not listed"
-        found[MOST] = Problem("FILE020", message, "mend those that are, and look again")
-    return found
+        first[MOST] = Problem("FILE020", message, "mend those that are, and look again")
+    return first
 
 
 def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
     """Return the choices that look most like a word, best first; none when nothing is near."""
-    pool = list(choices)
-    by_lower = {choice.lower(): choice for choice in pool}
-    found = difflib.get_close_matches(word.lower(), list(by_lower), n=count, cutoff=0.6)
-    return [by_lower[match] for match in found]
+    by_lower = {choice.lower(): choice for choice in choices}
+    matches = difflib.get_close_matches(word.lower(), list(by_lower), n=count, cutoff=0.6)
+    return [by_lower[match] for match in matches]
 
 
 _SHORT_WORD = 6
@@ -271,23 +267,21 @@ def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
     It is sure where one or two letters are wrong, or only their case.
     """
     near = nearest(word, choices, count=3)
-    if not near:
-        return "", False
     steps = [steps_between(word.lower(), choice.lower()) for choice in near]
-    if steps.count(min(steps)) > 1:
+    least = min(steps, default=0)
+    if steps.count(least) != 1:
         return "", False
-    few = 1 if len(word) < _SHORT_WORD else 2
-    return near[steps.index(min(steps))], min(steps) <= few
+    return near[steps.index(least)], least <= (1 if len(word) < _SHORT_WORD else 2)
 
 
-def steps_between(one: str, other: str) -> int:
+def steps_between(word: str, other: str) -> int:
     """Return how many letters are added, left out, exchanged or swapped with the next between two words."""
     rows = [list(range(len(other) + 1))]
-    for i, letter in enumerate(one):
+    for i, letter in enumerate(word):
         row = [i + 1]
-        for j, wanted in enumerate(other):
-            steps = min(rows[-1][j] + (letter != wanted), rows[-1][j + 1] + 1, row[j] + 1)
-            if i and j and (letter, one[i - 1]) == (other[j - 1], wanted):
+        for j, counterpart in enumerate(other):
+            steps = min(rows[-1][j] + (letter != counterpart), rows[-1][j + 1] + 1, row[j] + 1)
+            if i and j and (letter, word[i - 1]) == (other[j - 1], counterpart):
                 steps = min(steps, rows[-2][j - 1] + 1)
             row.append(steps)
         rows.append(row)
@@ -299,7 +293,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-_MEANT = "did you mean '"
+_MEANT, _FEW = "did you mean '", 12
 
 
 def meant(hint: str) -> str:
@@ -310,10 +304,6 @@ def meant(hint: str) -> str:
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return the hint for a misspelt word: the nearest choice, else all of them when they are few."""
     pool = sorted(set(choices))
-    near = nearest(word, pool)
-    if near:
+    if near := nearest(word, pool):
         return f"{_MEANT}{near[0]}'?"
-    few = 12
-    if pool and len(pool) <= few:
-        return "one of: " + ", ".join(pool)
-    return ""
+    return f"one of: {', '.join(pool)}" if 0 < len(pool) <= _FEW else ""

@@ -27,15 +27,15 @@ def shown(text: str) -> str:
 
 def in_json(text: str) -> str:
     """Return a JSON document that means the same, without what a terminal or a log would obey."""
-    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return "\\n" if found[0] == "\n" else _code(found[0])
+def _escaped(match: re.Match[str]) -> str:
+    return "\\n" if match[0] == "\n" else _code(match[0])
 
 
-def _spelt(found: re.Match[str]) -> str:
-    blanks, first, hash_one, hash_two = found.groups()
+def _spelt(match: re.Match[str]) -> str:
+    blanks, first, hash_one, hash_two = match.groups()
     return f"{hash_one}{_code(hash_two)}" if hash_one else f"{blanks}{_code(first)}"
 
 
