@@ -72,11 +72,12 @@ def capacities(site: ResolvedCluster) -> dict[str, Capacity]:
     """Return the pools of a cluster by name; those whose TPU is not known are left out."""
     shapes = {pool.index: shape for pool, shape in site.pools}
     by_name: dict[str, Capacity] = {}
-    for pool in site.cluster.pools:
+    for pool in (pool for pool in site.cluster.pools if pool.index in shapes or isinstance(pool, CpuPool)):
         name, most = pool.name, size_range(site, pool).most
         if isinstance(pool, CpuPool):
             by_name[name] = CpuCapacity(pool, _cpu_flavor(site, pool), site.machines.get(name), most)
-        elif shape := shapes.get(pool.index):
+        else:
+            shape = shapes[pool.index]
             by_name[name] = TpuCapacity(
                 pool, _tpu_flavor(site, pool, shape), shape, site.machines[name], most
             )
