@@ -102,11 +102,9 @@ def _first_of_name(objects: ObjectSet) -> dict[_Identity, tuple[Resource, int]]:
 
 
 @rule("GIT124", (), "warning")
-def _twice(resource: Resource, objects: ObjectSet) -> Findings:
+def _repeated(resource: Resource, objects: ObjectSet) -> Findings:
     first, line = objects.once("first of a name", _first_of_name).get(_identity(resource), (resource, 0))
     if first is not resource:
         of = f" in namespace '{resource.namespace}'" if resource.namespace else ""
-        message = (
-            f"{resource.kind} '{resource.name}'{of} is already in this file, in the document at line {line}"
-        )
-        yield Finding(("metadata", "name"), message)
+        message = f"{resource.kind} '{resource.name}'{of} is already in this file"
+        yield Finding(("metadata", "name"), f"{message}, in the document at line {line}")

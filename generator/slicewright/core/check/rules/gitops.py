@@ -76,9 +76,9 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
         }
         if missing:
             names = dict.fromkeys(f"{'ports[].' * ('ports' in path)}{path[-1]}" for path in missing)
-            written = dict.fromkeys(f"{path[-1]}: {value}" for path, value in missing.items())
+            fields = dict.fromkeys(f"{path[-1]}: {value}" for path, value in missing.items())
             message = f"defaults are not written out: {', '.join(names)}"
-            yield Finding(job, message, f"write {', '.join(written)}", edits.write(resource.data, missing))
+            yield Finding(job, message, f"write {', '.join(fields)}", edits.write(resource.data, missing))
 
 
 @rule("GIT105", _JOBS, "warning")

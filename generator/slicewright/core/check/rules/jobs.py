@@ -103,7 +103,7 @@ def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
     spec = mapping(resource.data.get("spec"))
     templates = [policy.get("templates") for _, policy in entries(spec.get("volumeClaimPolicies"))]
     templates += [spec.get("volumeClaimTemplates"), at(spec, "leaderWorkerTemplate", "volumeClaimTemplates")]
-    names = {text(at(claim, "metadata", "name")) for written in templates for _, claim in entries(written)}
+    names = {text(at(claim, "metadata", "name")) for listed in templates for _, claim in entries(listed)}
     claims = names | PODS_OF[resource.kind].volumes
     for pods in resource.pods:
         known = {text(volume.get("name")) for _, volume in entries(pods.spec.get("volumes"))} | claims
@@ -146,9 +146,8 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
             if refusal := against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name):
                 yield Finding(resource.name_path, f"host name '{name}' {refusal}")
         elif len(name) > MAX_LABEL:
-            yield Finding(
-                resource.name_path, f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
-            )
+            message = f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
+            yield Finding(resource.name_path, message)
 
 
 @rule("JS127", JOB_KINDS)

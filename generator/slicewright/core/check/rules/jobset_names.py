@@ -54,10 +54,10 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, f"pod name '{pod}' {refusal}")
 
 
-def _renamed(what: str, name: str) -> str:
+def _renamed(kind: str, name: str) -> str:
     """Return what to call a JobSet or a replicatedJob with a wrong character."""
     right = as_dns1035(name)
-    return f"rename the {what}" + (f", for example '{right}'" if right else "")
+    return f"rename the {kind}" + (f", for example '{right}'" if right else "")
 
 
 @rule("JS102", JOBSET)

@@ -87,8 +87,8 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
             or (key in NO_LABELS and path[1] != "workers" and path[-2] == "nodeSelector")
         ):
             continue
-        written = Fix(f"Write '{right}'", (Edit("replace", path, right),))
-        fix = written if is_value else edits.rename(path, right)
+        value = Fix(f"Write '{right}'", (Edit("replace", path, right),))
+        fix = value if is_value else edits.rename(path, right)
         yield Finding(path, f"no node has the label '{key}'", f"did you mean '{right}'?", fix)
 
 

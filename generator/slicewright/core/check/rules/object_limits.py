@@ -163,8 +163,8 @@ def _ports(value: Any, within: dict[str, Any]) -> str:
 
 def _data(value: Any, _within: dict[str, Any]) -> str:
     refused = [key for key in mapping(value) if not CONFIG_KEY.fullmatch(key)]
-    what = "which is not of letters, digits, hyphens, underscores and dots"
-    return f"has the key '{refused[0]}', {what}" if refused else ""
+    form = "which is not of letters, digits, hyphens, underscores and dots"
+    return f"has the key '{refused[0]}', {form}" if refused else ""
 
 
 def _repeats(value: Any, within: dict[str, Any]) -> str:

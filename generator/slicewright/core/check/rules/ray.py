@@ -156,7 +156,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     is_interactive = spec.get("submissionMode") == "InteractiveMode"
     if not (text(spec.get("entrypoint")).strip() or "submitterPodTemplate" in spec or is_interactive):
         message = "the RayJob has no entrypoint"
-        yield Finding(_of(spec, "entrypoint"), message, "write the command of the program")
+        yield Finding(_place(spec, "entrypoint"), message, "write the command of the program")
     shuts_down = spec.get("shutdownAfterJobFinishes") is True
     ttl, path = number(spec.get("ttlSecondsAfterFinished")) or 0, ("spec", "ttlSecondsAfterFinished")
     if ttl < 0:
@@ -167,7 +167,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("spec", "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes")
     elif not shuts_down and has_cluster and not selects and is_queued:
         message = "a queued RayJob keeps its cluster, and Kueue refuses it"
-        yield Finding(_of(spec, "shutdownAfterJobFinishes"), message)
+        yield Finding(_place(spec, "shutdownAfterJobFinishes"), message)
     for key, least in (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0)):
         if (value := number(spec.get(key), least)) is not None and value < least:
             yield Finding(("spec", key), f"{key} is {value}", f"write {least} or more")
@@ -176,7 +176,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("spec", "backoffLimit"), message, "leave backoffLimit out")
 
 
-def _of(spec: dict[str, Any], key: str) -> Path:
+def _place(spec: dict[str, Any], key: str) -> Path:
     return ("spec", key) if key in spec else ("spec",)
 
 

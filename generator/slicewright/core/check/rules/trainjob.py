@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
-from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, is_set_up, shape, shapes, slices
+from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes, slices
 from slicewright.core.check.training import (
     ANCESTOR,
     RUNTIMES,
@@ -28,7 +29,6 @@ from slicewright.core.problem import counted, did_you_mean, nearest, only_near
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.pods import Pods
 
 _JOB = frozenset({"TrainJob"})
@@ -52,11 +52,8 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
     kind, name = reference_of(resource)
     group = at(resource.data, "spec", "runtimeRef", "apiGroup")
     if kind not in RUNTIMES:
-        yield Finding(
-            ("spec", "runtimeRef", "kind"),
-            f"Trainer has no runtime of kind '{kind}'",
-            did_you_mean(kind, RUNTIMES),
-        )
+        message = f"Trainer has no runtime of kind '{kind}'"
+        yield Finding(("spec", "runtimeRef", "kind"), message, did_you_mean(kind, RUNTIMES))
     elif group not in (None, TRAINER_GROUP):
         message = f"Trainer has no runtime of API group '{group}'"
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
@@ -64,12 +61,11 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"Trainer has no runtime '{name}', and {kind} '{name}' is not defined"
         yield Finding(("spec", "runtimeRef", "name"), message, f"did you mean '{meant}'?")
     elif name and not runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
-        known = {one.name: one.namespace for one in objects.of_kind(kind)}
+        known = {runtime.name: runtime.namespace for runtime in objects.of_kind(kind)}
         is_lost = objects.lost(kind, name, resource.namespace)
         if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
-            elsewhere = f"it is in namespace {known[name]}" if known.get(name) else ""
             message = f"{kind} '{name}' is not defined"
-            hint = elsewhere or did_you_mean(name, known)
+            hint = f"it is in namespace {known[name]}" if known.get(name) else did_you_mean(name, known)
             is_certain = objects.misses(kind, name, resource)
             yield Finding(("spec", "runtimeRef", "name"), message, hint, is_certain=is_certain)
 
@@ -83,70 +79,66 @@ def _meant_runtime(name: str, objects: ObjectSet) -> str:
 
 @rule("TRAIN102", _JOB)
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
-    runtimes = [
-        {step.name: step.containers() for step in steps_of(one)} for one in runtimes_of(resource, objects)
-    ]
+    steps = [list(steps_of(runtime)) for runtime in runtimes_of(resource, objects)]
+    runtimes = [{step.name: step.containers() for step in of_runtime} for of_runtime in steps]
     for path, name, spec in overrides_of(resource) if runtimes else ():
-        if not any(name in steps for steps in runtimes):
+        if not any(name in runtime for runtime in runtimes):
             hint = did_you_mean(name, runtimes[0])
             yield Finding(path, f"the runtime has no replicatedJob '{name}'", hint)
             continue
-        for key in ("containers", "initContainers"):
-            for _, container in entries(spec.get(key)):
-                held = text(container.get("name"))
-                if not any(held in steps.get(name, ()) for steps in runtimes):
-                    message = f"replicatedJob '{name}' of the runtime has no container '{held}'"
-                    yield Finding(path, message, "name a container of the runtime")
+        for _, container in chain(entries(spec.get("containers")), entries(spec.get("initContainers"))):
+            own = text(container.get("name"))
+            if not any(own in runtime.get(name, ()) for runtime in runtimes):
+                message = f"replicatedJob '{name}' of the runtime has no container '{own}'"
+                yield Finding(path, message, "name a container of the runtime")
 
 
-def _rows(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, int, list[Shape]]]:
-    """Yield pods and rows for each runtime that a TrainJob may mean; nothing where one asks for no slice."""
+def _nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]:
+    """Yield the pods that train by each runtime that a TrainJob may mean."""
     runtimes: list[Resource | None] = [*runtimes_of(resource, objects)]
-    for runtime in runtimes or [None]:
-        for pods in nodes_of(resource, runtime):
-            yield pods, pods.replicas, shapes(pods, objects) if pods.asks_for_tpu else []
+    return (pods for runtime in runtimes or [None] for pods in nodes_of(resource, runtime))
 
 
 @rule("TRAIN103", _JOB)
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
-    found = list(_rows(resource, objects))
-    picked = [(nodes, shape(pods, objects)) for pods, nodes, rows in found if rows]
-    wrong = [(nodes, row) for nodes, row in picked if row and row.multi_host and nodes != row.hosts]
-    wrong = [] if any(is_set_up(pods) for pods, _, _ in found) else wrong
-    if wrong and len(wrong) == len(found):
-        nodes, row = wrong[0]
-        trainer = mapping(at(resource.data, "spec", "trainer"))
-        path = ("spec", "trainer", "numNodes") if "numNodes" in trainer else ("spec",)
-        message = f"numNodes is {nodes}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
-        fix = edits.write(resource.data, {("spec", "trainer", "numNodes"): row.hosts})
-        yield Finding(path, message, f"write trainer.numNodes: {row.hosts}", fix)
+    nodes = list(_nodes(resource, objects))
+    rows = [(pods.replicas, multi_host(pods, objects)) for pods in nodes]
+    wrong = [(replicas, row) for replicas, row in rows if row and replicas != row.hosts]
+    if wrong and len(wrong) == len(nodes):
+        replicas, row = wrong[0]
+        path = ("spec", "trainer", "numNodes")
+        place = path if "numNodes" in mapping(at(resource.data, "spec", "trainer")) else ("spec",)
+        message = f"numNodes is {replicas}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+        fix = edits.write(resource.data, {path: row.hosts})
+        yield Finding(place, message, f"write trainer.numNodes: {row.hosts}", fix)
 
 
 @rule("TRAIN104", _JOB)
 def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "trainer", "resourcesPerNode") is None:
         return  # What the runtime says of its own is TPU105.
-    found = list(_rows(resource, objects))
+    nodes = list(_nodes(resource, objects))
+    shapes_of = [(pods, shapes(pods, objects) if pods.asks_for_tpu else []) for pods in nodes]
     wrong = [
-        (pods, rows)
-        for pods, _, rows in found
+        (pods, rows[0])
+        for pods, rows in shapes_of
         if rows and pods.chips not in {row.chips_per_host for row in rows}
     ]
-    if wrong and len(wrong) == len(found):
-        pods, rows = wrong[0]
-        each = f"a host of {rows[0].topology} on {rows[0].machine_type} has {rows[0].chips_per_host}"
+    if wrong and len(wrong) == len(nodes):
+        pods, row = wrong[0]
+        host = f"a host of {row.topology} on {row.machine_type} has {row.chips_per_host}"
         path = ("spec", "trainer", "resourcesPerNode")
-        yield Finding(path, f"a node asks for {counted(pods.chips, 'chip')}, and {each}")
+        yield Finding(path, f"a node asks for {counted(pods.chips, 'chip')}, and {host}")
 
 
 @rule("TRAIN105", _JOB)
 def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
-    resources = mapping(at(resource.data, "spec", "trainer", "resourcesPerNode"))
+    path = ("spec", "trainer", "resourcesPerNode")
+    resources = mapping(at(resource.data, *path))
     for name, limit in unlike_limits(resources):
-        way, written = ("spec", "trainer", "resourcesPerNode"), resources["requests"][name]
-        message = f"a node requests {written} of {name} with {limit}"
-        fix = edits.write(resource.data, {(*way, "limits", name): written}, safe=False)
-        yield Finding((*way, "requests", name), message, fix=fix)
+        request = resources["requests"][name]
+        fix = edits.write(resource.data, {(*path, "limits", name): request}, safe=False)
+        yield Finding((*path, "requests", name), f"a node requests {request} of {name} with {limit}", fix=fix)
 
 
 @rule("TRAIN111", (*_JOB, *RUNTIMES))
@@ -174,15 +166,15 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
 def _job_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for step in steps_of(resource):
         # JobSet puts its own name before it, so it may begin with a digit.
-        if step.name and (said := against_dns1035(f"a-{step.name}-0")):
-            yield Finding((*step.path, "name"), f"the name '{step.name}' of a replicatedJob {said}")
+        if step.name and (refusal := against_dns1035(f"a-{step.name}-0")):
+            yield Finding((*step.path, "name"), f"the name '{step.name}' of a replicatedJob {refusal}")
 
 
 @rule("TRAIN106", RUNTIMES)
 def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
     for step in steps_of(resource):
-        wanted = _CONTAINER.get(step.ancestor)
-        if wanted is None:
+        container = _CONTAINER.get(step.ancestor)
+        if container is None:
             if nearest(step.ancestor, _CONTAINER):
                 path = (*step.path, "template", "metadata", "labels", ANCESTOR)
                 message = f"Trainer has no step '{step.ancestor}'"
@@ -191,22 +183,19 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
         if step.replicas not in (None, 1):
             message = f"replicatedJob '{step.name}' has {step.replicas} replicas, and Trainer takes 1"
             yield Finding((*step.path, "replicas"), message, "write replicas: 1, and mlPolicy.numNodes")
-        if wanted not in [text(entry.get("name")) for _, entry in entries(step.spec.get("containers"))]:
+        if container not in [text(entry.get("name")) for _, entry in entries(step.spec.get("containers"))]:
             path = (*step.path, "template", "spec", "template", "spec")
-            yield Finding(
-                path, f"the {step.ancestor} has no container '{wanted}'", f"call a container '{wanted}'"
-            )
+            message = f"the {step.ancestor} has no container '{container}'"
+            yield Finding(path, message, f"call a container '{container}'")
 
 
 @rule("TRAIN107", _JOB)
 def _initializers(resource: Resource, objects: ObjectSet) -> Findings:
-    runtimes = [{step.name for step in steps_of(one)} for one in runtimes_of(resource, objects)]
-    for key in ("dataset", "model"):
-        name = f"{key}-initializer"
-        wanted = at(resource.data, "spec", "initializer", key) is not None
-        if wanted and runtimes and not any(name in steps for steps in runtimes):
-            message = f"the runtime has no replicatedJob '{name}'"
-            yield Finding(("spec", "initializer", key), message, "name a runtime that has one")
+    runtimes = [{step.name for step in steps_of(runtime)} for runtime in runtimes_of(resource, objects)]
+    for key in ("dataset", "model") if runtimes else ():
+        path, name = ("spec", "initializer", key), f"{key}-initializer"
+        if at(resource.data, *path) is not None and not any(name in steps for steps in runtimes):
+            yield Finding(path, f"the runtime has no replicatedJob '{name}'", "name a runtime that has one")
 
 
 _OPERATOR = {
@@ -221,33 +210,31 @@ _OPERATOR = {
 
 @rule("TRAIN108", _OPERATOR)
 def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
-    wanted, types = _OPERATOR[resource.kind]
+    main, types = _OPERATOR[resource.kind]
     # The webhook of TFJobs alone leaves the types to the operator, which takes them in any case.
     takes = {name.lower() for name in types} if resource.kind == "TFJob" else set(types)
     for pods in resource.pods:
         kind = str(pods.path[-2])
         if (kind.lower() if resource.kind == "TFJob" else kind) not in takes:
-            yield Finding(
-                pods.path[:-1], f"{resource.kind} has no replicas of type '{kind}'", did_you_mean(kind, types)
-            )
+            message = f"{resource.kind} has no replicas of type '{kind}'"
+            yield Finding(pods.path[:-1], message, did_you_mean(kind, types))
         policy = at(resource.data, *pods.path[:-1], "restartPolicy")
         if isinstance(policy, str) and policy not in _RESTARTS:
             message = f"'{policy}' is not a restartPolicy of replicas"
             yield Finding((*pods.path[:-1], "restartPolicy"), message, did_you_mean(policy, _RESTARTS))
-        if wanted not in [text(container.get("name")) for _, container in pods.containers]:
+        if main not in [text(container.get("name")) for _, container in pods.containers]:
             path = (*pods.spec_path, "containers") if pods.containers else pods.spec_path
-            yield Finding(path, f"{kind} has no container '{wanted}'", f"call the container '{wanted}'")
+            yield Finding(path, f"{kind} has no container '{main}'", f"call the container '{main}'")
         if kind == "Master" and resource.kind in ("PyTorchJob", "XGBoostJob") and pods.replicas != 1:
             yield Finding(pods.replicas_path, f"{pods.replicas} replicas of Master", "write replicas: 1")
 
 
 @rule("TRAIN110", _JOB, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
-    for runtime in runtimes_of(resource, objects):
-        for pods in nodes_of(resource, runtime):
-            missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
-            if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
-                yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
+    for pods in _nodes(resource, objects) if runtimes_of(resource, objects) else ():
+        missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
+        if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
+            yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
 
 
 _RESTARTS = ("Always", "ExitCode", "Never", "OnFailure")
@@ -291,5 +278,5 @@ def _mpi(resource: Resource, _objects: ObjectSet) -> Findings:
         message = f"an MPIJob has no replicas of type '{kind}'"
         yield Finding(("spec", "mpiReplicaSpecs", kind), message, did_you_mean(kind, _MPI_TYPES))
     workers = number(at(specs, "Worker", "replicas"), 1) or 1
-    if resource.name and (against_name := against_dns1035(f"{resource.name}-worker-{workers - 1}")):
-        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {against_name}")
+    if resource.name and (refusal := against_dns1035(f"{resource.name}-worker-{workers - 1}")):
+        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {refusal}")
