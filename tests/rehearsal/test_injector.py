@@ -93,7 +93,7 @@ class Setup:
 def problems_after(part: ScenarioPart, setup: Any, *outcomes: str) -> list[tuple[str, str]]:
     """Let a run start, and all faults strike and end; return severities and messages of what went wrong."""
     faults, _ = played(part, setup, *outcomes)
-    return [(problem.severity, problem.message) for problem in faults.against()]
+    return [(problem.severity, problem.message) for problem in faults.problems()]
 
 
 def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, EventLog]:
@@ -229,7 +229,7 @@ def test_lost_slice_is_all_of_its_nodes_that_are_ours() -> None:
     ]
 
     assert ([], ["delete n0", "delete n1", "delete a-0"], ["n0"]) == (
-        faults.against(),
+        faults.problems(),
         setup.done,
         setup.made,
     )
@@ -287,7 +287,7 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
     for kind, facts in (("submitted", {}), ("waiting", {"text": "no quota"}), ("finished", {})):
         word: Any = kind
         event_log.note(word, "default/arrival-1", **facts)
-        told.append([(problem.severity, problem.message) for problem in faults.against()])
+        told.append([(problem.severity, problem.message) for problem in faults.problems()])
 
     assert told == [
         [("warning", "default/arrival-1 arrived at 5m and never ran")],

@@ -273,9 +273,9 @@ def _write(path: Path, name: str, cluster: Object, user: Object) -> Path:
 def _sections(path: Path, context: str) -> tuple[Object, Object]:
     """Return the cluster and the user of a context; what they name beside the file gets its whole path."""
     document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    chosen = _named(document, "contexts", context or document["current-context"])["context"]
-    cluster = _named(document, "clusters", chosen["cluster"])["cluster"]
-    user = _named(document, "users", chosen["user"])["user"]
+    chosen = _entry(document, "contexts", context or document["current-context"])["context"]
+    cluster = _entry(document, "clusters", chosen["cluster"])["cluster"]
+    user = _entry(document, "users", chosen["user"])["user"]
     folder = path.absolute().parent
     for section in (cluster, user):
         section.update({key: str(folder / section[key]) for key in _FILES if key in section})
@@ -312,7 +312,7 @@ def _access(cluster: Object, user: Object) -> Access:
     return replace(access, plugin=Plugin.of(user["exec"], known))
 
 
-def _named(document: Object, section: str, name: str) -> Object:
+def _entry(document: Object, section: str, name: str) -> Object:
     entries: dict[str, Object] = {entry["name"]: entry for entry in document[section]}
     return entries[name]
 

@@ -68,7 +68,7 @@ def _read(
     unread: dict[str, str] = {}
     for kind, api_version in kinds.items():
         try:
-            listed, refusal = _listed(api, api_version, kind, namespaces)
+            listed, refusal = _list(api, api_version, kind, namespaces)
         except ApiError as error:
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
@@ -93,7 +93,7 @@ def _kueue(api: ReadOnly) -> str:
     return next((f"{KUEUE_GROUP}/{version}" for version in KUEUE_VERSIONS if version in served), "")
 
 
-def _listed(
+def _list(
     api: ReadOnly, api_version: str, kind: str, namespaces: Iterable[str]
 ) -> tuple[tuple[Object, ...], str]:
     """Return the objects of a kind, and what the API server refused to show of them."""

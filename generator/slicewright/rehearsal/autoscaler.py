@@ -169,7 +169,6 @@ class Autoscaler:
         }
 
     def _existing(self, name: str) -> tuple[Object, ...]:
-        """Return the nodes of a pool that exist."""
         return tuple(node for node in self._pools[name].nodes if node["metadata"]["name"] in self._real)
 
     def _grow(self, name: str, now: float) -> None:

@@ -213,7 +213,6 @@ class ClusterSetup:
 
 
 def _refused(item: Object, error: ApiError) -> tuple[str, str]:
-    """Return what is wrong, and what to do."""
     name = f"{item['kind']} {item['metadata']['name']}"
     if error.reason == "AlreadyExists":
         hint = "what is there is not changed: remove it, or rehearse on another cluster"

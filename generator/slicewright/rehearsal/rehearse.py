@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
     from slicewright.rehearsal.lease import Lease
     from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.model.expectation import Answer
     from slicewright.rehearsal.model.gang import Gangs
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.rehearsal.model.surroundings import Need
@@ -110,7 +109,7 @@ class Rehearsal:
         """What runs need and the cluster does not have either."""
         self._end = 0.0
         self._interrupted = False
-        self._against: list[Problem] = []
+        self._problems: list[Problem] = []
         self._left = ""
         """Why objects of the rehearsal are still there; empty where none is."""
 
@@ -121,7 +120,7 @@ class Rehearsal:
         except KeyboardInterrupt:
             self._interrupted = True
         except (ApiError, OSError, AccessError) as error:
-            self._against.append(self._cause(error))
+            self._problems.append(self._cause(error))
         if not (self._clean and self._left):
             return
         try:
@@ -136,12 +135,13 @@ class Rehearsal:
         """Return what has happened until the end."""
         scenario = self._scenario
         event_log = self._event_log
-        is_cut_short = self._interrupted or bool(self._against)
+        by_key = {part.key: part for part in scenario.parts}
+        is_cut_short = self._interrupted or bool(self._problems)
         timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue)
         faults = self._faults.injected(timelines)
         problems = [
-            *self._against,
+            *self._problems,
             *scenario.notes,
             *not_in_tree(scenario.parts, self._missing, scenario.site.cluster.source.file.path),
             *judge(
@@ -155,7 +155,7 @@ class Rehearsal:
             ),
         ]
         if not is_cut_short:
-            problems += self._faults.against()
+            problems += self._faults.problems()
         if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
@@ -191,7 +191,10 @@ class Rehearsal:
             faults=faults,
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
-            answers=_answers(scenario.parts, timelines, self._time.speed, cut_short=is_cut_short),
+            answers={
+                part.current: answers(part, by_key, timelines, cut_short=is_cut_short, speed=self._time.speed)
+                for part in by_key.values()
+            },
             nominal=usage.nominal_quotas(scenario.platform),
             queue_of=queue_of,
             waits=waits.waits(event_log.events, timelines.values(), setting, self._time.speed),
@@ -337,16 +340,6 @@ def _programs(parts: Iterable[ScenarioPart], arriving: Arrivals) -> dict[str, tu
     return programs
 
 
-def _answers(
-    parts: Iterable[ScenarioPart], timelines: dict[str, Timeline], speed: float, *, cut_short: bool
-) -> dict[str, tuple[Answer, ...]]:
-    by_key = {part.key: part for part in parts}
-    return {
-        part.current: answers(part, by_key, timelines, cut_short=cut_short, speed=speed)
-        for part in by_key.values()
-    }
-
-
 def _teams(site: ResolvedCluster) -> dict[str, str]:
     """Return the teams of namespaces; several may share one."""
     names: dict[str, list[str]] = {}
@@ -356,12 +349,10 @@ def _teams(site: ResolvedCluster) -> dict[str, str]:
 
 
 def _sweeps(parts: Iterable[ScenarioPart]) -> dict[str, str]:
-    """Return the sweeps of the workloads that are entries of one."""
     return {part.key: part.workload.declared for part in parts if part.workload.sweep and not part.profile}
 
 
 def _profiles(parts: Iterable[ScenarioPart]) -> dict[str, str]:
-    """Return the profiles of the workloads that arrive by one."""
     return {part.key: part.profile for part in parts if part.profile}
 
 

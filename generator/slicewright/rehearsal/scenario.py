@@ -142,7 +142,6 @@ def _shared(repository: Repository, cluster: str) -> Iterator[Object]:
 
 
 def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:
-    """Return the problems of the rehearsal blocks of a scenario."""
     classes = [
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]

@@ -68,7 +68,6 @@ class Cluster(Bed):
 
 
 def _connect(install: Installation, boot: BootContext, *, has_pods: bool = True) -> Connection:
-    """Start etcd and the API server."""
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
@@ -182,14 +181,13 @@ class Attached(Bed):
     def __init__(
         self,
         kubeconfig_file: Path,
-        name: str | None = None,
         *,
         context: str = "",
         simulates: str = nodes.KWOK_NODES,
         **options: Any,
     ) -> None:
         connect = partial(_attach, kubeconfig_file, context, simulates)
-        super().__init__(ControlPlane(("kwok",), 0, connect, simulates), name, **options)
+        super().__init__(ControlPlane(("kwok",), 0, connect, simulates), **options)
 
 
 def _attach(file: Path, context: str, simulates: str, boot: BootContext) -> Connection:

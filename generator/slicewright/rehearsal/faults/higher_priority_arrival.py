@@ -42,10 +42,6 @@ def inject(injection: Injection) -> None:
         raise
 
 
-def _describe(fault: Fault) -> str:
-    return f"{counted(_slices(fault), 'slice')} of class {_class(fault)}"
-
-
 def _check(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:
     name = _class(part.faults[index])
     if name not in known.classes:
@@ -61,7 +57,14 @@ def _check(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:
         yield problem(part, index, "slices", message, advice(why))
 
 
-KIND = FaultKind("HigherPriorityArrival", _describe, _check, inject, duration="60s", needs_pods=False)
+KIND = FaultKind(
+    "HigherPriorityArrival",
+    lambda fault: f"{counted(_slices(fault), 'slice')} of class {_class(fault)}",
+    _check,
+    inject,
+    duration="60s",
+    needs_pods=False,
+)
 
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:

@@ -42,7 +42,15 @@ def lose(injection: Injection, nodes: list[Object]) -> Undo:
         for pod in api.list("v1", "Pod")
         if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
     ]
-    api.each(lambda pod: patch_if_there(api, pod, {"status": _failed(pod)}, subresource="status"), lost)
+
+    def fail(pod: Object) -> None:
+        conditions = [
+            entry for entry in pod["status"].get("conditions", ()) if entry["type"] != _DISRUPTED["type"]
+        ]
+        status = {"phase": "Failed", "conditions": [*conditions, _DISRUPTED]}
+        patch_if_there(api, pod, {"status": status}, subresource="status")
+
+    api.each(fail, lost)
     api.each(api.delete, lost)
     return partial(_bring_back, injection, nodes)
 
@@ -61,15 +69,9 @@ def _bring_back(injection: Injection, nodes: list[Object]) -> None:
 
 
 def _note(injection: Injection, kind: Kind, nodes: list[Object], what: str) -> None:
-    """Note that nodes of a node pool went or came."""
     if nodes:
         pool = nodes[0]["metadata"]["labels"][NODE_POOL]
         injection.event_log.note_nodes(kind, pool, nodes, what, reason=injection.fault.kind.name)
-
-
-def _failed(pod: Object) -> Object:
-    others = [entry for entry in pod["status"].get("conditions", ()) if entry["type"] != "DisruptionTarget"]
-    return {"phase": "Failed", "conditions": [*others, _DISRUPTED]}
 
 
 def _as_new(node: Object) -> Object:

@@ -47,7 +47,7 @@ class Injector:
         """Runs whose faults have their moments."""
         self._injected: dict[tuple[str, int], Injected] = {}
         """Faults by run and number whose moment has come."""
-        self._against: list[Problem] = []
+        self._problems: list[Problem] = []
 
     def schedule(self) -> None:
         """Give the faults of those runs their moments that have started."""
@@ -64,13 +64,13 @@ class Injector:
                         continue  # one fault, one arrival
                     self._timers.at(started + fault.at, partial(self._inject, part, item, index))
 
-    def against(self) -> list[Problem]:
+    def problems(self) -> list[Problem]:
         """Return what did not happen, or not as it was written, in a rehearsal that came to its end.
 
         Expectations are about the current run of a workload, and so is this: one that was kept from earlier
         may be of another shape.
         """
-        problems = list(self._against)
+        problems = list(self._problems)
         with self._event_log.reading() as timelines:
             for part in self._parts:
                 for index in range(len(part.faults)):
@@ -109,11 +109,11 @@ class Injector:
         with self._event_log.reading() as timelines:
             is_late = is_over or timelines.of[run].is_over
         if run == part.current:
-            self._against.append(not_injected(part, index, why, is_late=is_late))
+            self._problems.append(not_injected(part, index, why, is_late=is_late))
 
     def _undo(self, injection: Injection, undo: Callable[[], None]) -> None:
         try:
             undo()
         except ApiError as error:
             self._event_log.note("warned", injection.run, reason=injection.fault.kind.name, text=str(error))
-            self._against.append(not_undone(injection.part, injection.index, str(error)))
+            self._problems.append(not_undone(injection.part, injection.index, str(error)))

@@ -138,9 +138,9 @@ def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]
     return sorted(differences, key=lambda move: (-abs(move.seconds), move.name))
 
 
-def arrival_moves(base: Object, variant: Object, noise: Noise, field: str = "p95WaitSeconds") -> list[Move]:
+def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[Move]:
     """Return the profiles, each in a queue, whose arrivals wait longer or shorter than in the base."""
-    return _moves(_by_profile(base), _by_profile(variant), field, noise)
+    return _moves(_by_profile(base), _by_profile(variant), "p95WaitSeconds", noise)
 
 
 def _moves(base: Mapping[str, Object], variant: Mapping[str, Object], field: str, noise: Noise) -> list[Move]:
@@ -183,9 +183,9 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     starts = {move.name: move for move in started}
     parts = [
         *_pods(base, variant),
-        *_told(started, names, "start"),
-        *_told([move for move in ended if _is_told(move, starts)], names, "end"),
-        *_arrivals_told(arrival_moves(base, variant, noise)),
+        *_moved(started, names, "start"),
+        *_moved([move for move in ended if _is_named(move, starts)], names, "end"),
+        *_arrivals(arrival_moves(base, variant, noise)),
         *_counts(base, variant),
         *_missing(base, variant, names),
     ]
@@ -199,7 +199,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
     return f"{what}: {text}" if what else text
 
 
-def _is_told(move: Move, started: Mapping[str, Move]) -> bool:
+def _is_named(move: Move, started: Mapping[str, Move]) -> bool:
     """Tell whether a verdict names an end: where the start moves too, only one that is lost or won alone."""
     start = started.get(move.name)
     return start is None or (math.isinf(move.seconds) and math.isfinite(start.seconds))
@@ -211,7 +211,7 @@ def _short_names(base: Object, variant: Object) -> Callable[[str], str]:
     return lambda key: key.partition("/")[2] if numbers[key.partition("/")[2]] == 1 else key
 
 
-def _told(moves: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
+def _moved(moves: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
     later = [move for move in moves if 0 < move.seconds < math.inf]
     earlier = [move for move in moves if -math.inf < move.seconds < 0]
     for group, direction in ((later, "later"), (earlier, "earlier")):
@@ -233,7 +233,7 @@ def _told(moves: Sequence[Move], names: Callable[[str], str], verb: str) -> Iter
             yield from (f"{names(move.name)} {singular}" for move in group)
 
 
-def _arrivals_told(moves: Iterable[Move]) -> Iterator[str]:
+def _arrivals(moves: Iterable[Move]) -> Iterator[str]:
     for move in moves:
         if math.isinf(move.seconds):
             many = "more than 5 %" if move.seconds > 0 else "fewer than 5 %"

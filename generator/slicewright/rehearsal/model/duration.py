@@ -25,12 +25,12 @@ def is_duration(text: str) -> bool:
     return len(text) <= _LONGEST and _WITHIN.fullmatch(text) is not None
 
 
-def why_not(text: str, example: str = "90s or 1h30m") -> str:
+def why_not(text: str) -> str:
     """Return what is wrong with a text that is not a time span."""
     quoted = f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}'"
     if _WHOLE.fullmatch(text):
         return f"{quoted} is longer than ten years; write 3650d at most"
-    return f"{quoted} is not a time span; write for example {example}"
+    return f"{quoted} is not a time span; write for example 90s or 1h30m"
 
 
 def seconds(text: str) -> float:

@@ -128,7 +128,6 @@ class MemoryPods:
             step.write(job.item, **_complete(job.item, now))
 
     def _forget(self, uid: str, name: str) -> None:
-        """Take a pod from its node."""
         job = self._placed[uid]
         pod = job.pods.pop(name)
         del self._job_of[pod["metadata"]["namespace"], name]

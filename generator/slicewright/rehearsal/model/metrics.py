@@ -85,7 +85,7 @@ def queue_waits(timelines: Iterable[Timeline], queues: Mapping[str, str]) -> dic
     return waits
 
 
-def waits_told(waits: Sequence[float]) -> dict[str, float | None]:
+def waits_record(waits: Sequence[float]) -> dict[str, float | None]:
     """Return the JSON form of waits in seconds; null is endless."""
     shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
     seconds = {f"{name}WaitSeconds": percentile(waits, share) for name, share in shares.items()}
@@ -125,7 +125,7 @@ def arrived(
                 "runs": len(own),
                 "finished": sum(timeline.outcome == "finished" for timeline in own),
                 "neverAdmitted": waits.count(math.inf),
-                **waits_told(waits),
+                **waits_record(waits),
             }
         )
     return rows

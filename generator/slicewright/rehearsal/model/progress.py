@@ -114,18 +114,18 @@ class Progress:
         """
         spent = dict(self._spent)
         for key, session in self._sessions.items():
-            _add(spent, key, session, self._of(key, session), now, session.done(now))
+            _add(spent, key, session, self._pods_of(key, session), now, session.done(now))
         return spent
 
     def _stop(self, key: tuple[str, int], at: float) -> None:
         session = self._sessions.pop(key)
         saved = self._saved[key] = session.work.saved(session.done(at))
-        _add(self._spent, key, session, self._of(key, session), at, saved)
+        _add(self._spent, key, session, self._pods_of(key, session), at, saved)
         for pod in session.programs:
             if not pod.is_told:
                 pod.ends_at = None
 
-    def _of(self, key: tuple[str, int], session: _Session) -> Collection[Pod]:
+    def _pods_of(self, key: tuple[str, int], session: _Session) -> Collection[Pod]:
         """Return the pods with chips that belong to a session."""
         run, number = key
         return [

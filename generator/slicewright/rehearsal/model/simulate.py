@@ -12,8 +12,6 @@ from slicewright.core.kubernetes.labels import ACCELERATOR
 from slicewright.core.kubernetes.pods import pods_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicewright.core.kubernetes.types import Object
 
 END = "slicewright.dev/simulated-end"
@@ -37,16 +35,10 @@ def owned(item: Object, owner: str) -> Object:
         labels = copied.get("spec", {}).get("nodeLabels", {})
         if ACCELERATOR in labels and len(labels) < _MOST_LABELS:
             labels[OWNER_LABEL] = owner
-    for spec in _with_selectors(copied):
+    if copied["kind"] == "PathwaysJob":
+        specs = copied["spec"]["workers"]
+    else:
+        specs = [pods.spec for pods in pods_of(copied, copied["kind"]) if pods.chips]
+    for spec in specs:
         spec.setdefault("nodeSelector", {})[OWNER_LABEL] = owner
     return copied
-
-
-def _with_selectors(item: Object) -> Iterator[Object]:
-    """Yield where the TPU pods of a run have their node selector."""
-    if item["kind"] == "PathwaysJob":
-        yield from item["spec"]["workers"]
-        return
-    for pods in pods_of(item, item["kind"]):
-        if pods.chips:
-            yield pods.spec

@@ -169,7 +169,6 @@ def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> str
 
 
 def _states(run: Object) -> str:
-    """Return the states of a run as a sentence."""
     parts = [_period(span) for span in run["states"]]
     parts += [f"evicted at {shown(eviction['at'])}: {eviction['reason']}" for eviction in run["evictions"]]
     return "; ".join(parts) or "it had no state"

@@ -56,7 +56,7 @@ class Problems:
         """
         links = "".join(
             f'<p><a href="#{self._key}p{number}">{problem["severity"]} {problem["id"]}</a></p>'
-            for number, problem in self._of(run)
+            for number, problem in self._problems_of(run)
         )
         return links + (f"<p>{run['why']}</p>" if run["why"] and not self._says_why(run) else "")
 
@@ -76,7 +76,7 @@ class Problems:
         )
         return card(level, "Never ran", f'<ul class="never">{"".join(entries)}</ul>') if runs else ""
 
-    def _of(self, run: Object) -> list[tuple[int, Object]]:
+    def _problems_of(self, run: Object) -> list[tuple[int, Object]]:
         """Return the problems of the workload of a run, with their numbers."""
         subject = f"TPUWorkload {run['workload']}"
         return [
@@ -88,7 +88,7 @@ class Problems:
 
     def _says_why(self, run: Object) -> bool:
         """Tell whether a problem says why a run is not where it should be."""
-        texts = (f"{problem['message']} {problem['hint']}" for _, problem in self._of(run))
+        texts = (f"{problem['message']} {problem['hint']}" for _, problem in self._problems_of(run))
         return bool(run["why"]) and any(run["why"] in text for text in texts)
 
     def _entry(self, number: int, alike: Sequence[Object]) -> str:
@@ -120,7 +120,6 @@ def _places(problems: Sequence[Object]) -> Iterator[str]:
 
 
 def _foretold(run: Object) -> str:
-    """Return what the offline quota check had said of a run."""
     if run["outcome"] == "waiting" and not run["quotaCheck"]:
         return "The offline quota check said that it fits, once others are done."
     return f"The offline quota check said the same: {run['quotaCheck']}" if run["quotaCheck"] else ""

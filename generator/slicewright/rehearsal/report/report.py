@@ -176,7 +176,7 @@ class Report(Struct, frozen=True):
                     "name": queue,
                     "runs": len(waits.get(queue, ())),
                     "neverAdmitted": sum(wait == math.inf for wait in waits.get(queue, ())),
-                    **metrics.waits_told(waits.get(queue, ())),
+                    **metrics.waits_record(waits.get(queue, ())),
                     "borrowedChipHours": [
                         {"flavor": flavor, "chipHours": round(hours, 3)} for flavor, hours in of_queue.items()
                     ],

@@ -112,7 +112,6 @@ def _rows(report: Report) -> list[Timeline]:
 
 
 def _arrivals(report: Report) -> Iterable[str]:
-    """Yield a line for each profile and queue."""
     for row in report.measures()["arrivals"]:
         where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
         ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"

@@ -98,7 +98,6 @@ def _seeds(row: Object) -> str:
 
 
 def _borrowed(queue: Object) -> str:
-    """Return what a queue borrowed, flavor by flavor."""
     hours = [entry for entry in queue["borrowedChipHours"] if entry["chipHours"]]
     return ", ".join(f"{entry['chipHours']:,.1f} of {entry['flavor']}" for entry in hours) or "-"
 
