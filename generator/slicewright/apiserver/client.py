@@ -139,9 +139,9 @@ class Api:
         """Create an object."""
         return self.request("POST", self._path(item, name=False), item, params=params)
 
-    def apply(self, item: Object, **params: str) -> Object:
+    def apply(self, item: Object, *, manager: str = MANAGER, force: bool = False, **params: str) -> Object:
         """Apply an object on the server, unknown fields refused unless fieldValidation says otherwise."""
-        query = {"fieldManager": MANAGER, "fieldValidation": "Strict", **params}
+        query = {"fieldManager": manager, "force": str(force).lower(), "fieldValidation": "Strict", **params}
         return self.request("PATCH", self._path(item), item, content=_APPLY, params=query)
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object:
