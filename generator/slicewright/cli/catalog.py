@@ -61,12 +61,8 @@ def _say_machines(shapes: Iterable[Shape]) -> None:
 def _summary(names: tuple[str, ...], shapes: list[Shape]) -> tuple[str, ...]:
     chips = sorted(shape.chips for shape in shapes)
     named = next((shape.names[0] for shape in reversed(shapes) if shape.names), "-")
-    has = (
-        [shape.flex_start for shape in shapes],
-        [shape.multislice for shape in shapes],
-        [bool(shape.pathways_instance_type) for shape in shapes],
-    )
-    words = ("yes" if all(values) else "some" if any(values) else "-" for values in has)
+    has = ((shape.flex_start, shape.multislice, shape.pathways_instance_type) for shape in shapes)
+    words = ("yes" if all(values) else "some" if any(values) else "-" for values in zip(*has, strict=True))
     size = f"{chips[0]:,}" if chips[0] == chips[-1] else f"{chips[0]:,} to {chips[-1]:,}"
     return (*names, str(len(shapes)), size, *words, named)
 

@@ -24,12 +24,7 @@ options = declared(
         metavar="NAME=VALUE",
         help="Fill in placeholders: ${NAME}, $NAME, {{ NAME }}, <NAME>. Repeatable.",
     ),
-    click.option(
-        "--env-file",
-        type=FILE,
-        metavar="FILE",
-        help="Fill in placeholders from lines NAME=VALUE.",
-    ),
+    click.option("--env-file", type=FILE, metavar="FILE", help="Fill in placeholders from lines NAME=VALUE."),
 )
 
 

@@ -59,11 +59,7 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
 
 
 _selector_option = partial(
-    click.option,
-    multiple=True,
-    metavar="ID,FAMILY",
-    callback=_selectors,
-    shell_complete=candidates.selectors,
+    click.option, multiple=True, metavar="ID,FAMILY", callback=_selectors, shell_complete=candidates.selectors
 )
 
 

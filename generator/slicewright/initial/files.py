@@ -107,17 +107,16 @@ def _text(path: Path) -> str:
 
 def records(texts: Mapping[str, str], version: str) -> dict[str, str]:
     """Return the record of each folder, by its path."""
-    return {f"{folder}/{RECORD}": _record(folder, texts, version) for folder in FOLDERS}
-
-
-def _record(folder: str, texts: Mapping[str, str], version: str) -> str:
-    files = {
-        path.removeprefix(f"{folder}/"): digest(text)
-        for path, text in sorted(texts.items())
-        if path.startswith(f"{folder}/")
-    }
     about = "What slicewright init wrote here; init --upgrade leaves files that differ as they are."
-    return json.dumps({"about": about, "slicewright": version, "files": files}, indent=2) + "\n"
+    files: dict[str, dict[str, str]] = {folder: {} for folder in FOLDERS}
+    for path, content in sorted(texts.items()):
+        folder, _, name = path.partition("/")
+        files[folder][name] = digest(content)
+    record = {"about": about, "slicewright": version}
+    return {
+        f"{folder}/{RECORD}": json.dumps({**record, "files": digests}, indent=2) + "\n"
+        for folder, digests in files.items()
+    }
 
 
 def digest(text: str) -> str:

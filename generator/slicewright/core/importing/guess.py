@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""
-RESERVED = (
-    GKE_TPU,
-    ACCELERATOR_COUNT,
-    RESERVATION,
-    SPOT,
-    FLEX_START,
-    COMPUTE_CLASS,
-    MAX_RUN_DURATION,
-)
+RESERVED = (GKE_TPU, ACCELERATOR_COUNT, RESERVATION, SPOT, FLEX_START, COMPUTE_CLASS, MAX_RUN_DURATION)
 """Beginnings of the node labels that `tpu` and `provisioning` select."""
 
 

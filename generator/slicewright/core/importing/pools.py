@@ -130,8 +130,7 @@ def _add_tpu_pools(
         if shape is not None
     }
     taken_up = {flavor.name for flavor in known for way in ways.values() if is_ours(flavor, *way)}
-    alike: dict[str, list[NodePool]] = {}
-    of_key: dict[str, tuple[Shape, Flavor | None]] = {}
+    groups: dict[str, tuple[dict[str, Any], Shape, Flavor | None, list[NodePool]]] = {}
     for pool, shape in shapes.values():
         if shape is None:
             machine = pool.labels.get(INSTANCE_TYPE, "no machine")
@@ -146,10 +145,9 @@ def _add_tpu_pools(
             pools.notes.append(f"flavor '{best.name}' selects nodes of node pool '{pool.name}' too")
         facts = {**_tpu_facts(shape, pool.labels, pool.taints, flavor), "labels": pool.own_labels}
         key = json.dumps([shape.machine_type, facts, flavor.name if flavor else ""], sort_keys=True)
-        alike.setdefault(key, []).append(pool)
-        of_key[key] = shape, flavor
-    for key, group in alike.items():
-        pools.pools.append(_tpu_pool(group, *of_key[key], taken | pools.names))
+        groups.setdefault(key, (facts, shape, flavor, []))[-1].append(pool)
+    for group in groups.values():
+        pools.pools.append(_tpu_pool(*group, taken | pools.names))
 
 
 def _tpu_facts(
@@ -168,9 +166,9 @@ def _tpu_facts(
     return facts
 
 
-def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken: set[str]) -> Pool:
-    first = group[0]
-    facts = _tpu_facts(shape, first.labels, first.taints, flavor)
+def _tpu_pool(
+    facts: dict[str, Any], shape: Shape, flavor: Flavor | None, group: list[NodePool], taken: set[str]
+) -> Pool:
     names = [pool.name for pool in group]
     each = [-(-pool.nodes // shape.hosts) for pool in group]
     name = pool_name(names, flavor_name(shape, provisioning(facts["provisioning"])), taken)
@@ -180,7 +178,6 @@ def _tpu_pool(group: list[NodePool], shape: Shape, flavor: Flavor | None, taken:
             "name": name,
             "slices": sum(each),
             "nodePoolNames": names if names != default_names(name, len(names)) else [],
-            "labels": first.own_labels,
         }
     )
     notes = list(_of_flavor(flavor, shape, facts["provisioning"]))
