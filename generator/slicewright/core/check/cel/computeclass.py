@@ -40,23 +40,19 @@ def _confidential(kind: str, check: Callable[[Fields], bool]) -> Callable[[Field
     """Return a rule over every priority of a class whose nodes are confidential in one way."""
 
     def rule(spec: Fields) -> bool:
-        if not has(spec, "nodePoolConfig", "confidentialNodeType"):
+        way = ("nodePoolConfig", "confidentialNodeType")
+        if not has(spec, *way) or (kind and get(spec, *way) != kind):
             return True
-        if kind and spec["nodePoolConfig"]["confidentialNodeType"] != kind:
-            return True
-        return all(check(priority) for priority in _priorities(spec))
+        return all(map(check, _priorities(spec)))
 
     return rule
 
 
 def _family_in(families: tuple[str, ...]) -> Callable[[Fields], bool]:
-    def check(priority: Fields) -> bool:
-        by_family = has(priority, "machineFamily") and priority["machineFamily"] in families
-        return by_family or (
-            has(priority, "machineType") and priority["machineType"].split("-")[0] in families
-        )
-
-    return check
+    return lambda priority: (
+        (has(priority, "machineFamily") and priority["machineFamily"] in families)
+        or (has(priority, "machineType") and priority["machineType"].split("-")[0] in families)
+    )
 
 
 def _tdx_machine(priority: Fields) -> bool:

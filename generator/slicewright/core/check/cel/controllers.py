@@ -85,14 +85,11 @@ _TOLERATIONS: Rules = {
         get(entry, "effect") in _EFFECTS for entry in entries
     ),
 }
-_STATUS: Rules = {
+_KUEUE: Rules = {
+    **_TOLERATIONS,
     "has(self.status) && has(self.status.conditions) && self.status.conditions.exists(c, "
     "c.type == 'QuotaReserved' && c.status == 'True') && has(self.status.admission) ? "
     "size(self.spec.podSets) == size(self.status.admission.podSetAssignments) : true": _admitted_as_asked,
-}
-_KUEUE: Rules = {
-    **_TOLERATIONS,
-    **_STATUS,
     "!has(self.cohort) && has(self.resourceGroups) ? self.resourceGroups.all(rg, rg.flavors.all(f, "
     "f.resources.all(r, !has(r.borrowingLimit)))) : true": lambda spec: _no_borrowing_without("cohort", spec),
     "!has(self.cohortName) && has(self.resourceGroups) ? self.resourceGroups.all(rg, rg.flavors.all(f, "
@@ -141,24 +138,18 @@ _KUEUE: Rules = {
 }
 
 
-def _one_way_to_start(spec: dict[str, Any]) -> bool:
-    if not has(spec, "startupPolicy") or get(spec, "startupPolicy", "startupPolicyOrder") != "InOrder":
-        return True
-    return not any(has(job, "dependsOn") for job in get(spec, "replicatedJobs"))
-
-
-def _claims_without_namespace(policy: dict[str, Any]) -> bool:
-    return all(
-        not has(claim, "metadata", "namespace") or claim["metadata"]["namespace"] == ""
-        for claim in get(policy, "templates")
-    )
-
-
 _JOBSET: Rules = {
     "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "
-    "self.replicatedJobs.exists(x, has(x.dependsOn)))": _one_way_to_start,
-    "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": (
-        _claims_without_namespace
+    "self.replicatedJobs.exists(x, has(x.dependsOn)))": lambda spec: (
+        not has(spec, "startupPolicy")
+        or get(spec, "startupPolicy", "startupPolicyOrder") != "InOrder"
+        or not any(has(job, "dependsOn") for job in get(spec, "replicatedJobs"))
+    ),
+    "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": lambda policy: (
+        all(
+            not has(claim, "metadata", "namespace") or claim["metadata"]["namespace"] == ""
+            for claim in get(policy, "templates")
+        )
     ),
 }
 
