@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slicewright.core.build import jobset, pathways, unsupported_values
-from slicewright.core.build.pod import files_name, in_reading_order
+from slicewright.core.build.pod import files_name
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
     from slicewright.core.plan.pattern import Pattern
     from slicewright.core.plan.plan import Plan
     from slicewright.core.problem import Path, Problem
+
+
+_ORDER = (
+    "name",
+    "image",
+    "imagePullPolicy",
+    "restartPolicy",
+    "workingDir",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+)
+"""What people look for first in a container; the rest follows as it comes."""
 
 
 def normalize(item: Object) -> None:
@@ -50,7 +64,8 @@ def _normal_container(container: Object, *, custom: bool) -> Object:
     if custom:
         for port in container.get("ports", []):
             port.setdefault("protocol", "TCP")
-    return in_reading_order(container)
+    first = {key: container[key] for key in _ORDER if key in container}
+    return {**first, **container}
 
 
 def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:

@@ -21,18 +21,6 @@ Step = str | int | tuple[str]
 Steps = tuple[Step, ...]
 
 _SHELL = ("bash", "-c")
-_ORDER = (
-    "name",
-    "image",
-    "imagePullPolicy",
-    "restartPolicy",
-    "workingDir",
-    "command",
-    "args",
-    "env",
-    "envFrom",
-)
-"""What people look for first in a container; the rest follows as it comes."""
 
 
 def fill_program(container: Object, plan: Plan) -> None:
@@ -82,12 +70,6 @@ def containers_of(pod: dict[str, Any]) -> Iterator[Object]:
     """Yield the containers of a pod spec, those that start first before the others."""
     yield from pod.get("initContainers", [])
     yield from pod["containers"]
-
-
-def in_reading_order(container: Object) -> Object:
-    """Return a container with its fields in the order in which people read them."""
-    first = {key: container[key] for key in _ORDER if key in container}
-    return {**first, **container}
 
 
 _TPU_TAINT = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}

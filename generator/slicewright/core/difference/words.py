@@ -66,9 +66,8 @@ def waiting(unrendered: Unrendered) -> str:
 def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
     yield f"cluster {cluster}"
     yield from _runs([run for run in difference.runs if run.cluster == cluster])
-    for controller in difference.controllers:
-        if controller.cluster == cluster:
-            yield f"  {_controller(controller)}"
+    controllers = (change for change in difference.controllers if change.cluster == cluster)
+    yield from (f"  {_controller(change)}" for change in controllers)
     left = (change for change in difference.objects if change.stays and not change.is_platform)
     beside = (change for change in left if change.kind not in RUN_KINDS)
     for change in (*difference.platform, *beside):
@@ -77,12 +76,8 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
             effect = "leaves the tree; it stays in the cluster" if change.stays else change.effect
             note = f": {change.note}" if change.note else ""
             yield f"  {_SIGNS[change.effect]} {change.kind} {name} {effect}{note}"
-    for move in difference.quotas:
-        if move.cluster == cluster:
-            yield f"  ~ {_quota(move)}"
-    for stop in difference.stops:
-        if stop.cluster == cluster:
-            yield f"  ~ {_stop(stop)}"
+    yield from (f"  ~ {_quota(move)}" for move in difference.quotas if move.cluster == cluster)
+    yield from (f"  ~ {_stop(stop)}" for stop in difference.stops if stop.cluster == cluster)
     for file in difference.provision:
         if file.cluster == cluster:
             is_gone = file.effect == "removed"

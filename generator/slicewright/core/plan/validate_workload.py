@@ -31,15 +31,6 @@ MAX_INT32 = 2**31 - 1
 """What the API server takes for a count."""
 
 
-def container_fields(workload: Workload) -> Iterator[Problem]:
-    """Yield a problem for each name that comes twice in a pod, and for each mount that hides another."""
-    main = workload.main_container
-    for pod in _pods(workload, main):
-        yield from _names(workload, *pod)
-    yield from _mounts(workload, main)
-    yield from _copies(workload, main)
-
-
 def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
     """Yield why the containers of a host cannot share its chips, or why they had better not."""
     count = workload.containers_per_host
@@ -166,7 +157,11 @@ def fields(workload: Workload) -> Iterator[Problem]:
         yield from _in_place(workload)
     yield from _failure_rules(workload)
     yield from _auxiliary_jobs(workload)
-    yield from container_fields(workload)
+    main = workload.main_container
+    for pod in _pods(workload, main):
+        yield from _names(workload, *pod)
+    yield from _mounts(workload, main)
+    yield from _copies(workload, main)
     for field in ("onHostMaintenance", "restartOnExitCodes"):
         if field in workload.resolved_spec.get("failurePolicy", {}):
             yield from _pod_failures(workload, field)

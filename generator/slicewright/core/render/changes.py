@@ -27,10 +27,10 @@ from slicewright.core.run.folder import (
     shared_folder,
     shared_path,
 )
-from slicewright.core.run.listing import is_same_list
+from slicewright.core.run.listing import is_same_list, listing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.core.render.platform import PlatformChange
     from slicewright.core.render.repository import Repository
@@ -59,10 +59,6 @@ class _Draft(Struct):
         """Return the sweep of a workload, that of its file or that of its runs; '' where it is of none."""
         return self.sweeps[folder] if folder in self.sweeps else self.existing.sweep_of(folder.path)
 
-    def is_one_of(self, folder: RunFolder, keys: Collection[str]) -> bool:
-        """Tell whether a workload, or the sweep that it is of, is one of some (`namespace/name`)."""
-        return folder.key in keys or f"{folder.namespace}/{self.sweep_of(folder)}" in keys
-
     def texts(self) -> dict[str, str]:
         """Return the tree as it will be, but what this render has yet to make."""
         return {path: self.existing.texts[path] for path in self.kept} | self.files
@@ -90,12 +86,13 @@ def render(
     draft = _Draft(repository, Existing(existing), list(problems))
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     entries = {entry.plan.run_folder: entry for entry in planned}
-    present = draft.existing.run_folders()
+    present = [folder for folder in map(run_folder, draft.existing.folders) if folder]
     for folder, entry in entries.items():
         draft.sweeps[folder] = entry.workload.sweep.name if entry.workload.sweep else ""
     named = {*entries, *present}
     if selected is not None:
-        named = {folder for folder in named if draft.is_one_of(folder, selected)}
+        keys = {folder: (folder.key, f"{folder.namespace}/{draft.sweep_of(folder)}") for folder in named}
+        named = {folder for folder in named if not selected.isdisjoint(keys[folder])}
 
     rendered = {folder: entry for folder, entry in entries.items() if folder in named}
     for entry in rendered.values():
@@ -274,17 +271,15 @@ def _write_lists(
             draft.files |= common
             first.append(posixpath.basename(shared_path(namespace)))
         if first or workloads:
-            draft.files |= tree.workload_list(namespace.path, workloads, first)
+            text = listing("the workloads in this folder", [*first, *sorted(workloads)])
+            draft.files[f"{namespace.path}/{FILE_NAME}"] = text
 
 
 def _synced_clusters(draft: _Draft, listed: set[NamespaceFolder], *, everything: bool) -> list[str]:
     """Return the clusters whose syncing is rendered: with workloads named, where it was rendered before."""
     named = {namespace.cluster for namespace in listed}
-    return [
-        name
-        for name in filter(draft.is_synced, draft.repository.sites)
-        if everything or (name in named and gitops.is_present(name, draft.existing))
-    ]
+    named &= {folder.split("/")[1] for folder in draft.existing.folders if place.is_below(folder)}
+    return [name for name in filter(draft.is_synced, draft.repository.sites) if everything or name in named]
 
 
 def _keep_unnamed(

@@ -12,7 +12,7 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.labels import SWEEP
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
-from slicewright.core.run.folder import RunFolder, run_folder
+from slicewright.core.run.folder import run_folder
 from slicewright.core.run.listing import FILES
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ class Existing:
             self.folders[folder].append(path)
             if name not in (FILE_NAME, FILES) and not name.endswith(PATCH) and run_folder(folder):
                 self.frozen[path] = header.read_frozen(text) or _BROKEN
-
-    def run_folders(self) -> list[RunFolder]:
-        """Return the folders of workloads that hold files of ours."""
-        return [folder for folder in map(run_folder, self.folders) if folder]
 
     def is_ours(self, path: str) -> bool:
         """Tell whether slicewright wrote the file at a path."""

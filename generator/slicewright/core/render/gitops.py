@@ -304,11 +304,6 @@ def _entries(folder: str, text: str) -> Iterator[str]:
             yield posixpath.normpath(f"{folder}/{entry}")
 
 
-def is_present(cluster: str, existing: Existing) -> bool:
-    """Tell whether there is anything yet that syncs a cluster."""
-    return any(folder.startswith(f"{place.folder(cluster)}/") for folder in existing.folders)
-
-
 def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder]) -> bool:
     """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
 

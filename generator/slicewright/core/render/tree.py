@@ -266,8 +266,3 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
 def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
     """Return the kustomization that lists the live runs of a workload; it refers to no base."""
     return {f"{folder}/{FILE_NAME}": listing("the live runs in this folder", sorted(files))}
-
-
-def workload_list(folder: str, workloads: Iterable[str], first: Iterable[str] = ()) -> dict[str, str]:
-    """Return the kustomization that lists the workloads of a namespace, one a line, after what lasts."""
-    return {f"{folder}/{FILE_NAME}": listing("the workloads in this folder", [*first, *sorted(workloads)])}
