@@ -40,20 +40,13 @@ from slicewright.core.check.rules import (
     versions,
 )
 
-_TPU = (
-    tpu_shape,
-    tpu_slices,
-    node_labels,
-    priorities,
-    tpu_provisioning,
-    computeclass,
-    dynamic_slices,
-    security,
+RULES = rules_of(
+    *(tpu_shape, tpu_slices, node_labels, priorities, tpu_provisioning),
+    *(computeclass, dynamic_slices, security),
+    *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
+    *(ray, ray_fields),
+    *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors),
+    *(keys, versions, pod_values, object_limits),
+    *(references_kueue, references_pods, gitops, content, kustomize),
 )
-_JOBS = (jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways)
-_RAY = (ray, ray_fields)
-_QUEUES = (kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors)
-_KEYS = (keys, versions, pod_values, object_limits)
-_TREE = (references_kueue, references_pods, gitops, content, kustomize)
-RULES = rules_of(*_TPU, *_JOBS, *_RAY, *_QUEUES, *_KEYS, *_TREE)
 """All rules; `problems/rules/` has their texts."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
 _QUEUES = frozenset({"ClusterQueue"})
 _GROUPS: Path = ("spec", "resourceGroups")
+_CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
 _SMALLEST_WEIGHT = Fraction(1, 10**9)
 _MOST_FLAVORS = 256
 _MOST_COMBINATIONS = 512
@@ -45,9 +46,6 @@ def flavor_names(resource: Resource) -> set[str]:
     """Return the names of the flavors of a queue or cohort."""
     flavors = (flavor for _, group in groups(resource) for _, flavor in entries(group.get("flavors")))
     return {text(flavor.get("name")) for flavor in flavors}
-
-
-_CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
 
 
 def checks(queue: Resource) -> Iterator[tuple[Path, str, list[Any]]]:
