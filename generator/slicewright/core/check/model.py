@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from string import digits
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -305,7 +305,8 @@ class ObjectSet:
         """Return what a function makes of these objects, made at its first use."""
         if name not in self._results:
             self._results[name] = make(self)
-        return cast("Result", self._results[name])
+        result: Result = self._results[name]
+        return result
 
 
 def once(make: Callable[[ObjectSet], Result]) -> Callable[[ObjectSet], Result]:
