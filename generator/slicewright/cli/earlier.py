@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import Resource
     from slicewright.core.check.selection import Selection
     from slicewright.workspace.change import Change
-    from slicewright.workspace.discovery import Found
+    from slicewright.workspace.discovery import Targets
 
 
 def baseline_at(file: Path, *, writes: bool) -> Baseline:
@@ -60,7 +60,7 @@ def new(
             message = f"the baseline {problem.message}"
             show.stop((Problem("FILE003", message, hint, file=before.file),))
         before, _ = read_baseline(text, before.file)
-    left = before.of(report, is_checked)
+    left = before.filtered(report, is_checked)
     return replace(left, problems=tuple(filter(selection.names, left.problems)))
 
 
@@ -88,6 +88,6 @@ class Past:
         """Return the objects that were there; none where nothing changed."""
         return self._report.objects if self._change.files else ()
 
-    def without(self, report: Report, scope: Found) -> Report:
+    def without(self, report: Report, scope: Targets) -> Report:
         """Return a report of what the change touched or brought."""
         return of_change(report, self._change.touches(scope.units), lambda: self._report.problems)

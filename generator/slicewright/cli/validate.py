@@ -25,7 +25,7 @@ from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
-from slicewright.workspace.discovery import STDIN, Discovery, Found, of_custom, of_overlays
+from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
@@ -200,7 +200,7 @@ def validate(
 
     def look(
         root: Path,
-        scope: Found,
+        scope: Targets,
         reading: Iterator[Examined],
         before: Callable[[], Iterable[Resource]] = tuple,
     ) -> Report:
@@ -320,8 +320,8 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
     return Kubeconform(program, (*schemas, packaged()))
 
 
-def _of_repository(root: Path, exclude: Sequence[str]) -> Found:
-    scope = Found(list(of_overlays(root)), whole=[] if exclude else [""])
+def _of_repository(root: Path, exclude: Sequence[str]) -> Targets:
+    scope = Targets(list(of_overlays(root)), whole=[] if exclude else [""])
     custom = of_custom(root, exclude)
     scope.units += custom.units
     scope.problems += custom.problems

@@ -39,7 +39,7 @@ STDIN = "-"
 _IN_TREE = re.compile(r"(?P<root>.*)/overlays/(?P<cluster>[^/]+)/")
 
 
-class Found(Struct):
+class Targets(Struct):
     """The units below some paths, and the problems of paths that could not be read."""
 
     units: list[Unit] = field(default_factory=list)
@@ -64,43 +64,43 @@ class Discovery:
         self._kustomizations = Kustomizations()
         self._roots: dict[str, bool] = {}
 
-    def find(self, paths: Iterable[str], cluster: str = "") -> Found:
+    def find(self, paths: Iterable[str], cluster: str = "") -> Targets:
         """Return what is to be read for the paths that a user gives."""
-        found = Found()
+        targets = Targets()
         for path in paths:
             if path == STDIN:
-                found.units.append(Unit("stdin", "", "stdin", cluster, named=True))
+                targets.units.append(Unit("stdin", "", "stdin", cluster, named=True))
             elif path:
-                self._path(_straight(path), found, cluster)
+                self._path(_straight(path), targets, cluster)
             else:  # a shell variable that is not set: the current folder is not meant
                 problem = Problem("FILE001", "an empty path was given", "name a file or a folder")
-                found.problems.append(problem)
+                targets.problems.append(problem)
         for pattern in sorted(self._unused) if self._has_walked else ():
             message = f"--exclude {self._exclude[pattern]} matches no folder or YAML file below the paths"
             hint = "look at the spelling, or leave it out"
-            found.problems.append(Problem("IGN105", message, hint, "warning"))
-        return _without_included(found, self._kustomizations)
+            targets.problems.append(Problem("IGN105", message, hint, "warning"))
+        return _without_included(targets, self._kustomizations)
 
-    def _path(self, path: Path, found: Found, cluster: str) -> None:
+    def _path(self, path: Path, targets: Targets, cluster: str) -> None:
         name = self.name(path)
         try:
             is_folder, exists = path.is_dir(), path.exists()
         except OSError as error:  # no permission to enter a folder on the way
-            found.problems.append(unreadable(name, error))
+            targets.problems.append(unreadable(name, error))
             return
         if is_folder:
-            found.whole += () if self._exclude else (name,)
-            self._folder(path, found, cluster)
+            targets.whole += () if self._exclude else (name,)
+            self._folder(path, targets, cluster)
         elif not exists:
-            found.problems.append(Problem("FILE001", "no such file or folder", SPELLING, file=name))
+            targets.problems.append(Problem("FILE001", "no such file or folder", SPELLING, file=name))
         elif self._kustomizations.is_kustomization(path):
-            found.units.append(self._kustomization(str(path.parent), cluster, named=True))
+            targets.units.append(self._kustomization(str(path.parent), cluster, named=True))
         else:
-            found.units.append(Unit("file", str(path), name, cluster, named=True))
+            targets.units.append(Unit("file", str(path), name, cluster, named=True))
 
-    def _folder(self, folder: Path, found: Found, cluster: str) -> None:
+    def _folder(self, folder: Path, targets: Targets, cluster: str) -> None:
         def report(error: OSError) -> None:
-            found.problems.append(unreadable(self.name(error.filename or str(folder)), error))
+            targets.problems.append(unreadable(self.name(error.filename or str(folder)), error))
 
         inside = chart = ""
         self._has_walked = True
@@ -110,22 +110,22 @@ class Discovery:
             folders[:] = sorted(name for name in folders if not self._is_left_out(base, name, folder=True))
             if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
                 folders.remove(BASES)
-                found.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
+                targets.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
             for name in [folder for folder in folders if is_of_packages(folder, names)]:
                 folders.remove(name)
-                found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
+                targets.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
             for name in folders:
                 if os.path.islink(path := f"{base}/{name}") and not _is_below(os.path.realpath(path), top):  # noqa: PTH114
-                    found.passed_by.append(PassedBy(self.name(path), LINK))
+                    targets.passed_by.append(PassedBy(self.name(path), LINK))
             if not _is_below(base, inside):
                 inside = ""
             kind = "" if FILE_NAMES.isdisjoint(names) else self._kustomizations.kind_of(base)
             if kind == "Kustomization":
-                found.units.append(self._kustomization(base, cluster))
+                targets.units.append(self._kustomization(base, cluster))
             if kind == "Component" and base == str(folder):
                 message = "a Component is checked through the kustomizations that include it"
                 hint = "name a kustomization that includes it"
-                found.problems.append(Problem("KUS012", message, hint, file=self.name(folder)))
+                targets.problems.append(Problem("KUS012", message, hint, file=self.name(folder)))
             if kind:
                 inside = inside or base
             if CHART in names and not _is_below(base, chart):
@@ -138,14 +138,14 @@ class Discovery:
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
                     called = name if shown == "." else f"{shown}/{name}"
                     unit = Unit("file", f"{base}/{name}", called, cluster, inside=bool(inside))
-                    found.units.append(unit)
+                    targets.units.append(unit)
                 elif is_template(name) and not self._is_left_out(base, name):
-                    found.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
+                    targets.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
         for path, files in in_charts.items():
             if self._helm and not _is_library(path):
-                found.units.append(Unit("chart", path, self.name(path), cluster))
+                targets.units.append(Unit("chart", path, self.name(path), cluster))
             else:
-                found.passed_by.append(PassedBy(self.name(path), HELM, files))
+                targets.passed_by.append(PassedBy(self.name(path), HELM, files))
 
     def _kustomization(self, folder: str, cluster: str, *, named: bool = False) -> Unit:
         return Unit("folder", folder, self.name(folder), cluster or self._cluster(folder), named)
@@ -204,35 +204,35 @@ def _straight(path: str) -> Path:
     return Path(absolute) if same else Path(path).absolute()
 
 
-def _without_included(found: Found, kustomizations: Kustomizations) -> Found:
+def _without_included(targets: Targets, kustomizations: Kustomizations) -> Targets:
     """Leave out what kustomizations build upon, which is checked through them, and files that they merge."""
-    folders = {unit.path for unit in found.units if unit.form == "folder"}
+    folders = {unit.path for unit in targets.units if unit.form == "folder"}
     included = {path for folder in folders for path in kustomizations.included_by(folder)}
     named = [entry for folder in folders | included for entry in kustomizations.named_by(folder)]
     merged = {path for path, is_resource in named if not is_resource}
     built = {path for path, _ in named}
     built |= {f"{folder}/{name}" for folder in folders | included for name in FILE_NAMES}
     kept: dict[tuple[str, str], Unit] = {}
-    for unit in found.units:
+    for unit in targets.units:
         key = (unit.form, unit.path)
         if (unit.form == "folder" and not unit.named and unit.path in included) or (
             unit.inside and unit.path in built
         ):
             continue
         if unit.form == "file" and not unit.named and unit.path in merged:
-            found.passed_by.append(PassedBy(unit.name, PATCH))
+            targets.passed_by.append(PassedBy(unit.name, PATCH))
         elif unit.named or key not in kept:
             kept[key] = unit
-    found.units = list(kept.values())
-    return found
+    targets.units = list(kept.values())
+    return targets
 
 
-def of_custom(root: Path, exclude: Iterable[str] = ()) -> Found:
+def of_custom(root: Path, exclude: Iterable[str] = ()) -> Targets:
     """Return what is in custom/ of a repository, but what is beside a component: its runs bring that."""
     folder = root / "custom"
-    found = Discovery(exclude, root).find([str(folder)]) if folder.is_dir() else Found()
-    found.units = [unit for unit in found.units if not unit.inside]
-    return found
+    targets = Discovery(exclude, root).find([str(folder)]) if folder.is_dir() else Targets()
+    targets.units = [unit for unit in targets.units if not unit.inside]
+    return targets
 
 
 def of_overlays(root: Path) -> Iterator[Unit]:

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.binaries.find import run
-from slicewright.core.check.origin import value_at
 from slicewright.core.compose.patch import parse_pointer
+from slicewright.core.kubernetes.read import at
 from slicewright.core.schema.kind import LOCATION
 
 if TYPE_CHECKING:
@@ -117,6 +117,6 @@ def _path(pointer: str, document: Any) -> FieldPath:
     """Return a JSON pointer as a path: an element of a list is an index."""
     path: FieldPath = ()
     for token in parse_pointer(pointer):
-        is_index = isinstance(value_at(document, path), list)
+        is_index = isinstance(at(document, *path), list)
         path = (*path, int(token) if is_index else token)
     return path

@@ -33,7 +33,7 @@ from slicewright.workspace import helm, kustomize
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
-from slicewright.workspace.unbuilt import explained, plain_files
+from slicewright.workspace.unbuilt import explained, plain_files, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,7 +220,7 @@ def _compose(unit: Unit) -> Loaded:
     named = (of_template(_named(problem, folder, unit)) for problem in explained(folder, problems))
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
-    texts = tuple((_shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
+    texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
     return Loaded(unit, "", documents, (*named, *notes), texts, instead=tuple(instead))
 
 
@@ -259,9 +259,5 @@ def _named(problem: Problem, folder: str, unit: Unit) -> Problem:
     message = problem.message
     if folder.endswith(f"/{unit.name}"):
         message = message.replace(folder.removesuffix(unit.name).lstrip("/"), "")
-    file = _shown(f"/{problem.file.lstrip('/')}", folder, unit) if problem.file else unit.name
+    file = shown(f"/{problem.file.lstrip('/')}", folder, unit) if problem.file else unit.name
     return replace(problem, file=file, message=message)
-
-
-def _shown(file: str, folder: str, unit: Unit) -> str:
-    return os.path.normpath(f"{unit.name}/{os.path.relpath(file, folder)}")

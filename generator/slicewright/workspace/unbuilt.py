@@ -46,11 +46,15 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         is_below = path.startswith(f"{os.path.realpath(base)}/")
         if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
             files[path] = None
-    shown = ((path, os.path.normpath(f"{unit.name}/{os.path.relpath(path, folder)}")) for path in files)
     message = f"the kustomization is not built; instead its files are checked one by one: {len(files)}"
     note = Problem("KUS021", message, "make it build, then what it builds is checked", "note", unit.name)
-    units = [Unit("file", path, name, unit.cluster, partial=True) for path, name in shown]
+    units = [Unit("file", path, shown(path, folder, unit), unit.cluster, partial=True) for path in files]
     return units, [note] if files else []
+
+
+def shown(file: str, folder: str, unit: Unit) -> str:
+    """Return what a report calls a file by its place from the folder of a unit."""
+    return os.path.normpath(f"{unit.name}/{os.path.relpath(file, folder)}")
 
 
 def _entries(folder: str, kustomizations: Kustomizations) -> Iterator[tuple[str, str, str, str]]:

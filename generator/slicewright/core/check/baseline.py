@@ -52,7 +52,7 @@ class Baseline(Struct, frozen=True):
     marks: Mapping[Mark, int]
     lines: Mapping[Mark, int]
 
-    def of(self, report: Report, is_checked: Callable[[str], bool]) -> Report:
+    def filtered(self, report: Report, is_checked: Callable[[str], bool]) -> Report:
         """Return a report without the findings of the baseline, with a note on each that is gone.
 
         A finding that is hidden is not gone. Of what is not checked nothing is known.

@@ -231,7 +231,7 @@ def examine(
         of_render,
         lambda file: file not in partly and is_below(file, whole),
     )
-    reported, hidden = selection.of(in_order(rules.without_repeats(left)), resources, ours)
+    reported, hidden = selection.select(in_order(rules.without_repeats(left)), resources, ours)
     return Report(
         reported,
         tuple(checked.resource for checked in objects),

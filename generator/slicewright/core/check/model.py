@@ -218,7 +218,8 @@ class ObjectSet:
     @cached_property
     def _unfinished(self) -> dict[str, list[Resource]]:
         """The objects whose names somebody still fills in, by kind."""
-        return grouped(filter(lambda resource: pattern(resource.name), self.all), lambda one: one.kind)
+        unfinished = (resource for resource in self.all if pattern(resource.name))
+        return grouped(unfinished, lambda resource: resource.kind)
 
     def of_kind(self, kind: str) -> tuple[Resource, ...]:
         """Return the objects of a kind."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
+from slicewright.core.kubernetes.read import at as value_at
 from slicewright.core.platform.flavor import capacities
 from slicewright.core.run.folder import ROOT, shared_path
 from slicewright.core.run.identity import run_id
@@ -136,7 +137,7 @@ def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
         return _NAME
     is_run = resource.name in (workload.name, f"{workload.name}-{run}")
     ways = (*(_ways(workload, resource, path) if is_run else ()), ("spec", "components"))
-    return next((way for way in ways if value_at(workload.source.data, way) is not None), _NAME)
+    return next((way for way in ways if value_at(workload.source.data, *way) is not None), _NAME)
 
 
 def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
@@ -180,7 +181,7 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
     template, path = way
     within = path[len(template) :]
     container = path[: len(template) + 3]
-    is_main = _name(value_at(resource.data, container)) == workload.main_container
+    is_main = _name(value_at(resource.data, *container)) == workload.main_container
     if within[1:2] in _CONTAINERS and is_main:
         field = _along(workload.source.data, ("spec", "container"), resource.data, path, len(container))
         if len(field) > len(("spec", "container")) or path == container:
@@ -197,12 +198,12 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
 
 def _along(document: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
     """Return how far the rest of a path in an object goes in a document, in lists by name or value."""
-    way, value = start, value_at(document, start)
+    way, value = start, value_at(document, *start)
     for at in range(steps, len(path)):
         part = path[at]
         if isinstance(value, list):
-            part = _index(value, value_at(built, path[: at + 1]))
-        value = value_at(value, (part,))
+            part = _index(value, value_at(built, *path[: at + 1]))
+        value = value_at(value, part)
         if value is None:
             break
         way = (*way, part)
@@ -218,18 +219,6 @@ def _index(entries: list[Any], entry: Any) -> int:
 
 def _name(entry: Any) -> str:
     return str(entry.get("name", "")) if isinstance(entry, dict) else ""
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """Return the value at a path, None where nothing does."""
-    for part in path:
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
-            value = value[part]
-        else:
-            return None
-    return value
 
 
 def of_cluster(site: ResolvedCluster, resource: dict[str, Any], path: Path = ()) -> Path:
@@ -270,8 +259,8 @@ def _quota(site: ResolvedCluster, resource: dict[str, Any], path: Path, entry: P
     """Return the quota of a queue or a cohort behind a value of its resource groups; () for other values."""
     if path[:2] != ("spec", "resourceGroups"):
         return ()
-    quotas = value_at(site.cluster.spec, (*entry[1:], "quota"))
-    flavor = value_at(resource, path[:5])
+    quotas = value_at(site.cluster.spec, *entry[1:], "quota")
+    flavor = value_at(resource, *path[:5])
     if not quotas or not isinstance(flavor, dict):
         return entry
     pools = {site.cluster.spec["pools"][index]["name"] for index in _pools_of(site, flavor.get("name", ""))}

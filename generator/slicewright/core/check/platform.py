@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
-from slicewright.core.check.origin import of_cluster, value_at
+from slicewright.core.check.origin import of_cluster
 from slicewright.core.check.rules import kueue_flavors, kueue_queues
 from slicewright.core.check.run import RuleSet
+from slicewright.core.kubernetes.read import at
 from slicewright.core.platform.flavor import capacities
 from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.run.folder import platform_folder
@@ -48,9 +49,9 @@ def platform_problems(
 
 def _summed(site: ResolvedCluster, path: Path) -> str:
     """Return the pools whose quotas make the numbers of a flavor, where there are several."""
-    quotas = value_at(site.cluster.spec, path[1:4])
+    quotas = at(site.cluster.spec, *path[1:4])
     flavors = {pool: capacity.flavor.name for pool, capacity in capacities(site).items()}
-    flavor = flavors[value_at(quotas, (path[4], "pool"))]
+    flavor = flavors[at(quotas, path[4], "pool")]
     pools = [quota["pool"] for quota in quotas if flavors.get(quota["pool"]) == flavor]
     if len(pools) == 1:
         return ""

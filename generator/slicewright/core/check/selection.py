@@ -49,7 +49,7 @@ class Selection(Struct, frozen=True):
     gitops: bool = False
     """Whether all that is checked is synced by a GitOps tool."""
 
-    def of(
+    def select(
         self, problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
     ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
         """Return the problems that are reported, and those that nobody asks for.

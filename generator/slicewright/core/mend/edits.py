@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
-from operator import getitem
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.kubernetes.read import at
 from slicewright.core.problem import Edit, Fix
 
 if TYPE_CHECKING:
@@ -23,13 +22,12 @@ def write(data: dict[str, Any], values: dict[Path, Any], *, safe: bool = True) -
     return Fix(f"Write {title}", tuple(edits.values()), safe) if edits else None
 
 
-def append(data: dict[str, Any], path: Path, element: Any, *, safe: bool = True) -> Fix | None:
+def append(data: dict[str, Any], path: Path, element: Any) -> Fix | None:
     """Return the fix that adds an element to a list, which may be missing."""
-    root: Any = data
-    edit = _edit(root, path, [element])
-    if edit == Edit("replace", path, [element]) and (value := reduce(getitem, path, root)):
+    edit = _edit(data, path, [element])
+    if edit == Edit("replace", path, [element]) and (value := at(data, *path)):
         edit = Edit("add", (*path, "-"), element) if isinstance(value, list) else None
-    return Fix(f"Add {_shown(element)} to {path[-1]}", (edit,), safe) if edit else None
+    return Fix(f"Add {_shown(element)} to {path[-1]}", (edit,)) if edit else None
 
 
 def remove(path: Path, *, safe: bool = True) -> Fix:
@@ -37,9 +35,9 @@ def remove(path: Path, *, safe: bool = True) -> Fix:
     return Fix(f"Remove '{path[-1]}'", (Edit("remove", path),), safe)
 
 
-def rename(path: Path, name: str, *, safe: bool = True) -> Fix:
+def rename(path: Path, name: str) -> Fix:
     """Return the fix that gives a key another name."""
-    return Fix(f"Rename '{path[-1]}' to '{name}'", (Edit("move", (*path[:-1], name), source=path),), safe)
+    return Fix(f"Rename '{path[-1]}' to '{name}'", (Edit("move", (*path[:-1], name), source=path),))
 
 
 def _edit(data: Any, path: Path, value: Any) -> Edit | None:
