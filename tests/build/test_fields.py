@@ -100,7 +100,7 @@ def test_privileged(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["jobset", *JOBS])
 def test_backoff_limit(pattern: str) -> None:
-    """`backoffLimit` is that of the slices' Jobs; 0 by default, for a slice is whole or lost."""
+    """`backoffLimit` is set by the slices' Jobs; 0 by default, for a slice is whole or lost."""
     for written, expected in ((3, 3), (None, 0)):
         item = run(pattern, backoffLimit=written).item
         spec = item["spec"] if pattern in JOBS else item["spec"]["replicatedJobs"][0]["template"]["spec"]

@@ -109,7 +109,7 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
             (
                 "KUS001",
                 "one/kustomization.yaml",
-                "'nowhere.yaml' is missing, and the kustomization does not build",
+                "'nowhere.yaml' is missing, so the kustomization does not build",
             ),
         ),
         ("resources: 5\n", ("KUS002", "one/kustomization.yaml", "'resources' must be a list")),

@@ -214,11 +214,11 @@ def test_comment_with_another_word_is_reported(tmp_path: Path, comment: str, exp
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ("object: ConfigMap b", "no SCHEMA003 finding is about an object 'ConfigMap b'"),
-        ("file: b.yaml", "no SCHEMA003 finding is in a file 'b.yaml'"),
+        ("object: ConfigMap b", "no SCHEMA003 problem is about an object 'ConfigMap b'"),
+        ("file: b.yaml", "no SCHEMA003 problem is in a file 'b.yaml'"),
         (
             "object: ConfigMap b, file: x/*",
-            "no SCHEMA003 finding is about an object 'ConfigMap b' in a file 'x/*'",
+            "no SCHEMA003 problem is about an object 'ConfigMap b' in a file 'x/*'",
         ),
     ],
 )

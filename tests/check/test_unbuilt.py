@@ -186,7 +186,7 @@ def test_folder_that_many_paths_need_is_told_once(tmp_path: Path) -> None:
     write(tmp_path, {"one/kustomization.yaml": f"resources: {paths}\n", "cm.yaml": CONFIG_MAP})
     found = run(tmp_path, ".", "-o", "json").json["problems"]
 
-    assert ["'../made' is missing, and the kustomization does not build"] == [
+    assert ["'../made' is missing, so the kustomization does not build"] == [
         one["message"] for one in found if one["id"] == "KUS001"
     ]
 

@@ -96,7 +96,7 @@ def test_a_workload_without_a_queue_is_told_of_those_that_there_are(repo: Repo) 
         for name, cluster, namespace in (("x", "c1", "other"), ("y", "c2", "team"), ("z", "c3", "team"))
     }
 
-    first = "no queue: it starts at once, without Kueue; "
+    first = "no queue: it starts immediately, without Kueue; "
     assert {
         "x": f"{first}'other' has no LocalQueue, but there is --namespace default --queue queue",
         "y": f"{first}for one of 'team': --queue a or --queue b",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ADD_X = "{op: add, path: /data/x, value: first}"
 A = {"o/a.yaml": config_map("a")}
-HINT_EMPTY = "kustomize refuses it; write resources: [] if nothing is meant"
+HINT_EMPTY = "kustomize refuses it; write resources: [] for no resources"
 HINT_ABOVE = "name a folder with a kustomization.yaml instead, or move the file"
 NO_OBJECT = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
 

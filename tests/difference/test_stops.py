@@ -45,7 +45,7 @@ def test_run_behind_a_queue_that_is_drained_is_evicted() -> None:
 
 
 def test_drained_queue_says_what_it_evicts() -> None:
-    """In a line of its own and in the last line; the run asks for its chips still."""
+    """In a line of its own and in the last line; the run requests its chips still."""
     found = compared(RUN | queues(), RUN | queues("HoldAndDrain"))
 
     assert [

@@ -11,8 +11,8 @@ INDENT = "look at the indentation: keys of one mapping begin in the same column"
 COLON = "a colon is missing after the key, or the line belongs to the value above: indent it"
 MAPPING = 'put a value that holds ": " in quotes, or look at the indentation'
 START = "put a value that begins with @, ` or % in quotes"
-QUOTE = "look for the quote that is missing; a backslash is written twice inside double quotes"
-BRACKET = "look for the bracket, brace or comma that is missing"
+QUOTE = "look for a missing quote; inside double quotes, write a backslash twice"
+BRACKET = "look for a missing bracket, brace or comma"
 
 
 @pytest.mark.parametrize(
@@ -22,25 +22,25 @@ BRACKET = "look for the bracket, brace or comma that is missing"
             "a: 1\n\tb: 2\n",
             (2, 1),
             "while scanning a plain scalar found a tab character that violates indentation",
-            "indent with blanks, never with a tab",
+            "indent with spaces, not with tabs",
         ),
         (
             "a:\n\tb: 2\n",
             (2, 1),
             "a tab where YAML requires spaces",
-            "indent with blanks, never with a tab",
+            "indent with spaces, not with tabs",
         ),
         (
             "\ufeff\ta: 1\n",
             (1, 1),
             "a tab where YAML requires spaces",
-            "indent with blanks, never with a tab",
+            "indent with spaces, not with tabs",
         ),
         (
             "- a\r\n-\r\n \tb: 2\n",
             (3, 2),
             "a tab where YAML requires spaces",
-            "indent with blanks, never with a tab",
+            "indent with spaces, not with tabs",
         ),
         (
             "a: @x\n",

@@ -18,7 +18,7 @@ apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 resources: [things.yaml]
 """
-RULED = "own: whoever has runs synced there rules the cluster\n  hint: give runs a namespace of their own\n"
+RULED = "own: runs in it could take control of the cluster\n  hint: use another namespace for runs\n"
 
 
 def brings(repo: Repo, *things: str, spec: str = JOB, namespace: str = "", name: str = "a") -> None:
@@ -36,8 +36,8 @@ def brings(repo: Repo, *things: str, spec: str = JOB, namespace: str = "", name:
 def refused(objects: str) -> str:
     """Return what is said of a workload whose component brings these objects."""
     return (
-        f"workloads/a.yaml:5:20: GITOPS002 the run brings objects {objects}: "
-        "with them nothing of namespace 'team-a' is synced\n"
+        f"workloads/a.yaml:5:20: GITOPS002 the run contains objects {objects}: "
+        "with them nothing in namespace 'team-a' is synced\n"
     )
 
 
@@ -145,7 +145,7 @@ def test_namespace_of_who_syncs_is_refused(empty: Repo, gitops: str, namespace: 
 
     found = empty.run("render", "-o", "json", code=1).json["problems"]
 
-    message = f"namespace '{namespace}' is {whose}'s own: whoever has runs synced there rules the cluster"
+    message = f"namespace '{namespace}' is {whose}'s own: runs in it could take control of the cluster"
     places = ("spec.clusterQueues[0].localQueues[0].namespace", "spec.teams[0].namespace")
     expected = [
         *(("clusters/c1.yaml", place, "GITOPS003", message) for place in places),

@@ -199,8 +199,8 @@ SAYS = [
         "getting credentials",
         "install it and put it on PATH",
     ),
-    ("", "the cluster gives no answer", "try kubectl get nodes"),
-    ("OUT no json", "kubectl gave no JSON", "try kubectl get nodes"),
+    ("", "the cluster does not answer", "try kubectl get nodes"),
+    ("OUT no json", "kubectl did not print JSON", "try kubectl get nodes"),
 ]
 
 

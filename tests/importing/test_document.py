@@ -107,7 +107,7 @@ def test_missing_priority_classes_are_noted() -> None:
     """Workloads may name them here, and Kueue would not know them."""
     some = [priority("WorkloadPriorityClass", name, 1) for name in ("low", "medium", "high")]
 
-    said = "very-low, very-high: priority classes that workloads may name here, and the cluster has none"
+    said = "very-low, very-high: priority classes that workloads may name here, but the cluster has none"
     assert Note(said) in of(*some).notes
     assert Note(said) not in of(*some, versions=()).notes
 

@@ -204,14 +204,14 @@ def test_every_flag_of_the_command_is_said_or_taken() -> None:
         ("--mount 'a:/a\nb:/b'", "is not a line of CSV"),
         (f"--grace-period {'9' * 400}h", "is not a duration"),
         ("--node-constraint ,", "'' is not a pair"),
-        ("--node-constraint cloud.google.com/gke-spot=false", "gke-spot says no way to get nodes"),
+        ("--node-constraint cloud.google.com/gke-spot=false", "gke-spot is not a kind of provisioning"),
         (
             "--node-constraint cloud.google.com/gke-spot=true --gke-nap-provisioning on-demand",
-            "gke-spot says no way to get nodes of its own",
+            "gke-spot is not a kind of provisioning of its own",
         ),
         (
             "--node-constraint cloud.google.com/gke-spot=true,cloud.google.com/gke-accelerator-count=4",
-            "gke-accelerator-count says no way to get nodes of its own",
+            "gke-accelerator-count is not a kind of provisioning of its own",
         ),
         ("--gke-nap-provisioning reservation", "it needs --gke-nap-reservation"),
         ("--mount 'gs://b;/data;profile=training'", "'profile=training' is not known"),

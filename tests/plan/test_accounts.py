@@ -125,7 +125,7 @@ def test_pathways_on_the_pod_network_without_an_account(more: str, warned: bool)
     """Pathways writes to its bucket as its pods, unless these are on the host network."""
     _, said = made(PROGRAM + HEAD + more, "")
 
-    assert [True] * warned == ["ask for 'gs://b/tmp'" in text for text in said]
+    assert [True] * warned == ["access 'gs://b/tmp'" in text for text in said]
 
 
 def test_hint_for_pathways_names_the_pods_of_workers_and_of_the_head() -> None:

@@ -13,7 +13,7 @@ CLASS = f"{SPOT[:-1]}, {{name: b, tpu: v4-8, provisioning: {{type: ComputeClass,
 OTHER = "tpu: v6e-8"
 SAME = "tpu: v5litepod-8"
 TOLERATION = "{key: cloud.google.com/gke-spot, operator: Exists}"
-NEVER, UNLESS = "it would never start:", "it would never start, unless something else makes such nodes:"
+NEVER, UNLESS = "it would never start:", "it never starts unless another tool creates such nodes:"
 MAY = "it may never start:"
 
 

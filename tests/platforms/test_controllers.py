@@ -238,7 +238,7 @@ def test_a_second_kustomization_beside_a_release_is_refused(name: str) -> None:
 
 def test_a_release_that_may_not_be_read_is_refused() -> None:
     """A link out of the repository is not followed, whatever is behind it."""
-    link = Problem("FILE004", "a link that leads out of the repository is not followed", file="bases")
+    link = Problem("FILE004", "a link that points out of the repository is not followed", file="bases")
 
     def read(_path: str) -> str | None:
         raise Stopped(link)

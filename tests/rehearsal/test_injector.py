@@ -242,7 +242,7 @@ def test_end_of_a_fault_that_is_refused_is_told_and_ends_nothing() -> None:
 
     assert [] == problems_after(part, Setup("Running"))
     assert [
-        ("error", "the Maintenance at 0s could not be ended: 500 InternalError: storage is busy")
+        ("error", "the Maintenance at 0s could not be reverted: 500 InternalError: storage is busy")
     ] == problems_after(part, Setup("Running", opens=False))
 
 

@@ -321,5 +321,5 @@ def test_problem_of_many_arrivals_is_told_once() -> None:
     alone = judge([part_of(), first], late, {}, cut_short=False)
 
     assert [f"{AT_NAME}REH001", "workloads/b.yaml:3:18: REH001"] == places([*found])
-    assert found[1].message.endswith("; so for 1 more arrival of profile 'evening'")
+    assert found[1].message.endswith("; the same for 1 more arrival of profile 'evening'")
     assert [f"{AT_NAME}REH001", "workloads/b.yaml:3:18: REH001"] == places([*alone])

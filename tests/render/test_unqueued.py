@@ -51,9 +51,9 @@ def test_workload_that_forgets_its_queue_is_warned_about(empty: Repo) -> None:
         "object": "TPUWorkload vision/a",
         "path": "spec",
         "message": "the workload has no queueName, but namespace 'vision' has a LocalQueue on cluster 'c1': "
-        "it starts at once, without Kueue, on nodes that Kueue counts for others",
-        "hint": "add queueName: vision-q to spec; if it is meant, say so with a reason in "
-        ".slicewright-ignore.yaml",
+        "it starts immediately, without Kueue, on nodes that Kueue counts for other runs",
+        "hint": "add queueName: vision-q to spec; if the run should have no queue, say so with a "
+        "reason in .slicewright-ignore.yaml",
     } == problem
     assert len(empty.runs(namespace="vision")) == 1
 
@@ -70,7 +70,7 @@ def test_where_kueue_holds_back_what_has_no_queue_it_waits_for_ever(empty: Repo)
     """`manageJobsWithoutQueueName` suspends the run, and nothing admits it."""
     (problem,) = warned(empty, kueue="{manageJobsWithoutQueueName: true}")
 
-    assert problem["message"].endswith("Kueue's configuration holds such runs back, so it would never start")
+    assert problem["message"].endswith("Kueue's configuration suspends such runs, so it never starts")
 
 
 @pytest.mark.parametrize(

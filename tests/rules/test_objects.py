@@ -62,7 +62,7 @@ def test_kustomization_without_api_version_is_one() -> None:
     found = run(ObjectSet([item], catalogue()), [rule for rule in RULES if rule.id == "KUS113"])
 
     assert [problem.message for problem in found] == [
-        "'originAnnotations' writes what differs between machines and versions"
+        "'originAnnotations' writes values that differ between machines and versions"
     ]
 
 
@@ -161,7 +161,7 @@ def test_annotations_have_256_kib_at_most() -> None:
     assert ["annotations have 262,145 bytes, 262,144 at most"] == findings("JS142", data)
 
 
-_CHOSEN = "the Job controller chooses the selector, and the API refuses another one"
+_CHOSEN = "the Job controller sets the selector, and the API refuses any other"
 
 
 @pytest.mark.parametrize(

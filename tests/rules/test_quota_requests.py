@@ -96,7 +96,7 @@ def test_job_is_admitted_with_the_fewest_pods_that_it_takes(written: str | None,
 
 
 def test_pod_level_resources_stand_for_those_of_the_containers() -> None:
-    """What a pod asks for as a whole replaces the sum of its containers; chips are theirs alone."""
+    """What a pod requests as a whole replaces the sum of its containers; chips are theirs alone."""
     template = pods({"cpu": "6", "memory": "1Gi", TPU: "4"}, {"cpu": "6"})
     template["spec"]["resources"] = {"requests": {"cpu": "4"}, "limits": {"cpu": "5", "memory": "2Gi"}}
 

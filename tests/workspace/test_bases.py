@@ -30,8 +30,8 @@ def test_bases_behind_a_link_out_of_the_repository_are_not_called_missing(repo: 
     done = repo.run("render", code=1)
 
     assert done.err.splitlines() == [
-        "bases: FILE004 a link that leads out of the repository is not followed",
-        "  hint: put what it leads to in its place",
+        "bases: FILE004 a link that points out of the repository is not followed",
+        "  hint: replace the link with its target",
         "1 error, 0 warnings",
     ]
 

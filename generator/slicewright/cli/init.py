@@ -92,7 +92,7 @@ def _write(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> I
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"the folder cannot be made: {error.strerror}"
+        message = f"the folder cannot be created: {error.strerror}"
         return [Problem("FILE003", message, "name another folder, or check permissions", file=str(root))]
     with write.locked(root):
         refused = write.apply(root, writes, ())
@@ -132,11 +132,11 @@ def _origin() -> str:
 
 def _exists(paths: tuple[str, ...]) -> Problem:
     """Return one problem for all files that exist: what to do is the same."""
-    hint = "init --keep leaves what is there and writes the rest"
+    hint = "init --keep keeps existing files and writes the rest"
     file = paths[0]
     if SETTINGS in paths:
         file, hint = SETTINGS, "this is a repository of slicewright already: init --upgrade"
-    message = "the file exists already"
+    message = "the file already exists"
     others = [path for path in paths if path != file]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""

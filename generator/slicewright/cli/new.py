@@ -217,7 +217,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     """Plan the new workload beside those that are there."""
     further = beside(checkout.repository, file)
     if further.workloads and (checkout.root / file.path).exists():
-        return [], (Problem("FILE007", "the file exists already", "choose another name", file=file.path),)
+        return [], (Problem("FILE007", "the file already exists", "choose another name", file=file.path),)
     planned, problems = judged_beside(checkout, further)
     # Neither a plan nor an error: then its cluster's file is wrong.
     return planned, problems if planned or errors(problems) else in_order(checkout.repository.problems)

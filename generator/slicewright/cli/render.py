@@ -245,7 +245,7 @@ def _forged(
     except gitrepo.UnknownRevisionError as error:
         if error.name == "HEAD":
             return (), ()
-        hint = "git fetch it, or name a commit: slicewright render --check --since REV"
+        hint = "fetch the branch, or name a commit: slicewright render --check --since REV"
         return (), (_not_compared("git has no default branch here", hint),)
 
 

@@ -105,8 +105,8 @@ def _texts(reruns: list[_Rerun]) -> tuple[dict[str, str], list[Problem]]:
 
 
 def _fixed(workload: Workload) -> Problem:
-    message = f"'{workload.name}' is Fixed: it has no runs"
-    hint = "delete the object in the cluster and let it be applied again, or write naming: Hashed"
+    message = f"'{workload.name}' is Fixed, so it has no next run"
+    hint = "delete the object in the cluster and apply it again, or write naming: Hashed"
     return workload.source.problem("RUN002", ("spec", "naming"), message, hint)
 
 

@@ -57,7 +57,7 @@ def program(environ: Mapping[str, str] = os.environ) -> Path | Problem:
     if isinstance(pinned, Path) or environ.get(_VARIABLE):
         return pinned
     hint = f"install kubectl and put it on PATH, or set {_VARIABLE} to its path"
-    return Problem("IMP001", "kubectl is missing, through which the cluster is read", hint)
+    return Problem("IMP001", "kubectl is missing; slicewright reads the cluster through it", hint)
 
 
 class Kubectl(Struct, frozen=True):
@@ -93,7 +93,7 @@ class Kubectl(Struct, frozen=True):
         except _NotFoundError:
             return None
         except (ValueError, RecursionError) as error:
-            raise KubectlError(_unreachable(f"kubectl gave no JSON: {error}")) from error
+            raise KubectlError(_unreachable(f"kubectl did not print JSON: {error}")) from error
 
     def _run(self, *arguments: str, of_context: bool = True) -> str:
         command = [str(self.program)]

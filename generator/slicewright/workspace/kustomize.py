@@ -193,7 +193,7 @@ def _problems_of_path(entry: str, folder: str, file: str) -> Iterator[Problem]:
     """Yield a problem for a path that kustomize would fetch, or wait for."""
     if is_remote(entry):
         message = f"'{entry}' is remote, and validate does not use the network"
-        hint = "vendor it into the repository, at a version that you chose"
+        hint = "vendor it into the repository, at a fixed version"
         yield Problem("KUS010", message, hint, "note", file)
         return
     for name in {entry, entry.partition("=")[2]}:

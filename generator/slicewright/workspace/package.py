@@ -54,8 +54,10 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
         problems += refused
         if len(read) != 1:
             if not refused:
-                message = f"a file of the catalogue holds one document, and this one {len(read)}"
-                problems.append(Problem("CAT001", message, "write one generation a file", file=file.path))
+                message = f"a file of the catalogue must have one document, not {len(read)}"
+                problems.append(
+                    Problem("CAT001", message, "write one generation in each file", file=file.path)
+                )
             continue
         documents[file.path] = read[0].data
         try:

@@ -229,7 +229,12 @@ def _walk(root: Path, folder: str, problems: list[Problem], empty: list[str] | N
             elif not ours:
                 shown = path.encode("unicode_escape", "backslashreplace").decode()
                 problems.append(
-                    Problem("FILE008", "a file name that cannot be printed", "rename it", file=shown)
+                    Problem(
+                        "FILE008",
+                        "the file name has characters that cannot be printed",
+                        "rename it",
+                        file=shown,
+                    )
                 )
 
 
@@ -241,8 +246,8 @@ def _links(base: str, relative: str, folders: list[str]) -> Iterator[Problem]:
 
 
 def _out(name: str) -> Problem:
-    message = "a link that leads out of the repository is not followed"
-    return Problem("FILE004", message, "put what it leads to in its place", file=name)
+    message = "a link that points out of the repository is not followed"
+    return Problem("FILE004", message, "replace the link with its target", file=name)
 
 
 def _read(root: Path, name: str, problems: list[Problem]) -> str | None:
@@ -250,7 +255,7 @@ def _read(root: Path, name: str, problems: list[Problem]) -> str | None:
     if not isinstance(text, Problem):
         return text
     if not os.path.exists(f"{root}/{name}"):
-        text = Problem("FILE001", "the link leads to no file", "put a file in its place", file=name)
+        text = Problem("FILE001", "the link points to no file", "replace it with a file", file=name)
     problems.append(text)
     return None
 

@@ -79,10 +79,10 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
             reported.add((file, name))
             message = f"'{name}' is missing, and the kustomization does not build"
         elif key in RESOURCES and os.path.isdir(path) and FILE_NAMES.isdisjoint(os.listdir(path)):  # noqa: PTH112, PTH208
-            message = f"folder '{name}' has no kustomization.yaml, and the kustomization does not build"
+            message = f"folder '{name}' has no kustomization.yaml, so the kustomization does not build"
         else:
             continue
-        hint = "check the path, or make the file before the check"
+        hint = "check the path, or create the file before the check"
         yield _placed(Problem("KUS001", message, hint, file=file), kustomizations, entry)
 
 

@@ -150,10 +150,10 @@ def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()
 
 def _in_the_way(folder: str, name: str) -> Problem | None:
     if os.path.islink(folder) and name != ".":
-        message, hint = "a link is where a folder belongs", "replace the link by a folder"
+        message, hint = "there is a link in the place of a folder", "replace the link with a folder"
         return Problem("FILE004", message, hint, file=name)
     if not os.path.isdir(folder):
-        return Problem("FILE003", "a file is where a folder belongs", "move the file away", file=name)
+        return Problem("FILE003", "there is a file in the place of a folder", "move the file away", file=name)
     if not os.access(folder, os.W_OK | os.X_OK):
         return Problem("FILE003", "cannot be written to", "check the permissions of the folder", file=name)
     return None

@@ -184,8 +184,8 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
             problems.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
             continue
         if not is_object(targets[0]) or identity(targets[0]) != before:
-            message = "a patch renames an object, or makes it another one"
-            hint = "names, namespaces and kinds follow from metadata, naming and api"
+            message = "a patch changes the name, namespace or kind of an object"
+            hint = "names, namespaces and kinds are set by metadata, naming and api"
             problems.append(source.problem("PATCH003", (*path, "ops"), message, hint))
             return objects, tuple(problems)
     problems += unsupported_values.markers(objects, source)

@@ -90,7 +90,7 @@ def _refused_name(catalogue: Catalogue, request: TpuRequest) -> Refusal:
     clean = name.strip().lower()
     if clean != name:
         known = clean in catalogue.names or clean in catalogue.rule_names
-        hint = f"did you mean '{clean}'?" if known else "names are in lower case, without spaces"
+        hint = f"did you mean '{clean}'?" if known else "write the name in lower case, without spaces"
         return Refusal("TPU002", f"'{name}' is not a TPU name", hint, "")
     scope = catalogue.scopes.get(name)
     if scope is not None:
@@ -202,7 +202,7 @@ def _refused_topology(
         hint = "set allowUnlisted: true to use it anyway"
         if not field:
             hint = f"write {_unlisted(scope, topology)} to use it anyway"
-        message = f"topology '{topology}' fits the rule of {scope.word}, but no published list has it"
+        message = f"topology '{topology}' fits the pattern of {scope.word}, but no published list has it"
         return Refusal("TPU006", message, hint, field)
     unsorted = _unsorted(catalogue, scope, request, topology, field)
     return unsorted or _foreign(catalogue, scope, request, topology, field)
@@ -269,7 +269,7 @@ def _refused_count(catalogue: Catalogue, scope: Scope, request: TpuRequest, coun
         if len(rule) > 1:
             hint = f"write {_unlisted(scope, 'T')} with one of {joined(rule)} as T"
         return Refusal("TPU006", message, hint, "")
-    message = f"'{request.name}' fits {len(rows)} shapes and does not say which"
+    message = f"'{request.name}' fits {len(rows)} shapes: write one of them"
     names = [f"{prefix}-{topology}" for topology in (listed + rule if request.allow_unlisted else listed)]
     hint = f"write {'one of ' if len(names) > 1 else ''}{joined(names)}"
     if rule and not request.allow_unlisted:
@@ -286,7 +286,7 @@ def _impossible(catalogue: Catalogue, scope: Scope, request: TpuRequest, count: 
     generation, prefix = scope.generation, request.name.partition("-")[0]
     unit = "chips"
     if generation.counts == "tensorCores":
-        unit = f"TensorCores, {_number(generation.cores_per_chip)} a chip"
+        unit = f"TensorCores ({_number(generation.cores_per_chip)} per chip)"
     message = f"'{request.name}' does not exist: no {generation.name} slice has {count:,} {unit}"
     names = dict(catalogue.names)
     if request.allow_unlisted:

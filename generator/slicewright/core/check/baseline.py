@@ -85,7 +85,7 @@ def _known(report: Report, is_checked: Callable[[str], bool]) -> Callable[[Mark]
     return is_known
 
 
-_REWRITE = "remove the line, or write the file again: --write-baseline"
+_REWRITE = "remove the line, or write the file again with --write-baseline"
 
 
 def _without(

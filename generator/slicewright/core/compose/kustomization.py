@@ -112,7 +112,7 @@ class _Tree(Struct):
 def too_many(file: str = "") -> Problem:
     """Return the problem of a kustomization that includes others too often."""
     message = f"kustomizations include each other more than {MAX_FOLDERS:,} times"
-    return Problem("KUS003", message, "list a component once: it is applied anew each time", file=file)
+    return Problem("KUS003", message, "list a component once: it is applied each time", file=file)
 
 
 def compose(folder: str, read_text: ReadText) -> Composed:

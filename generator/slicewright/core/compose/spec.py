@@ -65,7 +65,7 @@ class Kustomization(Struct, frozen=True):
 def second(folder: str, others: Iterable[str]) -> Iterator[Problem]:
     """Yield a problem for each of other kustomizations of a folder that has one of ours."""
     for name in others:
-        message = f"kustomize refuses the folder: {FILE_NAME}, which slicewright writes, is there as well"
+        message = f"kustomize refuses the folder: {FILE_NAME}, which slicewright writes, also exists"
         yield Problem("TREE002", message, "delete this file", file=f"{folder}/{name}")
 
 
@@ -108,7 +108,7 @@ def inside(folder: str, entry: str, file: str) -> str:
         raise Stopped(outside=f"{file}: remote {entry}")
     joined = posixpath.normpath(posixpath.join(folder, entry))
     if posixpath.isabs(joined) or joined == ".." or joined.startswith("../"):
-        raise Stopped(Problem("KUS004", f"'{entry}' leaves the repository", file=file))
+        raise Stopped(Problem("KUS004", f"'{entry}' is outside of the repository", file=file))
     return joined
 
 
@@ -181,7 +181,7 @@ def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
         raise Stopped(outside=f"{file}: a patch without a target, or with a selector")
     text = entry.get("patch")
     if ("path" in entry) == ("patch" in entry) or not isinstance(entry.get("path", text), str):
-        raise Stopped(Problem("KUS002", "a patch needs either 'path' or 'patch', a text", file=file))
+        raise Stopped(Problem("KUS002", "a patch needs either 'path' or 'patch', a string", file=file))
     if text is None:
         path = inside(folder, entry["path"], file)
         refuse_above(folder, path, file)
@@ -205,7 +205,7 @@ def _operations(text: str, file: str) -> list[dict[str, Any]]:
         raise Stopped(outside=f"{file}: a strategic-merge patch")
     if text.lstrip().startswith("[") and not is_json(text):
         message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
-        raise Stopped(Problem("KUS002", message, "write one operation a line, each after '- '", file=file))
+        raise Stopped(Problem("KUS002", message, "write one operation on each line, after '- '", file=file))
     return operations
 
 

@@ -41,7 +41,7 @@ def disputed(text: str, value: Scalar) -> tuple[str, str, str]:
     except NotPortableError:
         ident = "YAML006"
     shown = "text" if isinstance(value, str) else json.dumps(value)
-    hint = "write what is meant; text goes in quotes"
+    hint = "write the value that you mean; quote it if it is text"
     if ident == "YAML006" and type(value) is int and value >= 0:
         hint = f"write {value} or 0o{value:o} if it is a number, '{text}' in quotes if it is text"
     return ident, f"kubectl reads {text} as {shown}, and YAML 1.2 reads it differently", hint

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import yaml
 
 _HINTS = {
-    "tab": "indent with blanks, never with a tab",
+    "tab": "indent with spaces, not with tabs",
     "cannot start any token": "put a value that begins with @, ` or % in quotes",
     "mapping values are not allowed": 'put a value that holds ": " in quotes, or look at the indentation',
     "expected ':'": "a colon is missing after the key, or the line belongs to the value above: indent it",
-    "quoted scalar": "look for the quote that is missing; a backslash is written twice inside double quotes",
-    "expected ',' or": "look for the bracket, brace or comma that is missing",
+    "quoted scalar": "look for a missing quote; inside double quotes, write a backslash twice",
+    "expected ',' or": "look for a missing bracket, brace or comma",
     "expected '-' indicator": "begin each element of the list with '- ' in the same column",
     "expected key": "look at the indentation: keys of one mapping begin in the same column",
     "document start": "write --- between two documents",

@@ -205,7 +205,7 @@ class _Reader:
         if len(stack) >= MAX_DEPTH:
             raise self._refusal("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
-            hint = "put a text that begins with { or [ in quotes"
+            hint = "quote a string that begins with { or ["
             self._report("YAML003", "a key must be a string, not a collection", event, hint)
         if event.tag is not None and not (self._lenient and event.tag.startswith(_OF_YAML)):
             self._ignored(event)

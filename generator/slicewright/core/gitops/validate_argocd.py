@@ -45,7 +45,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             message = "the AppProject 'default' belongs to Argo CD"
             yield _problem(site, f"{message}, and every Application without a project uses it")
         elif argocd.project and owner:
-            yield _problem(site, f"an AppProject '{name}' is rendered for cluster '{owner}' already")
+            yield _problem(site, f"an AppProject '{name}' is already rendered for cluster '{owner}' already")
         elif other.destination != argocd.destination:
             message = f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
             message += f"'{name}', and in one Argo CD the second would overwrite the first"

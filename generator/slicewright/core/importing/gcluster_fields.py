@@ -169,7 +169,7 @@ def _placement(flags: Flags) -> tuple[Object, str | Object | None]:
         several = [choice.strip() for choice in value.split("|")]
         if name.startswith(GKE_TPU):
             flags.refuse(
-                "node-constraint", f"{name} is that of the slice", "use --compute-type and --topology"
+                "node-constraint", f"{name} is set by the slice", "use --compute-type and --topology"
             )
         elif "" in several and len(several) > 1:
             flags.refuse("node-constraint", f"'{value}' has an empty entry", "write values between the bars")
@@ -193,14 +193,14 @@ def _provisioning(flags: Flags, labels: dict[str, str]) -> str | Object | None:
         others = {key: value for key, value in reserved.items() if key != name}
         if asked or provisioning_of(others, ()) == way:
             hint = "leave it out, and write spec.provisioning into the file"
-            flags.refuse("node-constraint", f"{name} says no way to get nodes of its own", hint)
+            flags.refuse("node-constraint", f"{name} is not a kind of provisioning of its own", hint)
     if asked == "reservation":
         if not reservation:
             flags.refuse("gke-nap-provisioning", "it needs --gke-nap-reservation", "add the name")
         return {"type": "Reservation", "name": _short(reservation)}
     if asked and asked not in _PROVISIONING:
         hint = "write on-demand, spot or reservation"
-        flags.refuse("gke-nap-provisioning", f"'{asked}' says no way to get nodes", hint)
+        flags.refuse("gke-nap-provisioning", f"'{asked}' is not a kind of provisioning", hint)
     elif reservation:
         flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add it")
     if asked in _PROVISIONING:
@@ -243,7 +243,7 @@ def _mounts(flags: Flags) -> tuple[list[Object], list[Object], list[Object]]:
         if not source or not path.startswith("/") or ("://" in mount and "://" not in source):
             flags.refuse("mount", f"'{mount}' is not a mount", "write SOURCE:PATH or SOURCE:PATH:rw")
         elif path in [earlier["mountPath"] for earlier in (*fuse, *mounts)]:
-            flags.refuse("mount", f"duplicate path '{path}'", "mount each volume at a path of its own")
+            flags.refuse("mount", f"duplicate path '{path}'", "mount each volume at its own path")
         elif source.startswith(_FUSE) and all(option.startswith("options=") for option in others):
             bucket, _, folder = source.removeprefix(_FUSE).strip("/").partition("/")
             more = [f"only-dir={folder}"] if folder else []
@@ -255,7 +255,7 @@ def _mounts(flags: Flags) -> tuple[list[Object], list[Object], list[Object]]:
             volumes.append({"name": name, "hostPath": {"path": source}})
             mounts.append({"name": name, "mountPath": path, **read_only})
         elif ":" in source.removeprefix("pvc://"):
-            hint = "put its PersistentVolumeClaim into shared/, and mount that by its name"
+            hint = "put its PersistentVolumeClaim into shared/, and mount it by its name"
             flags.refuse("mount", f"gcluster makes a volume for '{source}'", hint)
         else:
             volumes.append(

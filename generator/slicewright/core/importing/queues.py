@@ -263,7 +263,7 @@ def priority_classes(inventory: Inventory) -> Noted:
     missing = [name for name in DEFAULT_PRIORITY_CLASSES if name not in set(map(name_of, items))]
     if not (inventory.kueue_versions and missing):
         return classes, []
-    message = f"{', '.join(missing)}: priority classes that workloads may name here, and the cluster has none"
+    message = f"{', '.join(missing)}: priority classes that workloads may name here, but the cluster has none"
     return classes, [Note(message)]
 
 

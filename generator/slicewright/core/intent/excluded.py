@@ -35,10 +35,10 @@ _LACKS: dict[Api, dict[str, str]] = {
 ONE_SLICE: frozenset[Api] = frozenset({"Job"})
 """Values of `api` that cannot run several slices."""
 _ON_CPUS = {
-    "tpu": "leave it out, or write it in place of cpu",
+    "tpu": "leave it out, or write it instead of cpu",
     "slices": "use cpu.nodes",
-    "provisioning": "leave it out: the pool of CPUs decides",
-    "alternativeProvisioning": "leave it out: the pool of CPUs decides",
+    "provisioning": "leave it out: the CPU pool decides",
+    "alternativeProvisioning": "leave it out: the CPU pool decides",
     "maxRunDurationSeconds": "use maxExecutionTimeSeconds",
     "containersPerHost": "add containers to podTemplate",
     "hostNetwork": "leave it out",
@@ -46,7 +46,7 @@ _ON_CPUS = {
     "pathways": "write tpu in place of cpu",
 }
 _UNDER_PATHWAYS = {
-    "auxiliaryJobs": "use a workload of its own",
+    "auxiliaryJobs": "write a separate workload",
     "backoffLimit": "use pathways.maxSliceRestarts",
 }
 

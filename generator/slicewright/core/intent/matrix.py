@@ -77,7 +77,7 @@ def expand(source: Source) -> tuple[list[Source], list[Problem]]:
         message = "the matrix has no entry"
         hint = "write an axis under env, slices or tpu, or an entry under include"
         if lists:
-            message, hint = "exclude leaves no entry of the matrix", "take an entry out of exclude"
+            message, hint = "exclude leaves no entry of the matrix", "remove an entry from exclude"
         problems.append(source.problem("SWEEP001", _MATRIX, message, hint, key=True))
     return [_source(source, name, entry) for name, entry in entries.items()], problems
 
@@ -124,7 +124,7 @@ def _combined(source: Source, axes: list[tuple[Path, list[Any]]]) -> tuple[list[
             places = zip((path for path, _ in axes), (at for at, _ in chosen), strict=True)
             renamed = {("spec", *path): (*_MATRIX, *path, at) for path, at in places if path[0] in _FIELDS}
             entries.append(_Entry(values, _MATRIX, renamed))
-    hint = "write values of the axes as they are written there; include needs no exclude"
+    hint = "write values of the axes exactly as in the lists; an entry of include needs no exclude"
     return entries, [
         source.problem("SWEEP003", (*_MATRIX, "exclude", at), "no combination has these values", hint)
         for at, is_used in enumerate(used)

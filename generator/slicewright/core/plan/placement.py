@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 FLEX_START_SECONDS = (600, 604_800)
 """Shortest and longest run on flex-start capacity: 10 minutes to 7 days (GKE cluster autoscaler)."""
 
-NOT_SERVED = "write OnDemand, Spot or a Reservation; `slicewright catalog` shows what flex-start serves"
+NOT_SERVED = (
+    "write OnDemand, Spot or a Reservation; `slicewright catalog` shows the machine types with flex-start"
+)
 
 _COMPONENT = {
     "OnDemand": "",
@@ -160,7 +162,7 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
     if flex and (wrong := lifetime_problem("runs last", seconds)):
         yield source.problem("TPU012", path, *wrong)
     if queued and not workload.queue_name:
-        message = "FlexStartQueued needs a queue: Kueue makes the ProvisioningRequest"
+        message = "FlexStartQueued needs a queue: Kueue creates the ProvisioningRequest"
         hint = "add spec.queueName, or write provisioning: FlexStart"
         yield source.problem("TPU013", ("spec", "provisioning"), message, hint)
     if queued and workload.api == "PathwaysJob":

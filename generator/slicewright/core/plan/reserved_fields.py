@@ -48,7 +48,7 @@ _SELECTORS = {
     MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
 }
 _POD_FIELDS = {
-    "hostNetwork": "set spec.hostNetwork: it comes with the dnsPolicy that it needs",
+    "hostNetwork": "set spec.hostNetwork: it also sets the dnsPolicy that it needs",
     "subdomain": "leave it out: JobSet, or the headless Service of the run, sets it",
     "hostname": "leave it out: JobSet and the Job controller name the pods' hosts",
     "nodeName": "leave it out: the scheduler places the pods",
@@ -60,7 +60,7 @@ _LABELS = {
 }
 _ANNOTATIONS = {
     PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
-    EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets a node pool of its own",
+    EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets its own node pool",
 }
 _CHIPS = "leave it out: spec.tpu says how many chips each host has"
 _PREFIXES = {"labels": (OURS, KUEUE), "annotations": (OURS,)}
@@ -114,7 +114,7 @@ def _in_metadata(source: Source, metadata: Object, path: Path) -> Iterator[Probl
                 continue
             elif key.startswith(_PREFIXES[field]):
                 prefix = key.partition("/")[0]
-                hint = f"choose another prefix: {prefix}/ is the generator's own"
+                hint = f"choose another prefix: {prefix}/ is reserved for slicewright"
                 yield _refused(source, (*path, field, key), hint)
 
 

@@ -74,7 +74,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
             pools.append((pool, shape))
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
             message = f"{len(pool.node_pool_names)} node pool names for {counted(pool.slices, 'slice')}"
-            hint = "each slice is one node pool: write one name a slice, or leave the list out"
+            hint = "each slice is one node pool: write one name for each slice, or leave the list out"
             place = (*pool.path, "nodePoolNames")
             problems.append(cluster.source.problem("POOL002", place, message, hint))
     problems += _duplicates(cluster)

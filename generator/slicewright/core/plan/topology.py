@@ -69,7 +69,7 @@ def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem
         if "" in names:
             path: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
             which = "no pool" if names == {""} else "only part of the pools"
-            message = f"the run asks for a Topology, and {which} of {called(way)} in its queue has one: "
+            message = f"the run requests a Topology, and {which} of {called(way)} in its queue has one: "
             message += "Kueue gives it no flavor without one"
             hint = "write topologyName in all of the pools that the run may get, or in none"
             yield workload.source.problem("TPU156", path, message, hint, warning=names != {""})

@@ -30,9 +30,12 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
         yield source.problem("FIELD001", path, message, "leave it out", key=True)
     if runtime.elastic_slices and workload.failure_policy.on_host_maintenance == "Fail":
-        message = "onHostMaintenance: Fail ends the run with one lost slice; elastic slices let it go on"
+        message = (
+            "onHostMaintenance: Fail ends the run after one lost slice, but with elastic slices it "
+            "could continue"
+        )
         path = ("spec", "failurePolicy", "onHostMaintenance")
-        hint = "write Restart, which restarts the lost slice alone, or leave elasticSlices out"
+        hint = "write Restart, which restarts only the lost slice, or leave elasticSlices out"
         yield source.problem("PW130", path, message, hint, warning=True)
     if workload.api == "PathwaysJob":
         yield from _pathwaysjob(workload, runtime)
@@ -47,7 +50,7 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     containers = workload.own_containers
     brought = [item["name"] for item in containers if item["name"] in RUNTIME]
     if runtime.headless and brought:
-        message = f"container '{brought[0]}' comes with Pathways and cannot be changed in head.podTemplate"
+        message = f"container '{brought[0]}' belongs to Pathways and cannot be changed in head.podTemplate"
         hint = "write its image, flags and variables in pathways.customComponents; "
         hint += "its resources in patches (api: JobSet)"
         yield source.problem(
@@ -65,7 +68,7 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         hint = "add spec.container.image, or write pathways.headless: true"
         yield source.problem("FIELD001", ("spec",), message, hint)
     if runtime.deployment_mode != "default" and runtime.head.pool:
-        message = "a head that runs beside the workers has no pool of its own"
+        message = "a head that runs with the workers cannot have its own pool"
         hint = "leave head.pool out, or write deploymentMode: default"
         yield source.problem("FIELD001", (*_PATHWAYS, "head", "pool"), message, hint)
     name, other = workload.container.get("name"), runtime.main_container_name

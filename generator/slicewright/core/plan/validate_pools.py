@@ -41,10 +41,10 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     fitting = [pool for pool in same if fits(way, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
     certain = _has_no_other_nodes(site)
-    ends = "it would never start"
+    ends = "it never starts"
     if not certain:
-        others = "GKE" if site.cluster.mode == "Autopilot" else "something else"
-        ends += f", unless {others} makes such nodes"
+        others = "GKE" if site.cluster.mode == "Autopilot" else "another tool"
+        ends += f" unless {others} creates such nodes"
     if fitting:
         yield from _run_time(workload, fitting, site)
         yield from _scratch(workload, fitting, site)

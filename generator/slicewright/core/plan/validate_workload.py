@@ -184,15 +184,15 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
     """Kueue chooses among the ways of a run, and pods have to tolerate the taints of their flavors."""
     source, field = workload.source, "alternativeProvisioning"
     if not workload.queue_name:
-        hint = "add spec.queueName: Kueue chooses among the ways"
+        hint = "add spec.queueName: Kueue chooses one of them"
         yield source.problem("FIELD001", ("spec", field), f"{field} needs a queue", hint, key=True)
     if workload.api == "PathwaysJob":
         message = f"a PathwaysJob has no {field}: its workers tolerate nothing"
         yield source.problem("FIELD001", ("spec", field), message, DIRECT_JOBSET, key=True)
     for index, way in enumerate(workload.alternative_provisioning):
         if way in workload.ways[: index + 1]:
-            message = f"duplicate way of provisioning {way.type}"
-            yield source.problem("FIELD001", ("spec", field, index), message, "name each way once")
+            message = f"duplicate provisioning {way.type}"
+            yield source.problem("FIELD001", ("spec", field, index), message, "write each one once")
 
 
 def _in_place(workload: Workload) -> Iterator[Problem]:

@@ -133,7 +133,7 @@ def content(release: Release, read_text: ReadText) -> str:
 
 
 _REWRITE = "delete the file: slicewright init --upgrade writes it again, with the digest of the manifests"
-_RESTORE = "restore it (git checkout), or delete the folder: slicewright init --upgrade brings it as shipped"
+_RESTORE = "restore it (git checkout), or delete the folder: slicewright init --upgrade writes the original"
 
 
 def problems(

@@ -212,12 +212,12 @@ def _of_slices(site: ResolvedCluster, entry: _Entry, capacity: TpuCapacity) -> I
 def _of_nodes(site: ResolvedCluster, entry: _Entry, capacity: CpuCapacity) -> Iterator[Problem]:
     quota, pool, source = entry.quota, capacity.pool, site.source
     if len(pool.node_pool_names) > 1 and site.cluster.mode == "Standard":
-        message = f"CPU pool '{pool.name}' has several node pools, and a flavor can select only one"
+        message = f"CPU pool '{pool.name}' has several node pools, but a flavor can select only one"
         hint = "declare a CPU pool for each node pool"
         yield source.problem("POOL016", (*entry.path, "pool"), message, hint)
     if quota.nominal_quota == {}:
-        message = f"nominalQuota of '{pool.name}' has no resource, so the queue gets nothing of the pool"
-        hint = "write {cpu: ..., memory: ...}, or leave nominalQuota out for all of the pool"
+        message = f"nominalQuota of '{pool.name}' has no resource, so the queue gets no quota of the pool"
+        hint = "write {cpu: ..., memory: ...}, or leave nominalQuota out to use the whole pool"
         yield source.problem("QUOTA017", (*entry.path, "nominalQuota"), message, hint)
     if TPU in (quota.nominal_quota or {}):
         message = f"CPU pool '{pool.name}' has no quota of {TPU}"

@@ -32,7 +32,7 @@ def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:
             yield source.problem("TEAM002", (*path, "namespace"), message, hint)
         if team.google_service_account and not team.service_account_name:
             message = "googleServiceAccount has no effect without serviceAccountName"
-            hint = "add serviceAccountName: the Kubernetes service account that may act as it"
+            hint = "add serviceAccountName: the Kubernetes service account that may use it"
             yield source.problem("TEAM004", (*path, "googleServiceAccount"), message, hint, key=True)
         yield from _existing(site, team)
     yield from _together(site)
@@ -58,7 +58,7 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
     labels: dict[tuple[str, str], tuple[Team, str]] = {}
     accounts: dict[tuple[str, str], Team] = {}
     for team in site.cluster.teams:
-        hint = "teams of one namespace agree on it, or have namespaces of their own"
+        hint = "write the same value for both, or give each team its own namespace"
         if team.pod_security:
             other = levels.setdefault(team.namespace, team)
             if other.pod_security != team.pod_security:
@@ -72,7 +72,7 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
         name = team.service_account_name
         if name and accounts.setdefault((team.namespace, name), team) is not team:
             message = f"team '{accounts[team.namespace, name].name}' has the service account '{name}' too"
-            hint = "write it for one of the teams: those of a namespace may use it anyway"
+            hint = "write it for one of the teams: all teams of the namespace can use it"
             yield source.problem("TEAM003", (*_path(team), "serviceAccountName"), message, hint)
 
 

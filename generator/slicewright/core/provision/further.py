@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TPU, _COUNT = "tpu, or machineType", "slices or nodes, and autoscaling"
 _WAY, _TAINTS = "provisioning", "provisioning: runs tolerate no other taints"
 _RUNNER = "write it where you run the script, in gcloud's own configuration"
-_OVERRIDE = "write it in override.tf, a file of your own, which Terraform merges"
+_OVERRIDE = "write it in your own file override.tf, which Terraform merges"
 _CLUSTER = "the fields of the cluster"
 _FLAGS = {
     _CLUSTER: "cluster location project region zone",
@@ -90,7 +90,7 @@ MAPS = frozenset({"metadata", "resource_labels", "resource_manager_tags", "sysct
 _FLAG = re.compile(r"(?P<name>--[a-z][a-z0-9-]*)(=.*)?")
 _ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
 _SIMPLE = (str, bool, int)
-_FORM = "write --flag or --flag=value, in one line of characters that can be seen"
+_FORM = "write --flag or --flag=value, on one line, with printable characters only"
 
 
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
@@ -101,7 +101,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
         config = site.cluster.written(pool).get("nodeConfig", {})
         path: Path = (*pool.path, "nodeConfig")
         if config and pool.name not in node_pool_of:
-            message = "'nodeConfig' has no effect: GKE makes these nodes by itself"
+            message = "'nodeConfig' has no effect: GKE creates these nodes itself"
             yield site.source.problem("FIELD002", path, message, "leave the field out", key=True)
             continue
         disk, boot_disk = config.get("disk", {}).get("type"), shape.machine.boot_disk if shape else ""
@@ -110,7 +110,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
             yield site.source.problem("POOL041", (*path, "disk", "type"), message, "leave the type out")
         for field in ("gcloudFlags", "scopes") if by_terraform else ("terraformArguments",):
             if field in config:
-                who = "Terraform makes the node pools" if by_terraform else "'environment' is missing"
+                who = "Terraform creates the node pools" if by_terraform else "'environment' is missing"
                 message, hint = f"'{field}' has no effect: {who}", "leave the field out"
                 yield site.source.problem("FIELD002", (*path, field), message, hint, key=True)
         field = "terraformArguments" if by_terraform else "gcloudFlags"
@@ -128,7 +128,10 @@ def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> I
         names = ", ".join(_FLAG.sub(r"\g<name>", flag) for flag in written)
         message = f"slicewright cannot check {names}"
         hint = "try it on a test cluster, then ignore this problem with a reason: slicewright.dev/"
-        hint += "ignore-POOL043 in metadata.annotations holds for all pools of the cluster, later flags too"
+        hint += (
+            "ignore-POOL043 in metadata.annotations applies to all pools of the cluster, and to flags "
+            "that are added later"
+        )
         yield site.source.problem("POOL043", path, message, hint, warning=True, key=True)
 
 
@@ -169,7 +172,7 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
         where: Path = (*place, name)
         dotted = ".".join((*at, name))
         if not _ARGUMENT.fullmatch(name):
-            yield where, "POOL044", f"'{name}' is not an argument", "write the name as Terraform has it"
+            yield where, "POOL044", f"'{name}' is not an argument", "write the name as in Terraform"
         elif name in _NESTED or dotted in ARGUMENTS:
             yield where, "POOL042", f"'{dotted}' cannot be set here", _hint(ARGUMENTS.get(dotted, _OVERRIDE))
         elif name in MAPS or _is_simple(value):
@@ -183,7 +186,12 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
                 yield from _arguments(part, (*at, name), (*where, index))
         else:
             message = f"'{dotted}' is neither a value, a list of values, nor a block"
-            yield where, "POOL044", message, "write a text, a whole number, true, false, a list or an object"
+            yield (
+                where,
+                "POOL044",
+                message,
+                "write a string, a whole number, true, false, a list or an object",
+            )
 
 
 def _is_simple(value: Any) -> bool:

@@ -79,7 +79,7 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             if other is not site:
                 message = f"{field} '{name}' is also in the environment of cluster '{other.cluster.name}'"
                 changed = field if field in written or field in DEFAULTS else "resourcePrefix"
-                hint = f"write another {changed}: two environments cannot make the same thing"
+                hint = f"write another {changed}: two environments cannot create the same resource"
                 yield _problem(site, "ENV021", field, message, hint)
 
 
@@ -103,7 +103,7 @@ def _names(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
         if fields[field].islower() and not allowed.fullmatch(fields[field]):
             message = f"{field} would be '{fields[field]}', which Google Cloud does not allow"
             hint = f"write environment.{field}"
-            hint += ", or a short resourcePrefix of small letters, digits and hyphens"
+            hint += ", or a short resourcePrefix of lower-case letters, digits and hyphens"
             yield _problem(site, "ENV002", field, message, hint)
 
 
@@ -116,7 +116,7 @@ def _accounts(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem
             yield _problem(site, "ENV003", field, message, f"write a name of {low} to {high} characters")
     if fields["tpuSaName"] == fields["gkeSaName"]:
         message = "workloads and nodes have the same service account"
-        hint = "write another tpuSaName: what workloads may do is not for nodes"
+        hint = "write another tpuSaName: nodes must not have the permissions of workloads"
         yield _problem(site, "ENV003", "gkeSaName", message, hint)
 
 
@@ -127,7 +127,7 @@ def _ranges(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
             networks[field] = IPv4Network(fields[field])
         except ValueError as error:
             hint = "write the first address of the range and its length: 10.129.0.0/20"
-            yield _problem(site, "ENV004", field, f"not a valid range of addresses: {error}", hint)
+            yield _problem(site, "ENV004", field, f"not a valid IP address range: {error}", hint)
     for (first, network), (second, other) in combinations(networks.items(), 2):
         if network.overlaps(other):
             message = f"{other} ({second}) overlaps {network} ({first})"

@@ -52,7 +52,7 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
     known = zones(site, pool)
     if shape.multi_host and len(known) > 1:
         path = (*pool.path, "nodeLocations") if "nodeLocations" in site.cluster.written(pool) else pool.path
-        message = f"a slice of {shape.hosts} hosts lies in one zone, and pool '{pool.name}' has {len(known)}"
+        message = f"a slice of {shape.hosts} hosts is in one zone, but pool '{pool.name}' has {len(known)}"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.source.problem("POOL028", path, message, hint)
     if not known and (shape.multi_host or size_range(site, pool).least > 0):
@@ -68,9 +68,7 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
         if known_zones and zone not in known_zones:
             way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
             message = f"no source lists {shape.machine_type}{way} in {zone}"
-            hint = (
-                f"known are {', '.join(known_zones)}; zones change, so look at what your project is offered"
-            )
+            hint = f"known are {', '.join(known_zones)}; zones change, so check what your project can use"
             place: Path = ("spec", "nodeLocations", index)
             if "nodeLocations" in site.cluster.written(pool):
                 place = (*pool.path, "nodeLocations", index)
@@ -126,7 +124,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
     total += sum(len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools)
     if total > NODE_POOLS:
         message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
-        hint = "write fewer slices, or managed: false where something else makes them"
+        hint = "write fewer slices, or managed: false if another tool creates them"
         yield site.source.problem("POOL027", ("spec", "pools"), message, hint)
     else:
         yield from _names(site)
@@ -140,10 +138,10 @@ def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
     if shape is None:
         yield from _unknown(site, catalogue, pool)
         return
-    message = f"{pool.machine_type} has TPUs, and '{pool.name}' is written as a CPU pool"
+    message = f"{pool.machine_type} has TPUs, but '{pool.name}' is written as a CPU pool"
     tpu = f"accelerator: {shape.generation}, topology: {shape.topology}, machineType: {shape.machine_type}"
     hint = f"write {{name: {pool.name}, tpu: {{{tpu}}}, slices: 1}}"
-    hint += ", with the topology and slices that you have"
+    hint += ", with your own topology and slices"
     yield site.source.problem("POOL033", (*pool.path, "machineType"), message, hint)
 
 
@@ -159,7 +157,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
         return
     place = (*pool.path, "machineType")
     near = catalogue.cpu_machines.near(pool.machine_type)
-    meant = f"did you mean '{near}'? Else: " if near else ""
+    meant = f"did you mean '{near}'? Otherwise: " if near else ""
     if computed:
         message = f"cpu and memory of machine type '{pool.machine_type}' are not known"
         hint = f"{meant}write nominalQuota: {{cpu: ..., memory: ...}} in each quota of the pool"
@@ -168,7 +166,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
     message = f"unknown machine type '{pool.machine_type}': no source lists it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
     hint = f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64"
-    hint += "; another family may be right"
+    hint += "; another family may be correct"
     yield site.source.problem("POOL034", place, message, hint, warning=True)
 
 
@@ -183,7 +181,7 @@ def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Probl
         yield site.source.problem("POOL021", (*pool.path, "provisioning"), message, hint, warning=True)
     scales = autoscaling(site, pool)
     if scales and scales.least:
-        message = f"a {kind} pool starts empty, and autoscaling.min is {scales.least}"
+        message = f"a {kind} pool starts empty, but autoscaling.min is {scales.least}"
         hint = "leave min out, or write min: 0"
         yield site.source.problem("POOL022", (*pool.path, "autoscaling", "min"), message, hint)
 
@@ -205,8 +203,8 @@ def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape:
         minimum = catalogue.generations[shape.generation].minimum_gke.get(feature, ())
         if minimum and is_below(version, minimum):
             needs = f"{name} needs GKE {' or '.join(minimum)}"
-            message = f"pool '{pool.name}': {needs}, and the cluster has {version}"
-            hint = "write a newer version, or leave it out to have that of the release channel"
+            message = f"pool '{pool.name}': {needs}, but the cluster has {version}"
+            hint = "write a newer version, or leave it out to use the version of the release channel"
             place = ("spec", "gke", "version")
             yield site.source.problem("POOL023", place, message, hint, warning=name == "multislice")
 
@@ -221,7 +219,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
         message = f"autoscaling.min {scales.least} is above autoscaling.max {scales.most}"
         yield site.source.problem("POOL024", (*path, "min"), message, "write min: 0, or a larger max")
     elif scales.most < has:
-        message = f"the pool has {unit}: {has}, and autoscaling.max is {scales.most}"
+        message = f"the pool has {unit}: {has}, but autoscaling.max is {scales.most}"
         yield site.source.problem("POOL024", (*path, "max"), message, f"write max: {has} or more")
     elif scales.least > has:
         message = f"the pool has {unit}: {has}, and autoscaling.min is {scales.least}"
@@ -239,7 +237,7 @@ def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
             place = (*pool.path, "placementPolicyName")
             yield site.source.problem("POOL025", place, message, "leave the field out", key=True)
     elif len(name) > POLICY_NAME_LENGTH:
-        message = f"workload policy '{name}' has {len(name)} characters, and {POLICY_NAME_LENGTH} are allowed"
+        message = f"workload policy '{name}' has {len(name)} characters; the limit is {POLICY_NAME_LENGTH}"
         hint = "give cluster or pool a shorter name"
         hint += ", or make a policy and write its name as placementPolicyName"
         yield site.source.problem("POOL026", (*pool.path, "name"), message, hint)
@@ -249,7 +247,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
     source, name = site.source, site.cluster.name
     if len(name) > NAME_LENGTH:
-        message = f"a name of {len(name)} characters: GKE takes clusters with at most {NAME_LENGTH}"
+        message = f"a name of {len(name)} characters: GKE allows at most {NAME_LENGTH}"
         yield source.problem("POOL026", ("metadata", "name"), message, "write a shorter name")
     counts = _counts(site)
     taken = {name: cpu.name for cpu in site.cluster.cpu_pools for name in cpu.node_pool_names}
@@ -273,7 +271,7 @@ def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
     for pool in site.cluster.pools:
         if name := longest.get(pool.name):
             field = "nodePoolNames" if name in pool.node_pool_names and name != pool.name else "name"
-            message = f"node pool '{name}' has {len(name)} characters: GKE takes at most {NAME_LENGTH}"
+            message = f"node pool '{name}' has {len(name)} characters: GKE allows at most {NAME_LENGTH}"
             hint = "write shorter nodePoolNames, or a shorter name"
             yield site.source.problem("POOL026", (*pool.path, field), message, hint)
 

@@ -58,7 +58,7 @@ def conflicts(
                 yield _taken(brought, claim, owner, "give it another name in its component")
             if brought in shared.get(folder, ()):
                 hint = "leave it out of the component, or give it another name"
-                yield _taken(brought, claim, "shared/ holds as well", hint)
+                yield _taken(brought, claim, "is also in shared/", hint)
             first = taken.setdefault((folder, brought), claim)
             if first is not claim:
                 yield _conflict(brought, first, claim)

@@ -111,7 +111,7 @@ def missing(path: str) -> Problem:
 
 def foreign(path: str) -> Problem:
     """Return the problem of a file that is in the place of one of ours."""
-    message = "slicewright did not write this file, and a generated one belongs here"
+    message = "this file is in the place of a generated file, but slicewright did not write it"
     return Problem("TREE001", message, "move it to custom/, or delete it", file=path)
 
 

@@ -64,12 +64,15 @@ WIDER = frozenset(
     }
 )
 """Kinds that give rights, that others may not read, or that say what a namespace may use or reach."""
-APART = "declare them in custom/, and apply them as the platform is"
+APART = "declare them in custom/, and apply them like the platform"
 OTHER_NAMESPACE = 1
 """The reason for objects of other namespaces, as an index of the following."""
 _BEYOND = (
     ("without a namespace", APART),
-    ("of other namespaces", f"leave their namespace out, so that it is that of the run; or {APART}"),
+    (
+        "of other namespaces",
+        f"leave their namespace out, so that they get the namespace of the run; or {APART}",
+    ),
     ("that say what is synced", "leave them out: who syncs a cluster is written in clusters/"),
 )
 
@@ -96,14 +99,14 @@ def against_objects(source: Source, namespace: str, objects: Iterable[Brought]) 
         refused = [brought for brought in items if why_refused(brought, namespace) == index]
         if refused:
             kinds = ", ".join(_kind_in(brought, namespace) for brought in refused)
-            message = f"the run brings objects {scope} ({kinds}): "
-            message += f"with them nothing of namespace '{namespace}' is synced"
+            message = f"the run contains objects {scope} ({kinds}): "
+            message += f"with them nothing in namespace '{namespace}' is synced"
             yield source.problem("GITOPS002", place, message, hint, key=True)
     wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in WIDER]
     if wider:
         kinds = ", ".join(dict.fromkeys(wider))
-        message = f"the run brings {kinds}: any commit to namespace '{namespace}' may bring such objects then"
-        hint = f"if a commit there should not give rights or quota: {APART}"
+        message = f"the run contains {kinds}: then any commit to namespace '{namespace}' can add such objects"
+        hint = f"to prevent that commits there grant rights or quota, {APART}"
         yield source.problem("GITOPS004", place, message, hint, key=True, warning=True)
 
 
@@ -132,8 +135,8 @@ def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source
 def owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
     """Yield a problem where a namespace is that of whoever syncs the cluster, or of Kubernetes."""
     if whose := owner(site, namespace):
-        message = f"namespace '{namespace}' is {whose}'s own: whoever has runs synced there rules the cluster"
-        yield source.problem("GITOPS003", place, message, "give runs a namespace of their own")
+        message = f"namespace '{namespace}' is {whose}'s own: runs in it could take control of the cluster"
+        yield source.problem("GITOPS003", place, message, "use another namespace for runs")
 
 
 Kind = tuple[str, str]
@@ -197,8 +200,8 @@ def _controllers(
     if controllers is None:
         file = f"{controllers_folder(cluster)}/{FILE_NAME}"
         if file in texts:  # of a cluster of which only some workloads are rendered
-            message = "what syncs this folder cannot be rendered: it is not as slicewright writes it"
-            hint = "slicewright render, without names, mends it"
+            message = "the sync of this folder cannot be rendered: a file was edited"
+            hint = "run slicewright render without names"
             problems.append(Problem("CTRL003", message, hint, file=file))
         return None
     kinds: set[tuple[str, str, str]] = set()
@@ -211,8 +214,8 @@ def _controllers(
         kinds |= held
         if not any(namespace for _, _, namespace in held):
             message = f"no objects of {release.title} are found in its manifests, "
-            message += "and what syncs them has to allow their kinds"
-            hint = "slicewright init --upgrade brings those that come with slicewright"
+            message += "but their sync must allow the kinds"
+            hint = "slicewright init --upgrade writes those in the slicewright package"
             problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None
     return SyncedControllers(tuple(release.folder for release in controllers.releases), frozenset(kinds))

@@ -65,8 +65,8 @@ def of_frozen(
     objects = [document.data for document in read_documents(body, file)[0]] if chain else []
     for defaults in chain:
         for finding in _findings(objects, defaults.limits):
-            again = f"the run is frozen: slicewright rerun {workload.declared} starts another one"
-            hint = f"{again}, once its TPUWorkload and its defaults are right; {_hint(finding, defaults)}"
+            again = f"the run is frozen: slicewright rerun {workload.declared} starts a new one"
+            hint = f"{again}, after you correct its TPUWorkload and its defaults; {_hint(finding, defaults)}"
             yield Problem(finding.id, finding.message, hint, "warning" if warning else "error", file)
 
 
@@ -108,9 +108,9 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
         most, seconds = limits["maxExecutionTimeSeconds"], text(labels.get(MAX_EXECUTION_TIME))
         message = ""
         if not seconds:
-            message = f"the run has no maxExecutionTimeSeconds, and the limit is {most} s"
+            message = f"the run has no maxExecutionTimeSeconds, but the limit is {most} s"
         elif not seconds.isdecimal() or int(seconds) > most:
-            message = f"a run time of {seconds} s exceeds the limit of {most} s"
+            message = f"a run duration of {seconds} s exceeds the limit of {most} s"
         elif not labels.get(QUEUE):
             message = f"the run has no queue label, so Kueue does not end it after {seconds} s"
         if message:

@@ -73,7 +73,7 @@ def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterat
         names = ", ".join(runs[:_SHOWN]) + more
         were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
         message = f"flavor '{name}' gets no taint yet: {names} {were} rendered without the toleration. "
-        message += f"Until {those} over, Kueue may count runs of another provisioning on it"
+        message += f"Until {those} over, Kueue may count runs with another provisioning on it"
         hint = "wait until they are over and delete them, or start them again: slicewright rerun NAME"
         place: Path = ("spec", "pools", apart[name].pool.index, "name")
         yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)

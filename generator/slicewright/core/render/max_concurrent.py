@@ -36,13 +36,13 @@ def problems(
 def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluster) -> Iterator[Problem]:
     source, name = workload.source, site.cluster.name
     if not workload.queue_name:
-        message = "maxConcurrent needs a queue: without one, all runs of the sweep start at once"
+        message = "maxConcurrent needs a queue: without one, all runs of the sweep start at the same time"
         yield source.problem("SWEEP004", _PLACE, message, "write queueName", key=True)
         return
     queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
     if queue is None or not _limits(queue, site):
         message = f"TPUCluster '{name}' does not declare how many chips queue '{workload.queue_name}' has, "
-        message += f"so nothing tells whether it holds {most} runs of the sweep at most"
+        message += f"so it is not known whether it admits at most {most} runs of the sweep"
         hint = f"declare its ClusterQueue with its quota in {site.cluster.source.file.path}"
         if workload.cpu is not None:
             hint = "only chips are counted: leave maxConcurrent out, or give the CPU pool fewer nodes"
@@ -51,7 +51,7 @@ def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluste
     number = _at_once(plans, queue, site)
     if number > most:
         held = f"ClusterQueue '{queue.name}' of cluster '{name}'"
-        message = f"{held} can admit {number} runs of the sweep at once"
+        message = f"{held} can admit {number} runs of the sweep at the same time"
         yield source.problem("SWEEP004", _PLACE, message, _hint(plans, queue, site, most), key=True)
 
 
@@ -100,7 +100,7 @@ def _hint(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster, most: i
     if not queue.cohort_name:
         cohort = f"cohortName: all (here and in ClusterQueue {queue.name}, with cohorts: [{{name: all}}])"
     return (
-        f"write a ClusterQueue of its own in {site.cluster.source.file.path}, with {cohort}, "
+        f"write a separate ClusterQueue in {site.cluster.source.file.path}, with {cohort}, "
         f"quota: [{{pool: {pool}, nominalSlices: 0, borrowingLimit: {holds}}}], "
         "and its LocalQueue as queueName"
     )

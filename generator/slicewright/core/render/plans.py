@@ -91,6 +91,6 @@ def _same_objects(planned: list[Planned]) -> Iterator[Problem]:
         plan = entry.plan
         first = taken.setdefault((plan.cluster, plan.namespace, plan.name), entry)
         if first.plan.workload != plan.workload:
-            message = f"two workloads would make an object called '{plan.name}'"
+            message = f"two workloads would create an object named '{plan.name}'"
             hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
             yield entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint)

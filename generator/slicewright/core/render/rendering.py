@@ -75,5 +75,5 @@ class Rendering(Struct, frozen=True):
         if ended <= most:
             return None
         once = " (a sweep counts as one)" if any(run.sweep for run in self.ended) else ""
-        message = f"this render would end {counted(ended, 'run')}{once}, and {most:,} may end at once"
-        return Problem("RUN004", message, f"if that is what you want: slicewright render --end-runs {ended}")
+        message = f"this render would end {counted(ended, 'run')}{once}, and {most:,} may end in one render"
+        return Problem("RUN004", message, f"if this is correct: slicewright render --end-runs {ended}")

@@ -87,7 +87,7 @@ def _place(path: str, clusters: Collection[str]) -> tuple[NamespaceFolder | None
     if folder and folder.cluster in clusters:
         return folder, None
     if parts[1] in clusters or len(parts) == 2:  # noqa: PLR2004 - with the file
-        message = "the path does not say which runs share the file, so none does"
+        message = "the path names no cluster and namespace, so no run shares the file"
         hint = f"move it to {INPUT}/<cluster>/<namespace>/"
         return None, Problem("SHARED001", message, hint, severity="warning", file=path)
     message = f"cluster '{parts[1]}' is not declared, so nothing in the folder is shared"
@@ -101,7 +101,7 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     metadata = data.get("metadata") if isinstance(data, dict) else None
     if isinstance(metadata, dict) and "generateName" in metadata:
         place: Path = ("metadata", "generateName")
-        message = "generateName would make another object with each sync"
+        message = "generateName would create another object with each sync"
         yield source.problem("SHARED002", place, message, "write name")
         return
     if not is_object(data) or "items" in data:
@@ -113,17 +113,17 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     message, place, hint = "", ("kind",), _PODS
     reason = gitops.why_refused(gitops.Brought(group, kind, namespace), folder.namespace)
     if reason == gitops.OTHER_NAMESPACE:
-        message = f"the object is in namespace '{namespace}', but its folder is that of '{folder.namespace}'"
+        message = f"the object is in namespace '{namespace}', but its folder is for '{folder.namespace}'"
         place, hint = ("metadata", "namespace"), "leave namespace out, or move the file"
     elif reason is not None:
         message, hint = f"a namespace cannot share objects of kind {kind}", _APART
     elif (kind in PODS_OF and PODS_OF[kind].group == group) or group == KUEUE_GROUP:
-        message = f"objects of kind {kind} cannot be shared: to delete one may end what runs"
+        message = f"objects of kind {kind} cannot be shared: deleting one could end a run"
         hint = "declare queues in clusters/" if group == KUEUE_GROUP and kind not in PODS_OF else _PODS
     elif (group, kind) == ("", "Secret"):
         yield source.problem("SHARED003", ("kind",), f"Secret '{name}' has its values in Git", _BY_REFERENCE)
     elif kind == "SopsSecret" and "sops" not in data:
-        hint = "encrypt it with sops before it is committed, and change the values that were"
+        hint = "encrypt it with sops before it is committed, and change the values that were committed"
         plain = f"SopsSecret '{name}' has its values in Git: it lacks the field sops of an encrypted file"
         yield source.problem("SHARED003", ("kind",), plain, hint)
     elif texts(data["metadata"].get("annotations")).get(LOCAL_CONFIG) == "true":
@@ -139,8 +139,8 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     if gitops.is_synced(site):
         yield from gitops.owned(site, folder.namespace, source, ("metadata", "name"))
         if (group, kind) in gitops.WIDER:
-            message = f"a shared {kind} lets any commit to namespace '{folder.namespace}' bring a {kind}"
-            hint = f"if a commit there should not give rights or quota: {gitops.APART}"
+            message = f"with a shared {kind} any commit to namespace '{folder.namespace}' can add a {kind}"
+            hint = f"to prevent that commits there grant rights or quota, {gitops.APART}"
             yield source.problem("GITOPS004", ("kind",), message, hint, warning=True)
 
 

@@ -79,7 +79,7 @@ class Bases:
                 continue
             if text is None:
                 message = f"the repository has no text file '{file.path}'"
-                hint = "write the path of a file in UTF-8, from the root of the repository"
+                hint = "write the path of a UTF-8 file, from the root of the repository"
                 problems.append(source.problem("FILE033", place, message, hint))
             elif paths.setdefault(file.key, file.path) != file.path:
                 message = f"two files would be '{file.key}' in the ConfigMap"
@@ -98,7 +98,7 @@ class Bases:
             if stopped.problem is not None:
                 return stopped.problem
             file, _, feature = stopped.outside.partition(": ")
-            message = f"{feature} is outside of what slicewright evaluates itself"
+            message = f"{feature} is not a feature that slicewright evaluates"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
         return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
@@ -166,7 +166,7 @@ def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Proble
     for twin, count in counts.items():
         if count > 1:
             message = f"the run '{plan.name}' would contain the object {shown(twin)} twice"
-            hint = "give what your components bring names of their own"
+            hint = "give the objects of your components unique names"
             yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
 
 
@@ -186,7 +186,7 @@ def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     needed, held = (
         ", ".join(f"{kind} {version}".strip() for version, kind in pairs) for pairs in (needs, has)
     )
-    message = f"{plan.base} must hold {needed} called {MARKER}; it holds {held or 'nothing'}"
+    message = f"{plan.base} must hold {needed} called {MARKER}; it holds {held or 'no object'}"
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 
@@ -254,7 +254,7 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     own_words = plan.patches or run.planned.workload.components
     if own_words and not makes(documents, run.base.objects, run.objects):
         message = "the overlay would not produce the planned objects: its patches match other objects too"
-        hint = "give what your components bring names of their own"
+        hint = "give the objects of your components unique names"
         problems.append(source.problem("BUILD003", ("spec",), message, hint, key=True))
     files = {
         f"{plan.folder}/{name}": header.live(run.inputs, write_document(document))

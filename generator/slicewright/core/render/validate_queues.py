@@ -44,7 +44,7 @@ def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQ
         others = ", ".join(dict.fromkeys(map(called, has)))
         message = f"ClusterQueue '{queue.name}' has {plan.shape.topology} on {plan.shape.machine_type} "
         message += f"only as {others}, not as {called(way)}"
-        hint = f"write one of those, or give the queue quota of a pool of {called(way)} in "
+        hint = f"write one of those, or give the queue quota of a pool with {called(way)} in "
         hint += site.cluster.source.file.path
         warning = index == 0 or not site.cluster.managed
         yield workload.source.problem("REF150", place, message, hint, warning=warning)
@@ -114,11 +114,14 @@ def against_queueless(workload: Workload, site: ResolvedCluster) -> Iterator[Pro
     message = f"the workload has no queueName, but namespace '{workload.namespace}' has {have} on cluster "
     message += f"'{cluster.name}': {_consequence(site)}"
     choices = " or ".join(f"queueName: {name}" for name in queues)
-    hint = f"add {choices} to spec; if it is meant, say so with a reason in .slicewright-ignore.yaml"
+    hint = (
+        f"add {choices} to spec; if the run should have no queue, say so with a reason in "
+        ".slicewright-ignore.yaml"
+    )
     yield workload.source.problem("REF008", ("spec",), message, hint, key=True, warning=True)
 
 
 def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
-        return "Kueue's configuration holds such runs back, so it would never start"
-    return "it starts at once, without Kueue, on nodes that Kueue counts for others"
+        return "Kueue's configuration suspends such runs, so it never starts"
+    return "it starts immediately, without Kueue, on nodes that Kueue counts for other runs"

@@ -138,7 +138,7 @@ def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
         return Answer("notBefore", "cannotTell", f"{own.run} never started")
     reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
     if reached is None or own.started < reached:
-        when = "never was" if reached is None else f"was so at {shown(reached)}"
+        when = "never happened" if reached is None else f"was at {shown(reached)}"
         message = f"it started at {shown(own.started)}, before '{name}' was {state.lower()}: that {when}"
         return Answer("notBefore", "failed", message, None if reached is None else reached - own.started)
     # Whoever had been there for a while when the other came so far, and started then, has waited for it.
@@ -152,14 +152,14 @@ def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
 def _wait_below(most: str, asked: Asked) -> Answer:
     limit, wait = seconds(most), asked.own.wait
     if wait is None:
-        return Answer("waitBelow", "failed", f"it was never admitted, and should be within {most}")
+        return Answer("waitBelow", "failed", f"it was never admitted, but should be within {most}")
     if not asked.own.is_queued:
         return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
         waited = f"it waited {shown_within(wait, asked.resolution)}, and should wait less than {most}"
         return _finer("waitBelow", waited, limit, asked)
     if wait >= limit:
-        message = f"it waited {shown(wait)} for its admission, and should wait less than {most}"
+        message = f"it waited {shown(wait)} for its admission, but should wait less than {most}"
         return Answer("waitBelow", "failed", message, wait - limit)
     return Answer("waitBelow", "passed")
 
@@ -169,7 +169,7 @@ def _finishes(expected: bool, asked: Asked) -> Answer:
     if expected:
         return Answer("finishes", "passed" if outcome == "finished" else "failed")
     if outcome == "finished":
-        return Answer("finishes", "failed", "it finished, and was expected not to")
+        return Answer("finishes", "failed", "it finished, but was expected not to")
     ends = any(ends_by_itself(item) for item in asked.part.runs if run_key(item) == asked.part.current)
     if outcome == "notSubmitted" or (outcome == "running" and ends):
         how = "was still running" if outcome == "running" else "had not been submitted"

@@ -257,7 +257,7 @@ def needs_pods(
     for pool, _ in site.pools:
         size = size_range(site, pool)
         if size.least < size.most:
-            message = f"nodes of pool {pool.name} come only when pods wait for them"
+            message = f"nodes of pool {pool.name} are created only when pods wait for them"
             yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "pools", pool.index), message, _HINT)
     if any(item["kind"] == "Topology" for item in platform):
         message = "topology-aware scheduling chooses the nodes of pods"

@@ -76,7 +76,9 @@ def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Pro
     for part, problem in brought:
         groups.setdefault((part.profile, problem.file, problem.id), []).append(problem)
     for (profile, _, _), (first, *others) in groups.items():
-        more = f"; so for {counted(len(others), 'more arrival')} of profile '{profile}'" if others else ""
+        more = (
+            f"; the same for {counted(len(others), 'more arrival')} of profile '{profile}'" if others else ""
+        )
         yield replace(first, message=first.message + more)
 
 
@@ -105,7 +107,7 @@ def _finer(answer: Answer) -> str:
     if answer.gap is None:
         return _UNTOLD[answer.kind]
     if answer.gap < 1:
-        return "no rehearsal tells less than a second: change the times, or leave the expectation out"
+        return "a rehearsal cannot measure less than a second: change the times, or leave the expectation out"
     return f"use a lower speed: --speed {max(1, int(answer.gap / 2))}"
 
 
@@ -173,7 +175,7 @@ def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
             return _DID_NOT_FINISH[timeline.outcome]
         need, ran = tpu_pods(part)[timeline.run], sum(piece.pods for piece in timeline.slices)
         if timeline.started is None and ran < need:
-            return f"finished, and only {ran:,} of its {need:,} TPU pods ever ran"
+            return f"finished, but only {ran:,} of its {need:,} TPU pods ever ran"
         return ""
     if ends_by_itself(item) or timeline.outcome == "finished":
         return ""
@@ -183,10 +185,11 @@ def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
 
 
 def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
-    """Return the problem of a run whose programs never began, because not all of its TPU pods ran at once."""
+    """Return the problem of a run whose programs never began: its TPU pods never all ran together."""
     need = tpu_pods(part)[timeline.run]
     message = (
-        f"{timeline.run} never started: at most {timeline.together:,} of its {need:,} TPU pods ran at once"
+        f"{timeline.run} never started: at most {timeline.together:,} of its {need:,} TPU pods ran at "
+        "the same time"
     )
     if timeline.unplaced:
         names = sorted(timeline.unplaced)
@@ -196,9 +199,9 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
     if others:
         pools = sorted({pool for piece in timeline.slices if piece.shared_with for pool in piece.node_pools})
         message += f"; {', '.join(others)} ran on {', '.join(pools)} beside it"
-        advised = "keep such runs off each other's node pools: see slicewright rule TPU119"
+        advised = "keep such runs on different node pools: see slicewright rule TPU119"
     else:
-        advised = "check that there are nodes for all of its pods at once"
+        advised = "check that there are nodes for all of its pods together"
     hint = _joined(timeline.why, advised, hurt)
     return part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
 
@@ -206,7 +209,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
 def _far(part: ScenarioPart, timeline: Timeline) -> str:
     if timeline.outcome == "notSubmitted":
         return f"it is submitted at {shown(part.submit_at)}: set a longer --deadline, or submit it earlier"
-    return "the timeline shows how far it came; is the deadline long enough?"
+    return "the timeline shows how far it got; is the deadline long enough?"
 
 
 def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
@@ -270,7 +273,7 @@ _DID_NOT_FINISH = {
 }
 _DID_NOT_RUN = {
     "waiting": "never ran",
-    "failed": "failed, and never ran",
+    "failed": "failed and never ran",
     "notSubmitted": "was not submitted before the end",
-    "stopped": "had stopped running by the end",
+    "stopped": "was no longer running at the end",
 }

@@ -90,7 +90,9 @@ def _type(resource: Resource, objects: ObjectSet) -> Findings:
         right = catalogue.misnomers.get(rung.type, "")
         hint = f"write {right}" if right in catalogue.accelerators else ""
         hint = hint or did_you_mean(rung.type, catalogue.accelerators)
-        message = f"GKE has no TPU accelerator '{rung.type}'" if rung.type else "the rung names no TPU type"
+        message = (
+            f"GKE has no TPU accelerator '{rung.type}'" if rung.type else "the priority names no TPU type"
+        )
         fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
         yield Finding(path, message, hint, fix)
 
@@ -114,7 +116,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         if count in counts:
             continue
         chips = joined([str(chips) for chips in counts], "or")
-        problem = "the rung has no count" if count is None else f"count is {count}"
+        problem = "the priority has no count" if count is None else f"count is {count}"
         path = (*rung.path, "tpu") if count is None else (*rung.path, "tpu", "count")
         slices = f"{rung.topology} of {rung.type}" if rows else rung.type
         values = {(*rung.path, "tpu", "count"): counts[0]}
@@ -155,7 +157,7 @@ def _provisioning(resource: Resource, objects: ObjectSet) -> Findings:
     for rung in _rungs(resource, objects.catalogue):
         affinity = at(rung.data, "reservations", "affinity")
         if rung.data.get("spot") is True and affinity in ("Specific", "AnyBestEffort"):
-            yield Finding((*rung.path, "spot"), "one rung asks for Spot nodes and a reservation")
+            yield Finding((*rung.path, "spot"), "one priority requests both Spot nodes and a reservation")
 
 
 @rule("CC106", _CLASS, "warning")
@@ -170,7 +172,7 @@ def _zones(resource: Resource, objects: ObjectSet) -> Findings:
         if zones and rows and all(zones_of_rows) and not set(zones) & set(offered):
             holder: Path = rung.path if own else ("spec", "priorityDefaults")
             nodes = f"flex-start of {rung.type}" if rung.is_flex else rung.type
-            message = f"no list has {nodes} in {joined(zones, 'or')}"
+            message = f"no published list has {nodes} in {joined(zones, 'or')}"
             yield Finding((*holder, "location", "zones"), message, f"{nodes} is in {joined(offered)}")
 
 
@@ -275,5 +277,5 @@ def _no_chips(resource: Resource, objects: ObjectSet) -> Findings:
         rungs = [list(_rungs(candidate, objects.catalogue)) for candidate in classes]
         only_tpu = all(of_class and all(rung.tpu for rung in of_class) for of_class in rungs)
         if rungs and only_tpu and not pods.chips and pods.containers:
-            message = f"ComputeClass '{name}' has TPU nodes only, and no container requests {labels.TPU}"
+            message = f"ComputeClass '{name}' has only TPU nodes, but no container requests {labels.TPU}"
             yield Finding((*pods.containers[0][0], "resources"), message)

@@ -40,7 +40,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Findings:
         if not image or _pinned(image) or (is_runtime and has_runtime):
             continue
         tag = image.rpartition("/")[2].partition(":")[2] or "latest"
-        message = f"image '{image}': tag '{tag}' is mutable: it does not name one fixed image"
+        message = f"image '{image}': tag '{tag}' is mutable: it can name another image later"
         yield Finding((*path, "image"), message, _ONE_VERSION if is_runtime else "")
         has_runtime = has_runtime or is_runtime
 
@@ -50,7 +50,7 @@ def _quantity(value: Any, path: Path) -> Findings:
         return
     if (kept := canonical(value)) != str(value):
         fix = Fix(f'Write "{kept}"', (Edit("replace", path, kept),))
-        yield Finding(path, f"quantity {value} is kept as {kept}", f'write "{kept}"', fix)
+        yield Finding(path, f"quantity {value} is stored as {kept}", f'write "{kept}"', fix)
 
 
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")
@@ -72,7 +72,7 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
             for index, word in words(container.get(key)):
                 lines = word.split("\n")
                 if len(lines) > 1 and ("\t" in word or any(line != line.rstrip() for line in lines)):
-                    message = "a script with tabs or trailing blanks is one long line in every diff"
+                    message = "a script with tabs or trailing spaces is one long line in every diff"
                     yield Finding((*path, key, index), message)
 
 

@@ -29,9 +29,9 @@ def _alone(resource: Resource, objects: ObjectSet) -> Findings:
         row = multi_host(pods, objects)
         if row is None:
             continue
-        who = "a bare Pod does" if resource.kind == "Pod" else f"pods of a {resource.kind} do"
-        message = f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, which"
-        yield Finding(pods.spec_path, f"{message} {who} not form")
+        who = "a bare Pod" if resource.kind == "Pod" else f"pods of a {resource.kind}"
+        message = f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, but"
+        yield Finding(pods.spec_path, f"{message} {who} cannot form it")
 
 
 _workloads_alone = rule("TPU136", {"Deployment", "ReplicaSet", "StatefulSet"})(_alone)
@@ -44,12 +44,14 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for key, value in texts(selector.get("matchLabels")).items():
             if pods.labels.get(key) != value:
-                message = f"the selector wants label {key}: {value}, which the pods do not have"
+                message = f"the selector requires label {key}: {value}, which the pods do not have"
                 yield Finding(("spec", "selector", "matchLabels", key), message)
         for index, expression in entries(selector.get("matchExpressions")):
             if not requirement(expression).accepts(pods.labels.get(text(expression.get("key")))):
                 path = ("spec", "selector", "matchExpressions", index)
-                yield Finding(path, f"the selector refuses the pods by their label {expression.get('key')}")
+                yield Finding(
+                    path, f"the selector excludes the pods because of their label {expression.get('key')}"
+                )
 
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -148,7 +150,7 @@ def _out_of_range(ports: Any, keys: Iterable[str], path: Path) -> Findings:
         for key in keys:
             value = number(port.get(key))
             if value is not None and not 0 < value <= _MOST and (value or key not in _UNSET):
-                yield Finding((*path, index, key), f"{value} is not a port, which is 1 to {_MOST:,}")
+                yield Finding((*path, index, key), f"{value} is not a port (1 to {_MOST:,})")
 
 
 @rule("JS141", POD_KINDS | {"Service"})

@@ -30,7 +30,7 @@ def _rules(objects: ObjectSet) -> dict[str, Rule]:
 def _type(resource: Resource, objects: ObjectSet) -> Findings:
     kind, known = text(at(resource.data, "spec", "type")), _rules(objects)
     if kind and known and kind not in known:
-        yield Finding(("spec", "type"), f"GKE forms no slices of '{kind}'", did_you_mean(kind, known))
+        yield Finding(("spec", "type"), f"GKE creates no slices of '{kind}'", did_you_mean(kind, known))
 
 
 @rule("SLICE102", _KIND)

@@ -47,7 +47,7 @@ def needs(names: list[str]) -> str:
 
 
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what a pod asks for beyond a node of its pool, with the names of its pod set and the resource."""
+    """Yield what a pod requests beyond a node of its pool, with the names of its pod set and the resource."""
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
         pool, sizes = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, {}))
         if pool is None or not pod_set.count:
@@ -58,7 +58,7 @@ def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, st
                 each = " each" if pod_set.count > 1 else ""
                 message = f"{needs([pod_set.name])} {_amount(name, request)}{each}; "
                 message += f"pool {pool.name} has {_number(name, most)} per node"
-                hint = f"write a larger machineType than {pool.machine_type} for the pool, or ask for less"
+                hint = f"write a larger machineType than {pool.machine_type} for the pool, or request less"
                 yield Finding(pods.spec_path, message, hint), pod_set.name, name
 
 
@@ -99,7 +99,7 @@ _NO_TOPOLOGY = (
 )
 _MORE_NODES = (
     "raise the quota (in a TPUCluster nominalNodes, or the nodes of the pool), the borrowing limit or the "
-    "cohort, or ask for less"
+    "cohort, or request less"
 )
 _COUNTED = (TPU, "nvidia.com/gpu")
 """Resources of devices that Kueue's configuration hardly ever transforms or maps, where it is not known."""
@@ -180,7 +180,7 @@ def _asked(
 
 
 @rule(
-    "FIT101", QUEUED_KINDS, hint="ask for fewer slices, or raise the quota, the borrowing limit or the cohort"
+    "FIT101", QUEUED_KINDS, hint="request fewer slices, or raise the quota, the borrowing limit or the cohort"
 )
 def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
@@ -218,7 +218,7 @@ def _unit(resource: str) -> str:
 
 
 def _shortage(queue: str, resource: str, value: Fraction, most: dict[str, quota.Most]) -> str:
-    return f"the run asks for {_amount(resource, value)}; {_gives(queue, resource, most)}"
+    return f"the run requests {_amount(resource, value)}; {_gives(queue, resource, most)}"
 
 
 def _gives(queue: str, resource: str, most: dict[str, quota.Most]) -> str:
@@ -256,8 +256,11 @@ def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.C
             return _shortage(queue.name, resource, value, most[resource])
     if len(choices) == 1:
         amounts = joined([_amount(resource, value) for resource, value in requests.items()])
-        return f"the run asks for {amounts}; no flavor of ClusterQueue '{queue.name}' has enough of each"
-    return f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(choices)} pod sets at once"
+        return f"the run requests {amounts}; no flavor of ClusterQueue '{queue.name}' has enough of each"
+    return (
+        f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(choices)} pod sets at the "
+        "same time"
+    )
 
 
 @rule("FIT102", QUEUED_KINDS, hint="use the queue of this TPU, or correct the node selector")
@@ -270,8 +273,8 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
             names = joined([f"'{pods.name}'" for pods in choice.pods])
             message = (
-                f"pods {names} ask for {_unit(next(iter(choice.requests)))}, but no flavor of ClusterQueue "
-                f"'{queue.name}' fits them: {', '.join(choice.group)}"
+                f"pods {names} request {_unit(next(iter(choice.requests)))}, but no flavor of ClusterQueue "
+                f"'{queue.name}' matches them: {', '.join(choice.group)}"
             )
             yield Finding(_LABEL, message, _hint(known, choice, resource))
     if (first := assignment.stuck(known, queue, sets)) is not None:
@@ -281,7 +284,7 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
     for assigned in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
         if assignment.misplaced(known, queue, assigned):
             names = joined(list(dict.fromkeys(assigned.flavors.values())) or ["no flavor"])
-            message = f"pods '{assigned.pods.name}' need a place in one topology, and are given {names}"
+            message = f"pods '{assigned.pods.name}' need a place in one topology, but get {names}"
             yield Finding(_LABEL, message, _ONE_TOPOLOGY)
 
 
@@ -305,7 +308,7 @@ def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) ->
 @rule(
     "FIT103",
     QUEUED_KINDS,
-    hint="drop the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
+    hint="remove the request and the limit, cover the resource, or set resources.excludeResourcePrefixes "
     "in Kueue's configuration",
 )
 def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
@@ -360,7 +363,7 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
         chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
             message = f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice"
-            yield Finding(path, f"{message}, {chips[0]} chips")
+            yield Finding(path, f"{message} of {chips[0]} chips")
 
 
 @rule("FIT106", QUEUED_KINDS)
@@ -370,5 +373,7 @@ def _removed(resource: Resource, objects: ObjectSet) -> Findings:
     namespace = resource.namespace or "default"
     if name is None or RUN not in resource.labels or not known.has_queues or (namespace, name) in known.local:
         return
-    message = f"queue '{name}' is gone from namespace '{namespace}', but frozen run '{resource.name}' uses it"
+    message = (
+        f"queue '{name}' was removed from namespace '{namespace}', but frozen run '{resource.name}' uses it"
+    )
     yield Finding(_LABEL, message)

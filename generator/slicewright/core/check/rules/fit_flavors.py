@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _ONE_GROUP = (
-    "cover all resources of these pods with one resource group of the same flavors, or drop the requests and "
-    "limits that another group covers, or give the other pods a queue of their own"
+    "cover all resources of these pods with one resource group of the same flavors, or remove the "
+    "requests and "
+    "limits that another group covers, or give the other pods their own queue"
 )
 _APART = (
     "give each such flavor a taint in spec.nodeTaints (its nodes need none) that only the pods meant for it "
-    "tolerate, or give these pods a queue of their own"
+    "tolerate, or give these pods their own queue"
 )
 
 
@@ -53,7 +54,7 @@ def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
     for assigned in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
         names = list(dict.fromkeys(assigned.flavors.values()))
         if reason := _contradiction(objects, ask, assigned.pods, names):
-            message = f"pods '{assigned.pods.name}' are given {_flavors(names)}: {reason[0]}"
+            message = f"pods '{assigned.pods.name}' get {_flavors(names)}: {reason[0]}"
             first.append(Finding(_LABEL, message, reason[1]))
         else:
             others += _others(objects, ask, assigned, names)
@@ -67,11 +68,11 @@ def _flavors(names: Sequence[str]) -> str:
 def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Assignment, first: list[str]) -> Findings:
     pods = assigned.pods
     if reason := _elsewhere(objects, ask.known, pods, first):
-        yield Finding(_LABEL, f"pods '{pods.name}' are given {_flavors(first)}: {reason}", _ONE_GROUP)
+        yield Finding(_LABEL, f"pods '{pods.name}' get {_flavors(first)}: {reason}", _ONE_GROUP)
     for flavor, names in _instead(ask, assigned):
         if contradiction := _contradiction(objects, ask, pods, names):
             full = f"{_flavors(first)} {'is' if len(first) == 1 else 'are'} full"
-            message = f"pods '{pods.name}' are given flavor {flavor} when {full}: {contradiction[0]}"
+            message = f"pods '{pods.name}' get flavor {flavor} when {full}: {contradiction[0]}"
             yield Finding(_LABEL, message, contradiction[1])
 
 

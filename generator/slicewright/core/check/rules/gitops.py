@@ -37,7 +37,7 @@ _VOLATILE = frozenset({"app.kubernetes.io/version", MANAGED_BY, "helm.sh/chart",
 def _suspend(resource: Resource, _objects: ObjectSet) -> Findings:
     suspend = at(resource.data, "spec", "suspend")
     if isinstance(suspend, bool) and QUEUE in resource.labels:
-        message = f"suspend: {str(suspend).lower()} is set beside a queue"
+        message = f"suspend: {str(suspend).lower()} is set in a queued run"
         yield Finding(("spec", "suspend"), message, fix=edits.remove(("spec", "suspend")))
 
 
@@ -149,7 +149,9 @@ def _tracking(resource: Resource, _objects: ObjectSet) -> Findings:
         for key in pods.labels:
             if key in _VOLATILE | {INSTANCE}:
                 path = (*pods.path, "metadata", "labels", key)
-                yield Finding(path, f"label {key} of the pods changes with releases, and the template cannot")
+                yield Finding(
+                    path, f"label {key} of the pods changes with releases, but the pod template cannot change"
+                )
 
 
 _APPLICATIONS = frozenset({"Application", "ApplicationSet"})
@@ -198,7 +200,7 @@ def _waves(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(path, f"'{later.subject}' of wave {wave(later)} waits until the run is over")
     if options(resource.annotations).get("PruneLast") == "true":
         path = ("metadata", "annotations", SYNC_OPTIONS)
-        message = "PruneLast keeps the old run's quota while the new one waits for it"
+        message = "with PruneLast the old run keeps its quota, and the new run waits for it"
         yield Finding(path, message, "leave PruneLast out: Argo CD prunes first by default")
 
 
@@ -226,11 +228,11 @@ def _ignores(resource: Resource, _objects: ObjectSet) -> Findings:
         where = (*path, "ignoreDifferences", index)
         for place, pointer in words(entry.get("jsonPointers")):
             if any(part.isdigit() for part in pointer.split("/")):
-                message = f"'{pointer}' leads into a list, and Argo CD then takes the whole list"
+                message = f"'{pointer}' points into a list, so Argo CD takes the whole list"
                 hint = 'ignore a whole mapping: "/spec"'
                 yield Finding((*where, "jsonPointers", place), f"{message} from the cluster", hint)
         if "RespectIgnoreDifferences=true" not in sync and not server_side:
-            message = "ignored differences are hidden and applied all the same, which the webhook refuses"
+            message = "ignored differences are hidden but still applied, and the webhook refuses them"
             hint = "add syncOptions: [RespectIgnoreDifferences=true, ApplyOutOfSyncOnly=true]"
             yield Finding(where, message, hint)
 
@@ -241,9 +243,9 @@ def _self_heal(resource: Resource, _objects: ObjectSet) -> Findings:
     sync = {word for _, word in words(at(spec, "syncPolicy", "syncOptions"))}
     base = (*path, "syncPolicy", "syncOptions")
     if "Replace=true" in sync:
-        yield Finding(base, "Replace=true holds for every object, and runs cannot be replaced")
+        yield Finding(base, "Replace=true applies to every object, but runs cannot be replaced")
     if "PruneLast=true" in sync:
-        yield Finding(base, "PruneLast keeps the old run's quota while the new one waits for it")
+        yield Finding(base, "with PruneLast the old run keeps its quota, and the new run waits for it")
     if {"Force=true", "ServerSideApply=true"} <= sync:
         yield Finding(base, "Force=true with ServerSideApply=true fails every sync")
 
@@ -251,7 +253,7 @@ def _self_heal(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT118", {"ApplicationSet"}, "warning")
 def _preserve(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "syncPolicy", "preserveResourcesOnDeletion") is not True:
-        message = "an overlay that is renamed or removed takes its Application and the running jobs with it"
+        message = "if an overlay is renamed or removed, its Application and its running jobs are deleted"
         path = ("spec", "syncPolicy", "preserveResourcesOnDeletion")
         yield Finding(("spec",), message, fix=edits.write(resource.data, {path: True}))
 
@@ -264,4 +266,4 @@ def _overrides(resource: Resource, _objects: ObjectSet) -> Findings:
         message = f"overrides ({', '.join(sorted(kustomize))}) change what was checked"
         yield Finding((*path, "source", "kustomize"), message)
     if not text(at(spec, "source", "targetRevision")) and "source" in spec:
-        yield Finding((*path, "source"), "the Application follows HEAD: no targetRevision is named")
+        yield Finding((*path, "source"), "the Application follows HEAD: it has no targetRevision")

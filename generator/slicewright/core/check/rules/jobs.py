@@ -43,7 +43,7 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
         fix = of_choice(policy, ("Never", "OnFailure"), path)
         if policy in (None, "Always"):
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"}, safe=False)
-        yield Finding(path, f"restartPolicy is {value}, and pods of a Job end", fix=fix)
+        yield Finding(path, f"restartPolicy is {value}, but pods of a Job must end", fix=fix)
 
 
 @rule("JS122", POD_KINDS)
@@ -63,7 +63,7 @@ def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
         if pods.job.get("podFailurePolicy") and policy != "Never":
             path = (*pods.job_path, "podFailurePolicy")
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"})
-            yield Finding(path, f"podFailurePolicy goes with restartPolicy: Never, not {policy}", fix=fix)
+            yield Finding(path, f"podFailurePolicy needs restartPolicy: Never, not {policy}", fix=fix)
 
 
 @rule("JS130", {"JobSet", "Job"}, "warning")
@@ -77,7 +77,7 @@ def _sidecars(resource: Resource, _objects: ObjectSet) -> Findings:
         if len(others) < len(pods.containers):
             for path, container in others:
                 name = container.get("name", "")
-                yield Finding(path, f"container '{name}' has no chips, and the Job waits for its end")
+                yield Finding(path, f"container '{name}' uses no chips, but the Job waits until it ends")
 
 
 def _runs_program(container: dict[str, Any]) -> bool:
@@ -93,7 +93,7 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         indexed = is_indexed(pods, resource.kind)
         if pods.job.get("parallelism") is not None and indexed and pods.job.get("completions") is None:
-            message = "an Indexed Job with parallelism has no completions"
+            message = "an Indexed Job has parallelism but no completions"
             fix = edits.write(resource.data, {(*pods.job_path, "completions"): pods.parallelism})
             yield Finding(pods.job_path, message, f"write completions: {pods.parallelism}", fix)
 

@@ -61,7 +61,7 @@ def _rule_names(resource: Resource, _objects: ObjectSet) -> Findings:
         if not _RULE_NAME.fullmatch(name) or len(name) > _LONGEST_RULE_NAME:
             yield Finding(path, f"'{name}' is not a valid name for a failure rule")
         if taken.setdefault(name, index) != index:
-            hint = "give each rule a name of its own; unnamed ones are called failurePolicyRule<index>"
+            hint = "give each rule its own name; the default name is failurePolicyRule<index>"
             yield Finding(path, f"duplicate failure rule '{name}'", hint)
 
 
@@ -96,7 +96,7 @@ def _gates(resource: Resource, objects: ObjectSet) -> Findings:
 def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, policy in _rules(resource):
         if not text(policy.get("name")):
-            message = "a failure rule without a name is valid through its default only"
+            message = "a failure rule without a name is valid only because of its default"
             fix = edits.write(resource.data, {(*_RULES, index, "name"): _rule_name(index, policy)})
             yield Finding((*_RULES, index), message, fix=fix)
 
@@ -114,7 +114,7 @@ def _depends_on(resource: Resource, _objects: ObjectSet) -> Findings:
         for place, entry in entries(job.get("dependsOn")):
             name = text(entry.get("name"))
             if name not in seen:
-                message = f"replicatedJob '{name}' is after the one that depends on it"
+                message = f"replicatedJob '{name}' is listed after the one that depends on it"
                 yield Finding((*path, place, "name"), message)
             elif name == job.get("name"):
                 yield Finding((*path, place, "name"), f"replicatedJob '{name}' waits for itself")

@@ -77,7 +77,7 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
             fix = of_choice(effect, _EFFECTS, place)
             yield Finding(place, f"'{effect}' is not a valid effect of a taint", fix=fix)
         if entry.get("tolerationSeconds") is not None and effect != "NoExecute":
-            yield Finding((*path, "tolerationSeconds"), "tolerationSeconds goes with the effect NoExecute")
+            yield Finding((*path, "tolerationSeconds"), "tolerationSeconds needs the effect NoExecute")
 
 
 _TAINT_KEY = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
@@ -144,7 +144,7 @@ def _tolerated(resource: Resource, _objects: ObjectSet) -> Findings:
     tolerations = [entry for _, entry in entries(at(resource.data, *_TOLERATIONS))]
     for index, taint in entries(at(resource.data, *_TAINTS)):
         if taint.get("key") == TPU and not tolerates(tolerations, taint):
-            message = f"the flavor has a taint {TPU}, but no toleration of it"
+            message = f"the flavor has a taint {TPU}, but no toleration for it"
             yield Finding((*_TAINTS, index), message)
 
 
@@ -155,7 +155,7 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
     managed = {name for _, name in words(at(resource.data, "spec", "managedResources"))}
     covered = objects.once("accelerators of provisioning", _covered).get(resource.name, set())
     if managed and covered and managed.isdisjoint(covered):
-        message = f"no queue with this check has {joined(sorted(managed))}: Kueue asks for no nodes"
+        message = f"no queue with this check has {joined(sorted(managed))}: Kueue requests no nodes"
         yield Finding(("spec", "managedResources"), message, f"write {joined(sorted(covered))}")
     if not managed:
         message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"

@@ -69,7 +69,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
             if names != covered:
                 message = (
                     f"flavor '{flavor.get('name')}' lists {', '.join(names) or 'nothing'}, "
-                    f"and coveredResources is {', '.join(covered) or 'empty'}"
+                    f"but coveredResources is {', '.join(covered) or 'empty'}"
                 )
                 # The order of the flavors is taken where all of them agree.
                 orders = {tuple(_names(flavor)) for _, flavor in entries(group.get("flavors"))}
@@ -102,7 +102,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for where, _, quota in quotas(resource):
         for key in ("borrowingLimit", "lendingLimit"):
             if quota.get(key) is not None:
-                yield Finding((*where, key), f"{key} without {needed}", f"add {needed}, or drop the limit")
+                yield Finding((*where, key), f"{key} without {needed}", f"add {needed}, or remove the limit")
 
 
 @rule("KQ104", _QUEUES)
@@ -206,7 +206,9 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             yield Finding((*path, "operator"), f"'{operator}' is not a valid operator of a label selector")
         elif (operator in ("In", "NotIn")) != bool(values):
-            yield Finding((*path, "operator"), f"{operator} with {'values' if values else 'no values'}")
+            yield Finding(
+                (*path, "operator"), f"operator {operator} has {'values' if values else 'no values'}"
+            )
         if not is_label_key(text(expression.get("key"))):
             yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")
 

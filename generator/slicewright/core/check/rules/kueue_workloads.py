@@ -62,7 +62,7 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
             path = ("metadata", "annotations", key)
-            yield Finding(path, f"{key} is an annotation, and Kueue reads the label")
+            yield Finding(path, f"{key} is an annotation, but Kueue reads the label")
 
 
 @rule("KQ133", RUN_KINDS, "warning")

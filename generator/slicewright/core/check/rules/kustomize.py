@@ -151,7 +151,7 @@ def _labels(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
             yield Finding(("labels", index, "includeTemplates"), message)
     if resource.data.get("commonLabels"):
-        message = "commonLabels reach selectors and pod templates, which cannot change later"
+        message = "commonLabels changes selectors and pod templates, which are immutable"
         yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
 
 
@@ -241,7 +241,7 @@ def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
         # A path that leaves the folder may come back to it: ../base/patch.yaml in base.
         leads = posixpath.normpath(posixpath.join(folder, word))
         if word and not leads.startswith(f"{folder}/") if folder else leads.startswith(".."):
-            yield Finding(path, f"'{word}' lies outside of the folder, which kustomize refuses")
+            yield Finding(path, f"'{word}' is outside of the folder; kustomize refuses it")
 
 
 @rule("KUS115", KUSTOMIZATIONS, "warning")

@@ -88,7 +88,7 @@ def _one_host(resource: Resource, objects: ObjectSet) -> Findings:
     for row, pods in slices(resource, objects):
         for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE):
             if resource.annotations.get(key) == HOSTNAME and sum(entry.count for entry in pods) > 1:
-                message = f"all pods of a group must be on one host, and {row.topology} has {row.hosts}"
+                message = f"all pods of a group must be on one host, but {row.topology} has {row.hosts}"
                 yield Finding(("metadata", "annotations", key), message)
 
 
@@ -172,7 +172,7 @@ def _startup(resource: Resource, objects: ObjectSet) -> Findings:
     for _, pods in slices(resource, objects):
         first = next((entry for entry in pods if entry.path[-1] == "leaderTemplate" or not leader), None)
         if first and any("readinessProbe" in container for _, container in first.containers):
-            message = "workers start when the leader is ready, and the leader waits for them in the slice"
+            message = "workers start when the leader is ready, but the leader waits for them in the slice"
             yield Finding(("spec", "startupPolicy"), message)
 
 

@@ -292,7 +292,7 @@ INIT = table(
 
 
 def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each resource whose request does not go with its limit, and the words for its limit.
+    """Yield each resource whose request cannot be combined with its limit, and the words for its limit.
 
     A request of cpu, memory or ephemeral-storage is at most its limit; of anything else it equals it.
     """

@@ -87,7 +87,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     own = flavor_names(resource)
     for path, name, flavors in remote:
         if flavors and set(map(str, flavors)) < own:
-            message = f"MultiKueue check '{name}' is for some flavors of the queue only"
+            message = f"MultiKueue check '{name}' covers only some flavors of the queue"
             yield Finding((*path, "onFlavors"), message, "leave onFlavors out")
     for path, name, _ in remote[1:]:
         message = f"'{name}' is a second MultiKueue check of the queue"
@@ -115,5 +115,5 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
         for _, check, _ in checks(queue)
     ):
         lacks = f"ClusterQueue '{queues[0].name}' has no MultiKueue check"
-        message = f"managedBy is {MULTIKUEUE_CONTROLLER}, and {lacks}"
+        message = f"managedBy is {MULTIKUEUE_CONTROLLER}, but {lacks}"
         yield Finding(("spec", "managedBy"), message)

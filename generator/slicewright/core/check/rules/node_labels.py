@@ -68,7 +68,7 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
     if right := meant_key(key):
         return f"no node has the label '{key}'", f"did you mean '{right}'?"
     if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
-        return f"{pods.pods_per_job} TPU pods of a Job are to run on one host, which has room for one", ""
+        return f"{pods.pods_per_job} TPU pods of a Job would have to run on one host, but only one fits", ""
     if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
         message = f"the {pods.replicas} slices have one {key}, and exclusive placement gives it to one"
         return f"{message} of them", ""
@@ -129,7 +129,7 @@ def _values(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for key in _ONLY_TRUE:
             if pods.selector.get(key, "true") != "true":
-                message = f"GKE gives the label {key} no value but true, not '{pods.selector[key]}'"
+                message = f"GKE gives the label {key} only the value true, not '{pods.selector[key]}'"
                 yield Finding(pods.selector_path(key), message, 'write "true", or remove the selector')
         value = pods.selector.get(GKE_PROVISIONING)
         if value not in (None, *_PROVISIONING):

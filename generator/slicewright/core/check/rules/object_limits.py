@@ -32,7 +32,7 @@ from slicewright.core.kubernetes.read import at, entries, mapping, number, seque
 
 
 def _always(value: Any, _within: dict[str, Any]) -> str:
-    return f"is {value}, and pods of this kind must have Always" if value in ("Never", "OnFailure") else ""
+    return f"is {value}, but pods of this kind must have Always" if value in ("Never", "OnFailure") else ""
 
 
 _WHOLE: dict[str, Test] = {

@@ -136,7 +136,7 @@ def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
     for _, path, container in _managers(resource):
         index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
         if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
-            message = f"instance count is {value}, but the slices are {slices}"
+            message = f"instance count is {value}, but the number of slices is {slices}"
             yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
 
 
@@ -166,7 +166,7 @@ def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, message)
         for path, container in pods.init_containers:
             if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
-                message = f"init container '{container.get('name')}' never exits, and nothing after it starts"
+                message = f"init container '{container.get('name')}' never exits, so nothing after it starts"
                 hint = "write restartPolicy: Always, which makes it a sidecar"
                 yield Finding(path, message, hint)
 
@@ -234,7 +234,7 @@ def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
             conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
             if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
-                message = "a lost host fails its slice at once, though the proxy has slices to spare"
+                message = "a lost host fails its slice immediately, although the slice is elastic"
                 yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
 
 
@@ -262,7 +262,7 @@ def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
         rows = [row for row in objects.catalogue.rows() if row.machine_type == machine]
         listed = [row.topology for row in rows if _LIST in row.listed_by]
         if listed and topology not in listed:
-            yield Finding(path, f"the controller accepts no {topology or 'empty topology'} on {machine}")
+            yield Finding(path, f"the controller does not accept {topology or 'empty topology'} on {machine}")
 
 
 @rule("PW123", {"PathwaysJob"})
@@ -299,7 +299,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     mode = controller.get("deploymentMode")
     path = ("spec", "controller", "template", "spec")
     if mode == "colocate_head_with_workers" and selector:
-        message = "the node selector of a head beside the workers is replaced"
+        message = "the node selector of a head that runs with the workers is replaced"
         yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
     elif mode == "default" and "template" in controller and not selector:
         message = "the head has no node selector, so it runs on any node without TPUs"

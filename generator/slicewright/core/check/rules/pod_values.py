@@ -193,7 +193,7 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
     for key in ("requests", "limits"):
         for name in mapping(at(container, "resources", key)):
             if not _STANDARD.fullmatch(name):
-                message = f"'{name}' is not a resource: one that is not standard has a domain"
+                message = f"'{name}' is not a resource: only standard resources have no domain"
                 yield Finding((*path, "resources", key, name), message)
     yield from of_resources(container.get("resources"), (*path, "resources"))
     yield from against(CONTAINER, container, path)
@@ -247,13 +247,13 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
             yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
         if pods.job.get("selector") is not None and not (is_stored or pods.job.get("manualSelector") is True):
-            message = "the Job controller chooses the selector, and the API refuses another one"
+            message = "the Job controller sets the selector, and the API refuses any other"
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
             path = (*pods.job_path, "successPolicy", "rules")
             yield Finding(path, "a success policy without rules", "write a rule, or no successPolicy")
         if pods.job.get("podFailurePolicy") and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
-            message = "podFailurePolicy goes with podReplacementPolicy: Failed"
+            message = "podFailurePolicy needs podReplacementPolicy: Failed"
             yield Finding((*pods.job_path, "podReplacementPolicy"), message, "write Failed, or leave it out")
 
 
@@ -264,7 +264,7 @@ def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
     if isinstance(codes, dict):
         values = sequence(codes.get("values"))
         if not values or (codes.get("operator") == "In" and 0 in values):
-            message = "0 is no failure" if values else "no exit codes"
+            message = "exit code 0 is not a failure" if values else "no exit codes"
             yield Finding((*path, "onExitCodes", "values"), message, "list the exit codes of failures")
     for index, condition in entries(conditions):
         name = text(condition.get("type"))

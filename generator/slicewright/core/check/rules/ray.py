@@ -99,11 +99,11 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
         first = seen.setdefault(name, index)
         if first != index:
             message = f"duplicate worker group '{name}' (first at index {first})"
-            yield Finding((*path, "groupName"), message, "give each group a name of its own")
+            yield Finding((*path, "groupName"), message, "give each group its own name")
         elif name == "head" and QUEUE in resource.labels:
-            yield Finding((*path, "groupName"), "Kueue calls the head 'head', and no worker group may")
+            yield Finding((*path, "groupName"), "Kueue reserves the name 'head' for the head")
         elif not name and "groupName" in group and (number(group.get("numOfHosts"), 1) or 1) > 1:
-            message = "groupName is empty, and KubeRay labels multi-host pods with it"
+            message = "groupName is empty, but KubeRay labels multi-host pods with it"
             yield Finding((*path, "groupName"), message)
 
 
@@ -203,7 +203,7 @@ def _head(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)
         if pods.path[:-1] == (*way, "headGroupSpec") and row and row.multi_host and pods.asks_for_tpu:
-            message = f"the head is one pod, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+            message = f"the head is one pod, but {row.topology} on {row.machine_type} has {row.hosts} hosts"
             yield Finding(pods.spec_path, message)
 
 
@@ -216,7 +216,7 @@ def _autoscaler(resource: Resource, _objects: ObjectSet) -> Findings:
         policy = pods.spec.get("restartPolicy", "Never")
         if policy != "Never" and pods.path[: len(way)] == way:
             path = (*pods.spec_path, "restartPolicy")
-            yield Finding(path, f"restartPolicy is {policy}, and autoscaler v2 takes Never only")
+            yield Finding(path, f"restartPolicy is {policy}, but autoscaler v2 allows only Never")
 
 
 @rule("RAY111", KINDS, "note")

@@ -29,7 +29,7 @@ _ANY_UPGRADE = ("NewCluster", "NewClusterWithIncrementalUpgrade", "None")
 
 
 def _when(*fields: tuple[str, Any]) -> Test:
-    """Return the test of a field that does not go with a value of another one beside it."""
+    """Return the test of a field that cannot be combined with a value of another one beside it."""
 
     def test(value: Any, within: dict[str, Any]) -> str:
         for key, other in fields if value not in (None, False, {}, []) else ():
@@ -96,7 +96,7 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield places and messages of what does not go with another part of a cluster."""
+    """Yield places and messages of what cannot be combined with another part of a cluster."""
     head = mapping(spec.get("headGroupSpec"))
     scales, version = spec.get("enableInTreeAutoscaling") is True, at(spec, "autoscalerOptions", "version")
     has_options = spec.get(_OPTIONS) is not None
@@ -122,10 +122,10 @@ def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[t
             yield (*path, index), f"KubeRay refuses environment variable {name} of the head: {instead}"
     for key in (_FAULT_TOLERANT, _STORAGE):
         if has_options and resource.annotations.get(key):
-            yield ("metadata", "annotations", key), f"{key} does not go with {_OPTIONS}"
+            yield ("metadata", "annotations", key), f"{key} cannot be combined with {_OPTIONS}"
     if has_options and at(head, "rayStartParams", "redis-password"):
         where = (*way, "headGroupSpec", "rayStartParams", "redis-password")
-        yield where, f"redis-password does not go with {_OPTIONS}: write {_OPTIONS}.redisPassword"
+        yield where, f"redis-password cannot be combined with {_OPTIONS}: write {_OPTIONS}.redisPassword"
     for place, group, _ in groups(resource):
         if group.get("idleTimeoutSeconds") is not None and not (is_v2 or is_switched):
             yield (*place, "idleTimeoutSeconds"), "idleTimeoutSeconds needs autoscalerOptions.version: v2"

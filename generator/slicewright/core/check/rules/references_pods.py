@@ -280,7 +280,7 @@ def _pull_secrets(resource: Resource, _objects: ObjectSet) -> Findings:
             # Without the key the name is empty; null and numbers are reported as such.
             name = entry.get("name", "")
             if isinstance(name, str) and not is_subdomain(name):
-                message = f"no Secret can have the name '{name}'"
+                message = f"a Secret cannot have the name '{name}'"
                 yield Finding((*pods.spec_path, "imagePullSecrets", index), message)
 
 

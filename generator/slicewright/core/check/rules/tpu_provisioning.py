@@ -144,8 +144,8 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
             deadlines["metadata", "labels", MAX_EXECUTION_TIME] = int(label)
         for path, deadline in deadlines.items() if life else ():
             if deadline is not None and deadline > life:
-                message = f"the deadline is {deadline} s, and the nodes live {life} s"
-                yield Finding(path, message, f"write {life} at most, and leave time for the start")
+                message = f"the deadline is {deadline} s, but the nodes live {life} s"
+                yield Finding(path, message, f"write {life} at most, and allow time for the start")
 
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
@@ -185,7 +185,7 @@ def _toleration_alone(resource: Resource, objects: ObjectSet) -> Findings:
             for index, entry in entries(pods.spec.get("tolerations")):
                 if entry.get("key") == FLEX_START:
                     path = (*pods.spec_path, "tolerations", index)
-                    message = "the pods tolerate flex-start nodes and do not select them"
+                    message = "the pods tolerate flex-start nodes but do not select them"
                     yield Finding(path, message, is_certain=objects.is_cluster)
 
 
@@ -193,21 +193,21 @@ def _toleration_alone(resource: Resource, objects: ObjectSet) -> Findings:
 def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
-            message = "the pods select Spot nodes and do not tolerate them"
+            message = "the pods select Spot nodes but do not tolerate them"
             yield Finding(pods.selector_path(SPOT), message, fix=_tolerated(resource, pods, SPOT))
     # The operator gives its workers no tolerations; those of a flavor reach the JobSet that it makes.
     for index, worker in entries(at(resource.data, "spec", "workers")):
         if at(worker, "nodeSelector", SPOT) == "true" and QUEUE not in resource.labels:
             path = ("spec", "workers", index, "nodeSelector", SPOT)
             hint = "add a queue whose flavor tolerates the taint, or write a JobSet"
-            yield Finding(path, "the workers select Spot nodes and cannot tolerate their taint", hint)
+            yield Finding(path, "the workers select Spot nodes but cannot tolerate their taint", hint)
 
 
 @rule("TPU127", {"JobSet", "Job"})
 def _queued(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods if PROVISIONING_REQUEST_DURATION in resource.annotations else ():
         if is_tpu(pods) and not _tolerates(pods, QUEUED):
-            message = "queued nodes are tainted, and the pods do not tolerate it"
+            message = "queued nodes have a taint, but the pods do not tolerate it"
             fix = _tolerated(resource, pods, QUEUED)
             # The flavor of their queue may tolerate it.
             yield Finding(pods.spec_path, message, fix=fix, is_certain=objects.is_cluster)
@@ -222,10 +222,12 @@ def _classes(resource: Resource, objects: ObjectSet) -> Findings:
         accelerator = text(at(rung, "tpu", "type"))
         machines = objects.catalogue.accelerators.get(accelerator, ())
         if machines and not any(machine.flex_start for machine in machines):
-            yield Finding(path, f"flex-start has no {accelerator}")
+            yield Finding(path, f"flex-start does not support {accelerator}")
         for key in ("spot", "reservations"):
             if rung.get(key):
-                yield Finding(path, f"one rung asks for flex-start and {key}", "write a rung for each")
+                yield Finding(
+                    path, f"one priority requests both flex-start and {key}", "write a priority for each"
+                )
 
 
 @rule("TPU129", {"JobSet", "Job"})
@@ -262,5 +264,5 @@ def minimum_version(resource: Resource, objects: ObjectSet) -> Findings:
         for feature, name in _features(resource, pods, objects, generation):
             minimum = generation.minimum_gke.get(feature, ())
             if minimum and is_below(version, minimum):
-                message = f"{name} needs GKE {' or '.join(minimum)}, and the cluster has {version}"
+                message = f"{name} needs GKE {' or '.join(minimum)}, but the cluster has {version}"
                 yield Finding(pods.selector_path(ACCELERATOR), message)

@@ -216,7 +216,7 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         each = [f"{row.chips_per_host} on {row.machine_type}" for row in rows]
         topology = rows[0].topology
-        message = f"a pod asks for {pods.chips} chips, and a host of {topology} has {joined(each, 'or')}"
+        message = f"a pod requests {pods.chips} chips, but a host of {topology} has {joined(each, 'or')}"
         path = (*pods.containers[0][0], "resources") if pods.containers else pods.spec_path
         yield Finding(path, message, fix=_chips_written(resource, pods, rows))
 
@@ -293,4 +293,4 @@ def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and not pods.asks_for_tpu and pods.containers:
             path = (*pods.containers[0][0], "resources")
-            yield Finding(path, f"pods select TPU nodes, and no container requests {TPU}")
+            yield Finding(path, f"pods select TPU nodes, but no container requests {TPU}")

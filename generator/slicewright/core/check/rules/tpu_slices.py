@@ -150,7 +150,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     for pods in resource.pods:
         if not is_tpu(pods) and key not in pods.job_annotations:
-            message = f"replicatedJob '{pods.name}' has no TPU and would take a node pool for itself"
+            message = f"replicatedJob '{pods.name}' has no TPU but would occupy a whole node pool"
             yield Finding(("metadata", "annotations", key), message)
 
 
@@ -225,7 +225,9 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
         limit = number(pods.job.get("backoffLimit"), 6)
         if row is None or not row.multi_host or is_pathways(resource) or limit == 0:
             continue
-        message = f"a failed host of {row.hosts} is replaced alone, up to {limit} times, and the others hang"
+        message = (
+            f"a failed host of {row.hosts} is replaced by itself, up to {limit} times, while the others hang"
+        )
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
         # Without restarts of the JobSet, this ends the run at its first failure.
         fix = edits.write(resource.data, {(*pods.job_path, "backoffLimit"): 0}, safe=False)

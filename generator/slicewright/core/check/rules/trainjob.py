@@ -181,7 +181,7 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, message, did_you_mean(step.ancestor, _CONTAINER))
             continue
         if step.replicas not in (None, 1):
-            message = f"replicatedJob '{step.name}' has {step.replicas} replicas, and Trainer takes 1"
+            message = f"replicatedJob '{step.name}' has {step.replicas} replicas, but Trainer allows 1"
             yield Finding((*step.path, "replicas"), message, "write replicas: 1, and mlPolicy.numNodes")
         if container not in [text(entry.get("name")) for _, entry in entries(step.spec.get("containers"))]:
             path = (*step.path, "template", "spec", "template", "spec")
