@@ -242,7 +242,7 @@ def _made_by(item: Object) -> str:
 def _not_a_run(candidate: Candidate) -> Problem:
     name = (candidate.item.get("metadata") or {}).get("name", "")
     message = f"{candidate.item.get('kind')} {name} is not imported"
-    hint = "only JobSets, Jobs and PathwaysJobs are runs; put what runs need beside them into shared/"
+    hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects that runs need into shared/"
     return Problem("IMP021", message, hint, severity="warning", file=candidate.file)
 
 

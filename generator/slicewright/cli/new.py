@@ -254,7 +254,7 @@ def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
 
 def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
     """Say what a workload without a queue does, and how to name one of those that there are."""
-    text = "no queue: it starts at once, without Kueue"
+    text = "no queue: it starts immediately, without Kueue"
     own = [name for place, name in queues if place == namespace]
     if own:
         return f"{text}; for one of '{namespace}': " + " or ".join(f"--queue {name}" for name in own)

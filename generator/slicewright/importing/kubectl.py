@@ -163,7 +163,7 @@ def _unreachable(stderr: str) -> Problem:
     hint = "try kubectl get nodes with the same context, and check --kubeconfig"
     if plugin:
         hint = f"the context logs in through {plugin['program']}: install it and put it on PATH"
-    return Problem("IMP002", f"the cluster gives no answer: {_last(stderr)}", hint)
+    return Problem("IMP002", f"the cluster does not answer: {_last(stderr)}", hint)
 
 
 _KUEUE = {

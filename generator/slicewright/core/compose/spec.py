@@ -77,7 +77,7 @@ def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
     if len(documents) > 1 or not isinstance(spec, dict):
         raise Stopped(Problem("KUS002", "expected one kustomization", file=file))
     if all(value is None or key in ("apiVersion", "kind") for key, value in spec.items()):
-        hint = "kustomize refuses it; write resources: [] if nothing is meant"
+        hint = "kustomize refuses it; write resources: [] for no resources"
         raise Stopped(Problem("KUS002", "the kustomization is empty", hint, file=file))
     for feature in sorted(set(spec) - _KNOWN):
         raise Stopped(outside=f"{file}: {feature}")
@@ -128,11 +128,11 @@ def _find(folder: str, read_text: ReadText) -> tuple[str, str]:
     paths = [posixpath.normpath(posixpath.join(folder, name)) for name in (FILE_NAME, *OTHER_NAMES)]
     files = [(file, text) for file in paths if (text := read_text(file)) is not None]
     if not files:
-        hint = f"check the path; a folder that is named needs a {FILE_NAME}"
+        hint = f"check the path; if it is a folder, it needs a {FILE_NAME}"
         raise Stopped(Problem("KUS001", f"file {paths[0]} is missing", hint, file=paths[0]))
     if len(files) > 1:
         names = " and ".join(posixpath.basename(file) for file, _ in files)
-        raise Stopped(Problem("KUS002", f"{names} are in one folder", "keep one", file=files[0][0]))
+        raise Stopped(Problem("KUS002", f"{names} are in the same folder", "keep one", file=files[0][0]))
     return files[0]
 
 

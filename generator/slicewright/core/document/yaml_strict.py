@@ -339,7 +339,7 @@ class _Reader:
         self._repeated += count - 1  # of the file: what aliases add, which its size does not bound
         if self._values > MAX_VALUES or self._repeated > MAX_VALUES:
             message = f"more than {MAX_VALUES} values once aliases are expanded"
-            hint = "write the repeated part out, or split the file"
+            hint = "write out the repeated part, or split the file"
             raise self._refusal("YAML004", message, event, hint)
 
     def _path(self, parent: Open) -> Path:

@@ -32,8 +32,8 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
     taken: dict[tuple[str, str], tuple[ResolvedCluster, ArgoCD]] = {}
     for site, argocd in synced:
         if _SECRET.search(argocd.repo_url):
-            message = "the URL has a password or a token in it, which would be in every Application in Git"
-            hint = "leave out what is before the @, and give it to Argo CD in a repository Secret"
+            message = "the URL contains a password or a token, which would be in every Application in Git"
+            hint = "leave out the part before the @, and put it into a repository Secret of Argo CD"
             yield site.source.problem("GITOPS005", (*_ARGOCD, "repoURL"), message, hint)
         if not site.cluster.managed:
             yield from _idle(site, argocd)
@@ -70,5 +70,5 @@ def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
     """Refuse a name for the AppProject of a platform that is not ours to sync."""
     if argocd.project:
         message = "'project' has no effect: managed is false, and the platform is not synced"
-        hint = "leave it out: each namespace has an AppProject of its own"
+        hint = "leave it out: each namespace has its own AppProject"
         yield site.source.problem("FIELD002", _AT, message, hint, key=True)

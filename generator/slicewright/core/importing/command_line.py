@@ -167,7 +167,7 @@ def read(words: Sequence[str], tool: Tool) -> Flags:
         return flags
     flags.verb = verb[-1]
     for word in () if flags.problems else others[len(verb) :]:  # it may be the value of an unknown option
-        flags.stop(f"'{word}' is not the value of an option", "quote a value that has blanks")
+        flags.stop(f"'{word}' is not the value of an option", "quote a value that has spaces")
     by_name = {option.name: option for option in tool.options}
     for name in flags.values:
         _judge(flags, by_name[name])

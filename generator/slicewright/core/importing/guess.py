@@ -105,7 +105,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         None,
     )
     if shape is None:
-        tpu = f"accelerator '{accelerator}', topology '{topology}' and {pods.chips} chips a pod"
+        tpu = f"accelerator '{accelerator}', topology '{topology}' and {pods.chips} chips per pod"
         return f"the catalogue has no TPU slice with {tpu}"
     policy = mapping(at(item, "spec", "failurePolicy"))
     backoff = number(pods.job.get("backoffLimit"))

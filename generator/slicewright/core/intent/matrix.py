@@ -68,8 +68,8 @@ def expand(source: Source) -> tuple[list[Source], list[Problem]]:
         name = entry.name or _name(source, entry.values)
         if name in entries:
             both = f"{_in_words(entries[name].values)} and {_in_words(entry.values)}"
-            message = f"two entries of the matrix are called '{name}': {both}"
-            hint = "write one of them with a name of its own under include"
+            message = f"two entries of the matrix are named '{name}': {both}"
+            hint = "give one of them its own name under include"
             problems.append(source.problem("SWEEP002", entry.place, message, hint))
         entries.setdefault(name, entry)
     problems += _unknown(source, matrix, list(entries))

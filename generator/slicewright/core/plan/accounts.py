@@ -50,7 +50,7 @@ def problems(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
         return
     if len(names) > 1:
         message = f"namespace '{workload.namespace}' has the service accounts {' and '.join(names)}, "
-        message += "and the pods name none: they get 'default'"
+        message += "but the pods name none: they get 'default'"
         yield source.problem("TEAM011", path, message, f"write {fields}", warning=True)
         return
     buckets: list[tuple[Path, str]] = [

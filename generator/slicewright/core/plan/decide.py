@@ -324,5 +324,5 @@ def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path)
         hint = did_you_mean(pool, pools) or f"add it to spec.pools of {cluster.source.file.path}"
         yield workload.source.problem("REF004", path, message, hint)
     elif len(pools[pool].node_pool_names) != 1:
-        message = f"CPU pool '{pool}' has several node pools, and a pod can select only one"
+        message = f"CPU pool '{pool}' has several node pools, but a pod can select only one"
         yield workload.source.problem("REF004", path, message, "declare a CPU pool for each node pool")

@@ -152,8 +152,8 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
             yield source.problem("TPU011", place, message, NOT_SERVED)
     if seconds is not None and workload.alternative_provisioning and not queued:
         message = "the run may use several kinds of provisioning, "
-        message += "which have no maxRunDurationSeconds in common"
-        hint = "leave it out: of several ways it limits FlexStartQueued alone"
+        message += "but these have no common maxRunDurationSeconds"
+        hint = "leave it out: with several kinds of provisioning it limits only FlexStartQueued"
         yield source.problem("TPU012", path, message, hint, key=True)
     elif seconds is not None and workload.provisioning.type == "ComputeClass":
         message = "the ComputeClass sets how long its nodes live"
@@ -166,7 +166,7 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
         hint = "add spec.queueName, or write provisioning: FlexStart"
         yield source.problem("TPU013", ("spec", "provisioning"), message, hint)
     if queued and workload.api == "PathwaysJob":
-        message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot carry"
+        message = "FlexStartQueued pods need a toleration that a PathwaysJob cannot have"
         yield source.problem("TPU013", ("spec", "provisioning"), message, DIRECT_JOBSET)
 
 

@@ -147,7 +147,7 @@ def _in_container(source: Source, container: Object, path: Path) -> Iterator[Pro
     for index, variable in enumerate(container.get("env", [])):
         name = variable["name"]
         if name in ENV or name in own:
-            hint = "leave it out, or take it out of the matrix, which sets it for each entry"
+            hint = "leave it out, or remove it from the matrix, which sets it for each entry"
             if name in ENV:
                 hint = "leave it out: hashed runs have it, and your own variables may refer to it"
             message = f"'{name}' cannot be set here"

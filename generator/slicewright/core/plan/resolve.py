@@ -64,7 +64,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
     problems: list[Problem] = []
     if is_older(cluster, _OLDEST_JOBSET):
         message = "this version renders for JobSet v0.9.0 and newer"
-        hint = "upgrade JobSet; without the field v0.12.0 is meant"
+        hint = "upgrade JobSet; the default is v0.12.0"
         problems.append(cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint))
     pools: list[tuple[TpuPool, Shape]] = []
     for pool in cluster.tpu_pools:

@@ -58,7 +58,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     for topology in site.cluster.spec.get("topologies", []) if level is not None else ():
         levels = [entry["nodeLabel"] for entry in topology["levels"]]
         if topology["name"] in names and level not in levels:
-            message = f"the slices ask for {level}, which is not a level of Topology '{topology['name']}'"
+            message = f"the slices request {level}, which is not a level of Topology '{topology['name']}'"
             hint = f"add the level {NODE_POOL} to a Topology in {site.cluster.source.file.path}"
             yield workload.source.problem("TPU152", ("spec", "queueName"), message, hint)
 

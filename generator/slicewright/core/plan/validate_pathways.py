@@ -40,8 +40,8 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     if workload.api == "PathwaysJob":
         yield from _pathwaysjob(workload, runtime)
     elif "maxSliceRestarts" in spec["pathways"] and not runtime.elastic_slices:
-        message = "maxSliceRestarts counts only with elastic slices"
-        hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole"
+        message = "maxSliceRestarts has an effect only with elastic slices"
+        hint = "add pathways.elasticSlices, or use failurePolicy.maxRestarts for the whole run"
         yield source.problem("FIELD001", (*_PATHWAYS, "maxSliceRestarts"), message, hint, key=True)
 
 
@@ -57,7 +57,7 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
             "FIELD001", (*_PATHWAYS, "head", "podTemplate", "spec", "containers"), message, hint
         )
     elif runtime.headless and (workload.container or containers):
-        message = "a headless Pathways run has no container of its own: users connect from outside"
+        message = "a headless Pathways run cannot have its own container: users connect from outside"
         hint = "leave the container out, or headless"
         yield source.problem("FIELD001", (*_PATHWAYS, "headless"), message, hint)
     if runtime.headless and workload.gcs_fuse:
@@ -73,8 +73,8 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         yield source.problem("FIELD001", (*_PATHWAYS, "head", "pool"), message, hint)
     name, other = workload.container.get("name"), runtime.main_container_name
     if "mainContainerName" in workload.resolved_spec["pathways"] and name not in (None, other):
-        message = f"the container is called '{name}' here and '{other}' there"
-        hint = "give the name in one place only"
+        message = f"the container is named '{name}' here and '{other}' there"
+        hint = "write the name in only one place"
         yield source.problem("FIELD001", (*_PATHWAYS, "mainContainerName"), message, hint)
 
 
@@ -115,6 +115,8 @@ def _pathwaysjob(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
             path = (*_PATHWAYS, "head", field)
             yield source.problem("FIELD001", path, message, "leave it out, or write api: JobSet", key=True)
     if runtime.deployment_mode != "default" and "nodeSelector" in runtime.head.pod_template.get("spec", {}):
-        message = "the controller of PathwaysJob replaces the node selector of a head beside the workers"
+        message = (
+            "the controller of PathwaysJob replaces the node selector of a head that runs with the workers"
+        )
         path = (*_PATHWAYS, "head", "podTemplate", "spec", "nodeSelector")
         yield source.problem("FIELD001", path, message, "leave it out", key=True)

@@ -50,7 +50,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
         yield from _scratch(workload, fitting, site)
         if workload.api == "PathwaysJob" and way.type == "Spot" and not workload.queue_name:
             message = "the workers of a PathwaysJob cannot tolerate the taint of Spot nodes"
-            hint = "add spec.queueName, whose flavor brings the toleration, or write api: JobSet"
+            hint = "add spec.queueName (its flavor adds the toleration), or write api: JobSet"
             path = ("spec", "provisioning")
             yield workload.source.problem("PW131", path, message, hint, warning=not certain)
     elif same:
@@ -150,7 +150,7 @@ def _scratch(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) ->
     names = [f"'{pool.name}'" for pool in used if not _writes(cluster.written(pool))]
     if names:
         of_pools = f"of pool{'s' * (len(names) > 1)} {joined(names)}"
-        message = "Pathways is on the host network and acts as its nodes; "
+        message = "Pathways uses the host network and the identity of its nodes; "
         message += f"the nodes {of_pools} cannot write to {runtime.pathways_dir}"
         hint = "write nodeConfig: {serviceAccount: ...}, "
         hint += "or {scopes: [storage-full, gke-default, cloud-platform]}, "

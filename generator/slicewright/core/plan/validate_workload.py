@@ -69,7 +69,7 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
     ports = [port for item in (workload.container, *own) for port in item.get("ports", [])]
     if any(workload.host_network or port.get("hostPort") for port in ports):
         message = f"{count} containers cannot list the same ports of their host"
-        on_host = "leave the ports out: on the network of the host they need no entry"
+        on_host = "leave the ports out: with hostNetwork they need no entry"
         hint = on_host if workload.host_network else "leave hostPort out"
         yield workload.source.problem("FIELD001", path, message, hint, key=True)
 
@@ -113,7 +113,7 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
     paths |= {("spec", "gcsFuse", index): bucket.mount_path for index, bucket in enumerate(workload.gcs_fuse)}
     for place, path in paths.items():
         if path in taken:
-            message, hint = f"something else is mounted at '{path}'", "give each mount its own path"
+            message, hint = f"another volume is mounted at '{path}'", "give each mount its own path"
             yield workload.source.problem("FIELD001", (*place, "mountPath"), message, hint)
         taken.add(path)
     for index, file in enumerate(workload.files):
@@ -127,7 +127,7 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
     for volume in spec.get("volumes", []):
         if volume["name"] in ours:
             field = ours[volume["name"]]
-            message = f"volume '{volume['name']}' is the name of a volume of {field}"
+            message = f"volume '{volume['name']}' has a name that {field} uses"
             hint = "give your volume another name"
             yield workload.source.problem("FIELD001", ("spec", field), message, hint, key=True)
 
@@ -303,6 +303,6 @@ def shape(workload: Workload, resolved: Shape, catalogue: Catalogue) -> Iterator
     restarts = workload.pathways.max_slice_restarts
     if restarts is not None and restarts * resolved.hosts > MAX_INT32:
         most = MAX_INT32 // resolved.hosts
-        message = f"{restarts} restarts of {resolved.hosts} hosts are more than a Job can count"
+        message = f"{restarts} restarts of {resolved.hosts} hosts exceed the number that a Job can count"
         path: Path = ("spec", "pathways", "maxSliceRestarts")
         yield source.problem("FIELD001", path, message, f"write {most} or less")

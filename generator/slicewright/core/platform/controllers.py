@@ -128,7 +128,7 @@ def problems(
 def _remedy(release: Release, shipped: Mapping[str, str]) -> str:
     """Return how a release comes into the tree."""
     if posixpath.basename(release.folder) in shipped:
-        return "slicewright init --upgrade brings it"
+        return "run slicewright init --upgrade to add it"
     start = f"{release.controller.name}-"
     known = ", ".join(sorted(name.removeprefix(start) for name in shipped if name.startswith(start)))
     return (

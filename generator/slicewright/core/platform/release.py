@@ -153,25 +153,25 @@ def problems(
     folder = posixpath.basename(release.folder)
     expected = shipped.get(folder, digest)
     if not digest:
-        message = f"{FILE_NAME} of {release.title} is missing, or not as slicewright writes it"
+        message = f"{FILE_NAME} of {release.title} is missing, or was edited"
         yield Problem("CTRL003", message, _REWRITE, file=file)
     elif names := set(_VERSION.findall(written.partition("\n")[0])) - {release.version}:
         message = f"the first line of {FILE_NAME} of {release.title} names {' and '.join(sorted(names))}"
         yield Problem("CTRL003", message, _REWRITE, file=file)
     elif digest_of(text) != expected:
         message = f"the manifests of {release.title} were edited: "
-        message += "they do not have the digest that is recorded"
+        message += "they do not match the recorded digest"
         yield Problem("CTRL002", message, _RESTORE, file=manifests)
     elif digest != expected:
-        message = f"the digest of {release.title} was edited: it is not that of the release"
+        message = f"the digest of {release.title} was edited: it differs from the digest of the release"
         yield Problem("CTRL002", message, _RESTORE, file=file)
     else:
         mistakes = list(_content_problems(release, text, manifests, configures=configures))
         yield from mistakes
         if not mistakes and folder not in shipped:
             message = f"slicewright does not know the digest of {release.title}: its manifests may be edited"
-            hint = "compare them with what its authors published, then name this file and CTRL007 "
-            hint += "with that as the reason in .slicewright-ignore.yaml"
+            hint = "compare them with those that its authors published, then add this file, CTRL007 "
+            hint += "and this reason to .slicewright-ignore.yaml"
             yield Problem("CTRL007", message, hint, severity="warning", file=manifests)
 
 

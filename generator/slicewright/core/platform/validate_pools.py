@@ -52,7 +52,10 @@ def _flavors(site: ResolvedCluster) -> Iterator[Problem]:
             place = (*pool.path, "flavor" if "flavor" in site.cluster.written(pool) else "name")
             message = f"pools '{first.pool.name}' and '{pool.name}' share the flavor '{name}', "
             message += "but their nodes differ"
-            hint = "only slices of one shape, provisioning and topology add up: write another `flavor`"
+            hint = (
+                "only slices with the same shape, provisioning and topology can be added up: write "
+                "another `flavor`"
+            )
             yield site.source.problem("POOL015", place, message, hint)
 
 
@@ -60,8 +63,8 @@ def _labels(site: ResolvedCluster) -> Iterator[Problem]:
     for pool in site.cluster.pools:
         for key in site.cluster.written(pool).get("labels", {}):
             if key in _OF_GKE:
-                message = f"'{key}' has no effect: GKE gives it to the nodes itself"
-                hint = "leave it out: it follows from the machine type, the topology and the node pool"
+                message = f"'{key}' has no effect: GKE sets it on the nodes itself"
+                hint = "leave it out: GKE sets it from the machine type, the topology and the node pool"
                 yield site.source.problem("FIELD002", (*pool.path, "labels", key), message, hint, key=True)
 
 
@@ -82,7 +85,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
             path: Path = ("spec", "computeClasses", compute_class.index, "priorities", index)
             way, shape = rung.provisioning.type, shapes.get(rung)
             if way in ("ComputeClass", "FlexStartQueued"):
-                message = f"a rung of a ComputeClass is not available as {way}"
+                message = f"a priority of a ComputeClass is not available as {way}"
                 hint = "write OnDemand, Spot, FlexStart or a Reservation"
                 yield site.source.problem("POOL013", (*path, "provisioning"), message, hint)
             if shape is None:
@@ -94,7 +97,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
                 yield site.source.problem("POOL014", path, message, hint)
             elif rung.placement_policy_name and not by_policy:
                 slices, place = f"{shape.topology} on {shape.machine_type}", (*path, "placementPolicyName")
-                message = f"{slices} takes no workload policy"
+                message = f"{slices} does not use a workload policy"
                 hint = f"leave it out: GKE places slices of {slices} without one"
                 yield site.source.problem("POOL014", place, message, hint, key=True)
 
@@ -103,10 +106,12 @@ def validate_mixing(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of flavors whose taint is turned off: what Kueue may count there."""
     for name, capacity in kept_apart(site).items():
         if not capacity.flavor.may_have_taint:
-            message = f"flavor '{name}' has no taint: Kueue may count runs of another provisioning on it, "
-            message += "which then wait for nodes or take those of other runs"
+            message = f"flavor '{name}' has no taint: Kueue may count runs with another provisioning on it, "
+            message += "and they wait for nodes or use those of other runs"
             toleration = f"{PROVISIONING}={value(capacity.pool.provisioning)}:NoSchedule"
-            hint = f"leave flavorTaint out, and let the workloads that need it tolerate {toleration}; "
+            hint = (
+                f"leave flavorTaint out, and add to the workloads that need it a toleration of {toleration}; "
+            )
             hint += "a PathwaysJob cannot: write api: JobSet with the same pathways block"
             place = (*capacity.pool.path, "flavorTaint")
             yield site.source.problem("POOL050", place, message, hint, key=True, warning=True)

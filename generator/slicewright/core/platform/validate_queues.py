@@ -145,7 +145,7 @@ def _checks(site: ResolvedCluster) -> Iterator[Problem]:
             if name != QUEUED_CHECK:
                 yield from _unknown(site, "AdmissionCheck", name, known, place)
         if queued(own) and any(name == QUEUED_CHECK for _, name in names):
-            message = f"the queue has the AdmissionCheck '{QUEUED_CHECK}' already, for its queued flavors"
+            message = f"the queue already has the AdmissionCheck '{QUEUED_CHECK}', for its queued flavors"
             yield site.source.problem("QUOTA014", base, message, "leave it out", key=True)
 
 
@@ -193,7 +193,7 @@ def _unit(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
         if getattr(entry.quota, attribute) is not None:
             kind = "CPU" if is_cpu else "TPU"
             message = f"'{entry.quota.pool}' is a {kind} pool, which has no {field}"
-            hint = f"write {' or '.join(right)}, or leave it out for all of the pool"
+            hint = f"write {' or '.join(right)}, or leave it out to use the whole pool"
             yield site.source.problem("QUOTA003", (*entry.path, field), message, hint, key=True)
 
 
@@ -204,7 +204,7 @@ def _of_slices(site: ResolvedCluster, entry: _Entry, capacity: TpuCapacity) -> I
         if entry.quota.nominal_chips is not None and value is not None and value % each:
             below = value - value % each
             message = f"{field} {value} is not a whole number of slices"
-            message += f": one of '{pool.name}' has {each} chips"
+            message += f": a slice of '{pool.name}' has {each} chips"
             hint = f"write {below} or {below + each}, or the number of slices in nominalSlices"
             yield site.source.problem("QUOTA004", (*entry.path, field), message, hint)
 
@@ -234,7 +234,7 @@ def _limits_alike(site: ResolvedCluster, entries: list[_Entry]) -> Iterator[Prob
             mine, theirs = getattr(entry.quota, attribute), getattr(other.quota, attribute)
             if (mine is None) != (theirs is None):
                 message = f"pools '{other.quota.pool}' and '{entry.quota.pool}' share a flavor, "
-                message += f"and only one of them has a {field}"
+                message += f"but only one of them has a {field}"
                 hint = "write it for both, or for none"
                 yield site.source.problem("QUOTA007", entry.path, message, hint)
 
@@ -257,7 +257,10 @@ def _beyond_pools(
             message = (
                 f"the quotas of '{name}' add up to {totals[name]} {unit}, but its pools have {has[name]}"
             )
-            hint = "Kueue admits by quota, and pods beyond the nodes wait: divide the pool by nominal numbers"
+            hint = (
+                "Kueue admits by quota, and pods without a node wait: divide the pool with "
+                "nominalSlices or nominalChips"
+            )
             place = (*entry.path, "pool")
             yield site.source.problem("QUOTA008", place, message, hint, warning=True)
 

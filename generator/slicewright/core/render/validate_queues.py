@@ -25,7 +25,7 @@ def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> It
     """Say where the flavors of a run's queue are not those on whose nodes it can run."""
     if plan.pattern == "pathwaysjob" and plan.apart.required:
         message = "the workers of a PathwaysJob can also run on nodes with another provisioning"
-        hint = f"{DIRECT_JOBSET}: its pods can say so"
+        hint = f"{DIRECT_JOBSET}: its pods can select nodes"
         yield workload.source.problem("POOL031", ("spec", "api"), message, hint, warning=True)
     queue = site.cluster.queue_behind(workload.queue_name, workload.namespace)
     if queue is not None and workload.cpu is None:

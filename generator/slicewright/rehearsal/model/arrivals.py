@@ -194,7 +194,7 @@ def validate(source: Source, templates: Mapping[str, Sequence[str]]) -> Iterator
         path: Path = ("spec", "rehearsal", "arrivals", index)
         if name in names[:index]:
             message = f"duplicate arrival profile '{name}'"
-            yield source.problem("REH023", (*path, "name"), message, "give each profile a name of its own")
+            yield source.problem("REH023", (*path, "name"), message, "give each profile its own name")
         of_mix = list(_of_mix(source, path, entry["mix"], templates))
         yield from of_mix
         if entry.get("rate") and not float(entry["rate"].partition("/")[0]):
@@ -236,7 +236,7 @@ def _of_number(source: Source, path: Path, profile: Profile) -> Iterator[Problem
         message = f"arrival profile '{profile.name}' has more than {MOST:,} arrivals"
         yield source.problem("REH023", path, message, "set a lower count, an earlier endAt or a lower rate")
     elif number < (profile.count or 0) and profile.end == math.inf:
-        message = f"only {number:,} arrivals of '{profile.name}' come within ten years"
+        message = f"only {number:,} arrivals of '{profile.name}' happen within ten years"
         yield source.problem("REH023", path, message, "set a higher rate, or longer working hours")
     elif not number:
         message = f"arrival profile '{profile.name}' has no arrival before its end"

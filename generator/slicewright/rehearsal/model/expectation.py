@@ -156,7 +156,7 @@ def _wait_below(most: str, asked: Asked) -> Answer:
     if not asked.own.is_queued:
         return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
-        waited = f"it waited {shown_within(wait, asked.resolution)}, and should wait less than {most}"
+        waited = f"it waited {shown_within(wait, asked.resolution)}, but should wait less than {most}"
         return _finer("waitBelow", waited, limit, asked)
     if wait >= limit:
         message = f"it waited {shown(wait)} for its admission, but should wait less than {most}"

@@ -147,7 +147,7 @@ def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Pr
 
 def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
     """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
-    message = f"the {_called(part, index)} could not be ended: {why}"
+    message = f"the {_called(part, index)} could not be reverted: {why}"
     return problem(part, index, "", message, "the rest of the rehearsal does not match the file")
 
 

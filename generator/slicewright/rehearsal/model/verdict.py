@@ -152,7 +152,7 @@ def _of_run(
         if len(piece.node_pools) > 1:
             name, pools = piece.job or timeline.run, ", ".join(piece.node_pools)
             message = f"slice {name} of {timeline.run} was split over the node pools {pools}"
-            hint = "a slice is one node pool: see exclusive-topology in the replicatedJob"
+            hint = "a slice must be on one node pool: see exclusive-topology in the replicatedJob"
             yield source.problem("REH002", ("metadata", "name"), message, hint)
     if part.asks_for_exclusive_slices:
         yield from _shared(part, timeline)
@@ -223,8 +223,9 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
         name = "another slice of the same run" if other == timeline.run else other
         message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {name}"
         hint = (
-            "its replicatedJob asks for exclusive-topology, and JobSet keeps only pods of one priority "
-            "apart: see slicewright rule TPU119"
+            "its replicatedJob asks for exclusive-topology, but JobSet separates only pods of the "
+            "same priority: "
+            "see slicewright rule TPU119"
         )
         yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 

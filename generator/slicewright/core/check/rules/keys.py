@@ -106,7 +106,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, metadata, pods in resource.holders:
         for key in mapping(metadata.get("labels")):
             if key in (*_ANNOTATIONS, PROVISIONING_REQUEST_DURATION) or key.startswith(PODSET):
-                message = f"{key} is a label, and its controller reads the annotation"
+                message = f"{key} is a label, but its controller reads the annotation"
                 yield Finding((*path, "labels", key), message)
         for key in mapping(metadata.get("annotations")):
             where = (*path, "annotations", key)

@@ -272,7 +272,9 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
         return
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
-            message = "flex-start nodes come after admission, and Kueue evicts what is not ready in"
+            message = (
+                "flex-start nodes are created after admission, but Kueue evicts a run that is not ready in"
+            )
             yield Finding(pods.selector_path(FLEX_START), f"{message} {timeout} s")
 
 
@@ -283,6 +285,6 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
         return
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         if any(entry.get("status") == "Complete" for _, entry in entries(at(job, "dependsOn"))):
-            message = "the job starts when another is complete, and Kueue evicts what is not ready in"
+            message = "the job starts when another is complete, but Kueue evicts a run that is not ready in"
             yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {timeout} s")
             return

@@ -126,7 +126,7 @@ def _negative(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "fairSharing", "weight")
     weight = amount(at(resource.data, *path)) or 0
     if weight < 0 or 0 < weight <= _SMALLEST_WEIGHT:
-        yield Finding(path, f"weight {at(resource.data, *path)} is negative or nearly nothing")
+        yield Finding(path, f"weight {at(resource.data, *path)} is negative or too small")
 
 
 @rule("KQ106", _QUOTAS)

@@ -45,7 +45,7 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
             is_certain = not known or objects.misses("Topology", "", resource)
             yield from (replace(finding, is_certain=is_certain) for finding in missing)
         if fitting and all(sorted(names, key=levels.index) != names for levels in fitting):
-            message = f"the levels {joined(names)} are in another order in the Topology"
+            message = f"the levels {joined(names)} are in a different order in the Topology"
             hint = "name a level for slices that is not above that of all pods"
             yield Finding((*path, asked[-1][0]), message, hint)
 
@@ -85,5 +85,7 @@ def _strict(resource: Resource, objects: ObjectSet) -> Findings:
     shapes = {tuple(known[name].labels.get(key) for key in _SHAPE) for name in names if name in known}
     number = len(shapes - {(None, None, None)})
     if number > 1:
-        message = f"the queue has {number} shapes of TPUs, and a run that waits for one holds back all others"
+        message = (
+            f"the queue has {number} shapes of TPUs, and a run that waits for one shape blocks all others"
+        )
         yield Finding(("spec", "queueingStrategy"), message)

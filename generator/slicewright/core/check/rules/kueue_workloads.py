@@ -170,8 +170,8 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KQ140", {"JobSet"})
 def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
     if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
-        message = f"{len(resource.pods)} replicatedJobs, and a Kueue Workload has {_MOST_PODSETS} pod sets"
-        yield Finding(("spec", "replicatedJobs"), f"{message} at most")
+        message = f"{len(resource.pods)} replicatedJobs, but a Kueue Workload has at most"
+        yield Finding(("spec", "replicatedJobs"), f"{message} {_MOST_PODSETS} pod sets")
 
 
 @rule("KQ141", _JOBS)
@@ -205,7 +205,7 @@ def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     }
     partial = [path for path, pod_set in pod_sets.items() if pod_set.get("minCount") is not None]
     if len(partial) > 1:
-        yield Finding((*partial[1], "minCount"), "minCount of a second pod set; one may have it")
+        yield Finding((*partial[1], "minCount"), "a second pod set has minCount; only one may have it")
     if partial and resource.annotations.get(ELASTIC) == "true":
         yield Finding((*partial[0], "minCount"), "an elastic Workload has no minCount")
     for pods in resource.pods:

@@ -118,7 +118,10 @@ def _generators(resource: Resource, objects: ObjectSet) -> Findings:
                 continue
             for part in built(resource, objects):
                 if foreign(part.kind, part.group) and _mentions(part.data, name):
-                    message = f"{kind} '{name}' gets a suffix, and {part.kind} '{part.name}' names it without"
+                    message = (
+                        f"{kind} '{name}' gets a suffix, but {part.kind} '{part.name}' names it "
+                        "without the suffix"
+                    )
                     yield Finding((key, index, "name"), message)
                     break
 
@@ -193,7 +196,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
         named = [part for part in built(resource, objects) if part.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
         for part in named if all(part.kind not in _SCALED for part in named) else ():
-            message = f"'replicas' does not know {part.kind} '{part.name}', and the build fails"
+            message = f"'replicas' does not know {part.kind} '{part.name}', so the build fails"
             yield Finding(("replicas", index), message)
 
 
@@ -201,7 +204,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
 def _generate_name(resource: Resource, objects: ObjectSet) -> Findings:
     for part in built(resource, objects):
         if "generateName" in part.metadata and not part.name:
-            message = f"{part.kind} has generateName, and kustomize fails without a name"
+            message = f"{part.kind} has generateName, but kustomize needs a name"
             yield Finding(("resources",), message)
 
 
@@ -226,7 +229,9 @@ def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("KUS113", KUSTOMIZATIONS, "warning")
 def _metadata(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, word in words(resource.data.get("buildMetadata")):
-        yield Finding(("buildMetadata", index), f"'{word}' writes what differs between machines and versions")
+        yield Finding(
+            ("buildMetadata", index), f"'{word}' writes values that differ between machines and versions"
+        )
 
 
 @rule("KUS114", KUSTOMIZATIONS)
@@ -254,7 +259,7 @@ def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
             if verb == "test":
                 guarded.append(pointer)
             elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
-                message = f"{verb} {pointer} goes by position, and no test operation checks what is there"
+                message = f"{verb} {pointer} uses a list index, but no test operation checks the element"
                 yield Finding(patch.path, message)
                 break
 

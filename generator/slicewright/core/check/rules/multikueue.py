@@ -44,7 +44,7 @@ def _secret(resource: Resource, objects: ObjectSet) -> Findings:
     path = (*way, "location")
     if "/" in name:
         hint = "write locationType: Path, or the name of a Secret"
-        yield Finding(path, f"'{name}' is a path, and locationType is Secret", hint)
+        yield Finding(path, f"'{name}' is a path, but locationType is Secret", hint)
     secrets = [secret.data for secret in objects.of_kind("Secret") if secret.name == name]
     if secrets and all(absent_keys([_KEY], secret) for secret in secrets):
         yield Finding(path, f"Secret '{name}' has no key '{_KEY}'")
@@ -95,7 +95,9 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     for path, name, _ in of_queue if remote else ():
         if controllers.get(name) == {PROVISIONING_CONTROLLER}:
             hint = "give the check to the queues of the worker clusters"
-            yield Finding(path, f"provisioning check '{name}' is beside a MultiKueue check", hint)
+            yield Finding(
+                path, f"provisioning check '{name}' cannot be combined with a MultiKueue check", hint
+            )
 
 
 @rule("MK107", RUN_KINDS)

@@ -70,7 +70,7 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
     if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
         return f"{pods.pods_per_job} TPU pods of a Job would have to run on one host, but only one fits", ""
     if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
-        message = f"the {pods.replicas} slices have one {key}, and exclusive placement gives it to one"
+        message = f"the {pods.replicas} slices have one {key}, but exclusive placement gives it to one"
         return f"{message} of them", ""
     return None
 

@@ -142,7 +142,7 @@ def _names(value: Any, _within: dict[str, Any]) -> str:
 
 def _headless(value: Any, within: dict[str, Any]) -> str:
     is_wrong = value == "None" and within.get("type") in ("NodePort", "LoadBalancer", "ExternalName")
-    return f"None does not go with type: {within['type']}" if is_wrong else ""
+    return f"None cannot be combined with type: {within['type']}" if is_wrong else ""
 
 
 def _balanced(value: Any, within: dict[str, Any]) -> str:

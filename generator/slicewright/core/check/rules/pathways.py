@@ -162,7 +162,9 @@ def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
         )
         for path, container in pods.containers if has_program else ():
             if _SERVER_PORT in flags(container):
-                message = f"container '{container.get('name')}' never exits, and the program beside it does"
+                message = (
+                    f"container '{container.get('name')}' never exits, but the program in the same pod does"
+                )
                 yield Finding(path, message)
         for path, container in pods.init_containers:
             if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
@@ -268,7 +270,7 @@ def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("PW123", {"PathwaysJob"})
 def _none(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "workers") == []:
-        yield Finding(("spec", "workers"), "there are no workers")
+        yield Finding(("spec", "workers"), "the list of workers is empty")
     for index, worker in entries(at(resource.data, "spec", "workers")):
         slices = number(worker.get("numSlices"))
         if slices is not None and slices < 1:
@@ -282,7 +284,7 @@ def _main(resource: Resource, _objects: ObjectSet) -> Findings:
     main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
     if names and main not in names:
         path = ("spec", "controller", "template", "spec", "containers")
-        yield Finding(path, f"no container is called '{main}', so none gets the address of Pathways")
+        yield Finding(path, f"no container is named '{main}', so none gets the address of Pathways")
 
 
 @rule("PW125", {"PathwaysJob"}, "warning")

@@ -72,7 +72,7 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group, _ in groups(resource):
         least, most = number(group.get("minReplicas"), 0) or 0, number(group.get("maxReplicas"))
         if most is not None and least > most:
-            yield Finding((*path, "minReplicas"), f"minReplicas is {least}, and maxReplicas is {most}")
+            yield Finding((*path, "minReplicas"), f"minReplicas is {least}, but maxReplicas is {most}")
         elif least < 0:
             yield Finding((*path, "minReplicas"), f"minReplicas is {least}", "write 0 or more")
 
@@ -86,7 +86,7 @@ def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         within = max(least, replicas) if most is None else min(most, max(least, replicas))
         if within != replicas:
-            message = f"replicas is {replicas}, and the bounds of the group make it {within}"
+            message = f"replicas is {replicas}, but the bounds of the group change it to {within}"
             place = (*path, "replicas")
             yield Finding(place, message, fix=edits.write(resource.data, {place: within}))
 
@@ -113,18 +113,20 @@ def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
         parameters = mapping(group.get("rayStartParams"))
         has_resources = any(map(parameters.get, ("num-cpus", "num-gpus", "memory", "resources")))
         if has_resources and group.get("resources"):
-            message = "the group has resources, and rayStartParams has some too"
-            yield Finding((*path, "resources"), message, "write them in one of the two")
+            message = "both the group and rayStartParams have resources"
+            yield Finding((*path, "resources"), message, "write them in only one of the two")
         if "resources" not in parameters:
             continue
         where = (*path, "rayStartParams", "resources")
         amounts = _resources(text(parameters["resources"]))
         if amounts is None:
-            message = "rayStartParams.resources is not an object of JSON in quotes"
+            message = "rayStartParams.resources is not a JSON object in quotes"
             yield Finding(where, message, r"""write '"{\"TPU\": 4}"'""")
         elif pods and pods.chips and amounts.get(_RESOURCE, pods.chips) != pods.chips:
-            message = f"Ray is told of {amounts[_RESOURCE]} chips, and the pods request {pods.chips} of {TPU}"
-            hint = "leave it out: KubeRay takes the number of the pods"
+            message = (
+                f"rayStartParams has {amounts[_RESOURCE]} chips, but the pods request {pods.chips} of {TPU}"
+            )
+            hint = "leave it out: KubeRay uses the number of the pods"
             fix = edits.remove(where, safe=len(amounts) == 1)
             # Somebody may hand out hosts, or parts of chips, by this name.
             yield Finding(where, message, hint, fix, is_certain=objects.is_cluster)
@@ -151,7 +153,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     if not has_cluster and not selects:
         yield Finding(("spec",), "the RayJob has no rayClusterSpec and no clusterSelector")
     if has_cluster and selects and is_queued:
-        message = "Kueue refuses a RayJob that selects a cluster and has one"
+        message = "Kueue refuses a RayJob with both clusterSelector and rayClusterSpec"
         yield Finding(("spec", "clusterSelector"), message)
     is_interactive = spec.get("submissionMode") == "InteractiveMode"
     if not (text(spec.get("entrypoint")).strip() or "submitterPodTemplate" in spec or is_interactive):
@@ -172,7 +174,9 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
         if (value := number(spec.get(key), least)) is not None and value < least:
             yield Finding(("spec", key), f"{key} is {value}", f"write {least} or more")
     if (number(spec.get("backoffLimit")) or 0) > 0 and (selects or is_interactive):
-        message = f"backoffLimit does not go with {'clusterSelector' if selects else 'InteractiveMode'}"
+        message = (
+            f"backoffLimit cannot be combined with {'clusterSelector' if selects else 'InteractiveMode'}"
+        )
         yield Finding(("spec", "backoffLimit"), message, "leave backoffLimit out")
 
 
@@ -271,7 +275,7 @@ def _actors(resource: Resource, _objects: ObjectSet) -> Findings:
             request = amount(at(deployment, "ray_actor_options", "resources", _RESOURCE)) or 0
             if request > most:
                 message = f"deployment '{deployment.get('name', '')}' asks for {request} {_RESOURCE}"
-                yield Finding(("spec", "serveConfigV2"), f"{message}, and no pod has more than {most} chips")
+                yield Finding(("spec", "serveConfigV2"), f"{message}, but no pod has more than {most} chips")
 
 
 _START = """

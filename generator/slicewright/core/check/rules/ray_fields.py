@@ -35,7 +35,7 @@ def _when(*fields: tuple[str, Any]) -> Test:
         for key, other in fields if value not in (None, False, {}, []) else ():
             if within.get(key) == other or (other is ... and within.get(key)):
                 value_of_key = "" if other is ... else f": {'true' if other is True else other}"
-                return f"does not go with {key}{value_of_key}"
+                return f"cannot be combined with {key}{value_of_key}"
         return ""
 
     return test
@@ -140,10 +140,10 @@ def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tup
     if by_kubernetes and (resource.kind != "RayCluster" or options.get("mode") != "token"):
         yield (*path, "enableK8sTokenAuth"), "enableK8sTokenAuth needs a RayCluster with mode: token"
     elif by_kubernetes and options.get("secretName"):
-        yield (*path, "secretName"), "secretName does not go with enableK8sTokenAuth"
+        yield (*path, "secretName"), "secretName cannot be combined with enableK8sTokenAuth"
     release = _RELEASE.match(text(spec.get("rayVersion")))
     least = _KUBERNETES_TOKENS if by_kubernetes else _TOKENS
     if options.get("mode") == "token" and (not release or (int(release[1]), int(release[2])) < least):
         version = f"is {spec['rayVersion']}" if spec.get("rayVersion") else "is missing"
         where = (*way, "rayVersion") if "rayVersion" in spec else way
-        yield where, f"rayVersion {version}, and authOptions needs {'.'.join(map(str, least))} or later"
+        yield where, f"rayVersion {version}, but authOptions needs {'.'.join(map(str, least))} or later"
