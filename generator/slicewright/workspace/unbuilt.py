@@ -77,7 +77,7 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
             if (file, name) in reported:
                 continue
             reported.add((file, name))
-            message = f"'{name}' is missing, and the kustomization does not build"
+            message = f"'{name}' is missing, so the kustomization does not build"
         elif key in RESOURCES and os.path.isdir(path) and FILE_NAMES.isdisjoint(os.listdir(path)):  # noqa: PTH112, PTH208
             message = f"folder '{name}' has no kustomization.yaml, so the kustomization does not build"
         else:

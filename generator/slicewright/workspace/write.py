@@ -140,10 +140,10 @@ def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()
     for path in writes:
         target = f"{root}/{path}"
         if os.path.islink(target):
-            hint = "replace the link by the file that it leads to"
-            problems[path] = Problem("FILE004", "a link is where a file belongs", hint, file=path)
+            hint = "replace the link with the file that it points to"
+            problems[path] = Problem("FILE004", "there is a link in the place of a file", hint, file=path)
         elif os.path.isdir(target):
-            message, hint = "a folder is where a file belongs", "move the folder away"
+            message, hint = "there is a folder in the place of a file", "move the folder away"
             problems[path] = Problem("FILE003", message, hint, file=path)
     return tuple(problems.values())
 

@@ -175,7 +175,7 @@ def _entry(source: Source, index: int, names: Collection[str], places: tuple[str
         return source.problem("IGN101", path, f"{rule} {NO_REASON}", WHY, warning=True)
     about = [f"about an object '{fields['object']}'"] if "object" in fields else []
     about += [f"in a file '{fields['file']}'"] if "file" in fields else []
-    message = f"no {rule} finding is {' '.join(about)}" if about else f"{UNUSED} {rule}"
+    message = f"no {rule} problem is {' '.join(about)}" if about else f"{UNUSED} {rule}"
     unused = source.problem("IGN102", path, message, "remove the entry", warning=True)
     below, base = places
     return Entry(rule, fields.get("object", "*"), f"{below}/{fields.get('file', '*')}", unused, base)

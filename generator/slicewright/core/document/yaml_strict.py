@@ -33,7 +33,7 @@ _MERGE = "<<"
 _OF_YAML = "tag:yaml.org,2002:"
 _MODES = frozenset({"mode", "defaultMode"})
 """Fields whose value the documentation of Kubernetes writes as `0400`."""
-_UNTAG = "leave the tag out; text that looks like a number goes in quotes"
+_UNTAG = "leave the tag out; quote text that looks like a number"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

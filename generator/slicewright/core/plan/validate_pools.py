@@ -177,7 +177,7 @@ def cpu_problems(workload: Workload, cpu: Cpu, site: ResolvedCluster) -> Iterato
         warning = site.cluster.mode == "Autopilot"
         yield workload.source.problem("REF009", ("spec", "cpu", "nodes"), message, hint, warning=warning)
     if workload.queue_name and not _requests_cpu(workload):
-        message = "the pods request no cpu: Kueue counts nothing for them and admits the run at once"
+        message = "the pods request no cpu: Kueue counts nothing for them and admits the run immediately"
         hint = "write container: {resources: {requests: {cpu: ..., memory: ...}}}"
         yield workload.source.problem("POD005", ("spec", "container"), message, hint, key=True, warning=True)
 

@@ -37,10 +37,10 @@ CLAIMS = "claims.yaml"
 """What holds data, and so is never pruned."""
 _OBJECTS = "objects.yaml"
 _WITH_DATA = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
-_APART = "put it into custom/, and apply it as the platform is"
-_PODS = "only what pods use is shared: write a TPUWorkload for a run, or put it into custom/"
+_APART = "put it into custom/, and apply it like the platform"
+_PODS = "only objects that pods use can be shared: write a TPUWorkload for a run, or put it into custom/"
 _BY_REFERENCE = (
-    "write an ExternalSecret, a SealedSecret or a SopsSecret (the operator for SOPS) in its place, or create "
+    "write an ExternalSecret, a SealedSecret or a SopsSecret (the operator for SOPS) instead, or create "
     "it with kubectl create secret and list it under existing: in clusters/"
 )
 

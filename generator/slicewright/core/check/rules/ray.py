@@ -168,7 +168,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     elif not shuts_down and spec.get("suspend") is True:
         yield Finding(("spec", "suspend"), "a suspended RayJob needs shutdownAfterJobFinishes")
     elif not shuts_down and has_cluster and not selects and is_queued:
-        message = "a queued RayJob keeps its cluster, and Kueue refuses it"
+        message = "Kueue refuses a queued RayJob that keeps its cluster"
         yield Finding(_place(spec, "shutdownAfterJobFinishes"), message)
     for key, least in (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0)):
         if (value := number(spec.get(key), least)) is not None and value < least:

@@ -137,7 +137,7 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
         own = pods.annotations.get(FUSE) or (resource.annotations.get(FUSE) if is_pathways_job else "")
         for index, volume in entries(pods.spec.get("volumes")) if own != "true" else ():
             if at(volume, "csi", "driver") == FUSE_DRIVER:
-                message = f"the pods have a GCS FUSE volume and no annotation {FUSE}"
+                message = f"the pods have a GCS FUSE volume but no annotation {FUSE}"
                 path: Path = (*(() if is_pathways_job else pods.path), "metadata", "annotations", FUSE)
                 fix = edits.write(resource.data, {path: "true"})
                 yield Finding((*pods.spec_path, "volumes", index), message, fix=fix)

@@ -104,7 +104,7 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
         machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""), ())
         if machines and _is_flex(pods) and not any(machine.flex_start for machine in machines):
             path = pods.selector_path(FLEX_START if FLEX_START in pods.selector else GKE_PROVISIONING)
-            yield Finding(path, f"flex-start has no {machines[0].accelerator}")
+            yield Finding(path, f"flex-start does not support {machines[0].accelerator}")
 
 
 @rule("TPU124", TEMPLATE_KINDS | {"ComputeClass"})
@@ -236,7 +236,7 @@ def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
         rows = shapes(pods, objects)
         if rows and all(row.machine.queued is False for row in rows):
             path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
-            yield Finding(path, f"queued provisioning has no {rows[0].accelerator}")
+            yield Finding(path, f"queued provisioning does not support {rows[0].accelerator}")
 
 
 def _features(

@@ -128,7 +128,7 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
         pods, row = wrong[0]
         host = f"a host of {row.topology} on {row.machine_type} has {row.chips_per_host}"
         path = ("spec", "trainer", "resourcesPerNode")
-        yield Finding(path, f"a node asks for {counted(pods.chips, 'chip')}, and {host}")
+        yield Finding(path, f"a node requests {counted(pods.chips, 'chip')}, but {host}")
 
 
 @rule("TRAIN105", _JOB)
