@@ -231,9 +231,7 @@ class Autoscaler:
                 pool
                 for pool in self._pools.values()
                 if pool.queued
-                and pool.name not in self._promised
-                and pool.name not in names
-                and pool.name not in self._broken
+                and pool.name not in {*self._promised, *self._broken, *names}
                 and _fits(template, pool)
             ]
             count = podset["count"]

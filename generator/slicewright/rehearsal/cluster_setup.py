@@ -13,12 +13,7 @@ from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.core.kubernetes.conditions import conditions
-from slicewright.core.kubernetes.kinds import (
-    KUEUE_VERSION,
-    RBAC_VERSION,
-    RUN_VERSIONS,
-    SCHEDULING_VERSION,
-)
+from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIONS, SCHEDULING_VERSION
 from slicewright.core.kubernetes.pods import maker
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned

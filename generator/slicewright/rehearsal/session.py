@@ -165,11 +165,7 @@ def _take_lease(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], obj
 
 
 def _bed(
-    scenario: Scenario,
-    elsewhere: Elsewhere | None,
-    say: Callable[[str], object],
-    keep: bool,
-    has_pods: bool,
+    scenario: Scenario, elsewhere: Elsewhere | None, say: Callable[[str], object], keep: bool, has_pods: bool
 ) -> Bed:
     if elsewhere is None:
         install = scenario.installation

@@ -19,14 +19,7 @@ from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
-from slicewright.testbed import (
-    control_plane,
-    controllers,
-    credentials,
-    manifests,
-    nodes,
-    process_group,
-)
+from slicewright.testbed import control_plane, controllers, credentials, manifests, nodes, process_group
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
 from slicewright.testbed.manifests import Installation
 from slicewright.version import __version__
@@ -179,12 +172,7 @@ class Attached(Bed):
     """
 
     def __init__(
-        self,
-        kubeconfig_file: Path,
-        *,
-        context: str = "",
-        simulates: str = nodes.KWOK_NODES,
-        **options: Any,
+        self, kubeconfig_file: Path, *, context: str = "", simulates: str = nodes.KWOK_NODES, **options: Any
     ) -> None:
         connect = partial(_attach, kubeconfig_file, context, simulates)
         super().__init__(ControlPlane(("kwok",), 0, connect, simulates), **options)

@@ -84,7 +84,7 @@ def apiserver_command(binary: Path, credentials: Credentials, port: int, etcd_po
 QPS, BURST = 2000, 4000
 """Requests a second that each controller may send: the machine is the limit, not the client."""
 
-_NOT_HERE = (
+_ABSENT = (
     "bootstrap-signer-controller",
     "certificatesigningrequest-approving-controller",
     "certificatesigningrequest-cleaner-controller",
@@ -111,7 +111,7 @@ def controller_manager_command(binary: Path, credentials: Credentials, has_pods:
 
     Simulated nodes send no heartbeats; a year of grace keeps them ready until somebody says otherwise.
     """
-    absent = (*_NOT_HERE, *(() if has_pods else ("job-controller",)))
+    absent = (*_ABSENT, *(() if has_pods else ("job-controller",)))
     return [
         str(binary),
         f"--kubeconfig={credentials.kubeconfig('kube-controller-manager')}",

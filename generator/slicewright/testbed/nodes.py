@@ -12,7 +12,6 @@ from slicewright.core.kubernetes.labels import (
     HOSTNAME,
     INSTANCE_TYPE,
     MAX_RUN_DURATION,
-    NODE_POOL,
     REGION,
     RESERVATION,
     TOPOLOGY,
@@ -132,28 +131,16 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
         size = machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
         for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
-                yield _node(
-                    f"{node_pool}-{index}",
-                    labels={**labels, NODE_POOL: node_pool},
-                    taints=taints,
-                    size=size,
-                    chips=shape.chips_per_host,
-                )
+                yield _node(node_pool, index, labels, taints, size, shape.chips_per_host)
 
 
 def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool in site.cluster.cpu_pools:
         labels = {**_pool_labels(site, pool), INSTANCE_TYPE: pool.machine_type}
         size = machine_of_type(pool.machine_type)
-        for index in range(pool.nodes):
-            node_pool = pool.node_pool_names[index % len(pool.node_pool_names)]
-            yield _node(
-                f"{node_pool}-{index // len(pool.node_pool_names)}",
-                labels={**labels, NODE_POOL: node_pool},
-                taints=[],
-                size=size,
-                chips=0,
-            )
+        for number in range(pool.nodes):
+            index, position = divmod(number, len(pool.node_pool_names))
+            yield _node(pool.node_pool_names[position], index, labels, [], size)
 
 
 def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
@@ -177,8 +164,14 @@ def _provisioning_labels(site: ResolvedCluster, pool: TpuPool) -> dict[str, str]
 
 
 def _node(
-    name: str, *, labels: dict[str, str], taints: list[dict[str, str]], size: CpuMachine, chips: int
+    node_pool: str,
+    index: int,
+    labels: dict[str, str],
+    taints: list[dict[str, str]],
+    size: CpuMachine,
+    chips: int = 0,
 ) -> dict[str, Any]:
+    name = f"{node_pool}-{index}"
     shared = {"pods": str(_MAX_PODS), "ephemeral-storage": _EPHEMERAL_STORAGE}
     if chips:
         shared[TPU] = str(chips)
@@ -187,7 +180,7 @@ def _node(
         "kind": "Node",
         "metadata": {
             "name": name,
-            "labels": {HOSTNAME: name, **_SYSTEM, SIMULATED: "true", **labels},
+            "labels": {HOSTNAME: name, **_SYSTEM, SIMULATED: "true", **labels, NODE_POOL: node_pool},
         },
         "spec": {"taints": taints} if taints else {},
         "status": {

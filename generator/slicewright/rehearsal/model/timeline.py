@@ -65,6 +65,10 @@ class Timeline(Struct):
     """When all of its TPU pods ran for the first time."""
     ended: float | None = None
     outcome: Outcome = "notSubmitted"
+    state: State | None = None
+    """What it does now; None where it has not begun, or is over."""
+    since: float = 0.0
+    """When that state began."""
     is_queued: bool = False
     """Whether Kueue decides when it starts."""
     queue: str = ""
@@ -102,6 +106,10 @@ class Timeline(Struct):
             return None
         return self.admitted - self.submitted
 
+    def spans_until(self, at: float) -> list[Span]:
+        """Return the states until a moment, the present one included."""
+        return [*self.spans, Span(self.state, self.since, at)] if self.state else list(self.spans)
+
     @property
     def why(self) -> str:
         """Return the best that the cluster said about why the run is not where it should be."""
@@ -133,7 +141,6 @@ class Timelines:
         self.of: dict[str, Timeline] = {run: Timeline(run, is_queued=run in in_queues) for run in tpu_pods}
         self._tpu_pods = tpu_pods
         self._without_chips = frozenset(without_chips)
-        self._state: dict[str, tuple[State, float]] = {}
         self._pods: Pods = {run: {} for run in tpu_pods}
         self._progress = Progress(self._pods)
         self._lost: dict[str, float] = {}
@@ -196,11 +203,10 @@ class Timelines:
         """Return the timelines as they are at a moment: what still lasts ends there."""
         evictions = {run: [each.at for each in timeline.evictions] for run, timeline in self.of.items()}
         by_run = slices(self._pods, evictions, at)
-        lasting = {run: [Span(state, since, at)] for run, (state, since) in self._state.items()}
         return {
             run: replace(
                 timeline,
-                spans=[*timeline.spans, *lasting.get(run, ())],
+                spans=timeline.spans_until(at),
                 slices=by_run[run],
                 evictions=list(timeline.evictions),
                 warnings=dict(timeline.warnings),
@@ -278,7 +284,7 @@ class Timelines:
         before it makes pods again.
         """
         backoffs = []
-        for run in self._state:
+        for run in (timeline.run for timeline in self.of.values() if timeline.state):
             lost: dict[str, list[float]] = {}
             for pod in self._present(run):  # what Kueue takes away is not a failure
                 if pod.end is not None and not pod.is_there:
@@ -288,13 +294,13 @@ class Timelines:
 
     def state_of(self, run: str) -> str:
         """Return what a run does now: its state, or how it ended."""
-        return self._state[run][0] if run in self._state else self.of[run].outcome
+        return self.of[run].state or self.of[run].outcome
 
     def since(self, run: str) -> float:
         """Return when the present state of a run began; 0 where it has none."""
-        if run in self._state:
-            return self._state[run][1]
         timeline = self.of[run]
+        if timeline.state:
+            return timeline.since
         return timeline.submitted or 0.0 if timeline.ended is None else timeline.ended
 
     def ends_at(self, run: str) -> float | None:
@@ -302,26 +308,21 @@ class Timelines:
 
         That is known while all of its TPU pods run, and have a program that ends by itself.
         """
-        if not self._state_is(self.of[run], "running"):
+        if self.of[run].state != "running":
             return None
         pods = self._pods[run].values()
         ends = (pod.ends_at for pod in pods if pod.end is None and pod.ends_at is not None)
         return max(ends, default=None)
 
     def _enter(self, timeline: Timeline, state: State | None, at: float) -> None:
-        before = self._state.pop(timeline.run, None)
-        if before is not None and at > before[1]:
-            timeline.spans.append(Span(before[0], before[1], at))
-        if state is not None:
-            self._state[timeline.run] = (state, at)
+        if timeline.state and at > timeline.since:
+            timeline.spans.append(Span(timeline.state, timeline.since, at))
+        timeline.state, timeline.since = state, at
 
     def _back_to(self, timeline: Timeline, state: State, at: float) -> None:
         timeline.outcome = "waiting"
-        if not self._state_is(timeline, state):
+        if timeline.state != state:
             self._enter(timeline, state, at)
-
-    def _state_is(self, timeline: Timeline, *states: State) -> bool:
-        return self._state.get(timeline.run, ("",))[0] in states
 
     def _warned(self, timeline: Timeline, event: Event) -> None:
         timeline.warnings.pop(event.reason, None)
@@ -340,7 +341,7 @@ class Timelines:
         self._grown.add(timeline.run)
         timeline.ran.add(event.job.partition("/")[0])
         since = self._lost.pop(timeline.run, None)
-        if self._counts(event) and since is not None and self._state_is(timeline, "running"):
+        if self._counts(event) and since is not None and timeline.state == "running":
             self._back_to(timeline, "restarting", since)  # one in its place: the run was not about to end
         self._settle(timeline, event.at)
 
@@ -351,7 +352,7 @@ class Timelines:
         pod.end = event
         if not pod.is_there and any(pod is other for other in self._present(timeline.run)):
             self._progress.lose(pod, event.at)
-        if not self._counts(pod.start) or pod.is_there or not self._state_is(timeline, "running"):
+        if not self._counts(pod.start) or pod.is_there or timeline.state != "running":
             return
         is_through = any(other.has_succeeded for other in self._present(timeline.run))
         if event.reason == DELETED and is_through:  # such as a head: its JobSet then removes the others
@@ -364,7 +365,7 @@ class Timelines:
 
     def _settle(self, timeline: Timeline, at: float) -> None:
         """Let a run be running from the moment when all of its TPU pods are."""
-        if not self._state_is(timeline, "starting", "restarting"):
+        if timeline.state not in ("starting", "restarting"):
             return
         running = sum(self._counts(pod.start) and pod.is_there for pod in self._present(timeline.run))
         timeline.together = max(timeline.together, running)

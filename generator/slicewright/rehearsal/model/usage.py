@@ -112,10 +112,7 @@ def by_queue(events: Collection[Event], quotas: Mapping[str, int]) -> tuple[Usag
 
 
 def by_pool(
-    events: Collection[Event],
-    chips: Mapping[str, int],
-    pools: Mapping[str, str],
-    growing: Mapping[str, int],
+    events: Collection[Event], chips: Mapping[str, int], pools: Mapping[str, str], growing: Mapping[str, int]
 ) -> tuple[Usage, ...]:
     """Return the chips of each pool on which pods ran.
 

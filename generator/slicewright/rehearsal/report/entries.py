@@ -14,21 +14,16 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 _WORDS = {
-    "submitted": "submitted",
     "refused": "refused by the API server",
     "waiting": "waits in the queue",
     "reserved": "quota reserved",
     "released": "quota released",
-    "admitted": "admitted",
-    "evicted": "evicted",
     "restarted": "restarted by JobSet",
     "warned": "warning",
-    "finished": "finished",
-    "failed": "failed",
-    "fault": "fault",
     "poolGrew": "pool grew",
     "poolShrank": "pool shrank",
 }
+"""Kinds of events that another word tells."""
 _PODS = {"podStarted": "started", "podEnded": "ended"}
 
 
