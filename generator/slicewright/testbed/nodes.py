@@ -12,6 +12,7 @@ from slicewright.core.kubernetes.labels import (
     HOSTNAME,
     INSTANCE_TYPE,
     MAX_RUN_DURATION,
+    NODE_POOL,
     REGION,
     RESERVATION,
     TOPOLOGY,
