@@ -48,7 +48,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
     CLUSTER is a TPUCluster of the repository: its pools become simulated nodes, and its configuration of
     Kueue is used. Without it the cluster has no nodes.
     """
-    resolved, read_text = _resolved(cluster_name) if cluster_name else (None, None)
+    resolved, read_text = _resolve(cluster_name) if cluster_name else (None, None)
     try:
         from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
         from slicewright.testbed.manifests import Installation, installation  # noqa: PLC0415
@@ -128,7 +128,7 @@ def _running(name: str) -> process_group.Running:
     return running[name]
 
 
-def _resolved(name: str) -> tuple[ResolvedCluster, ReadText]:
+def _resolve(name: str) -> tuple[ResolvedCluster, ReadText]:
     from slicewright.cli.repository import cluster_named, open_checkout  # noqa: PLC0415 - not for `status`
 
     repository = open_checkout().repository

@@ -202,7 +202,7 @@ def rehearse(
     if not repository.problems:
         _check_names(repository, clusters, (*submit_at, *duration))
     priced = prices_of(prices, repository.package) if prices else None
-    scenarios = [] if asked and clusters else _of_tree(checkout, clusters)
+    scenarios = [] if asked and clusters else _tree_scenarios(checkout, clusters)
     families: list[Family] = []
     if is_compared:
         from slicewright.cli import comparison  # noqa: PLC0415 - commands start fast
@@ -251,7 +251,7 @@ def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
         show.stop(problems)
 
 
-def _of_tree(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
+def _tree_scenarios(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
     """Return the scenarios of the tree as it is rendered, or end the command."""
     from slicewright.rehearsal.scenario import scenarios as read_scenarios  # noqa: PLC0415 - commands start fast
 

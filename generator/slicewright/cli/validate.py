@@ -175,7 +175,7 @@ def validate(
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None
-    scope = Discovery(exclude, helm=helm).find(paths) if paths else _of_repository(root, exclude)
+    scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
@@ -220,7 +220,7 @@ def validate(
             known=known,
             one_cluster=one_cluster or not paths,
             whole=() if schemas_only else scope.whole,
-            of_render=tuple if paths else lambda: _of_render(root),
+            of_render=tuple if paths else lambda: _render_problems(root),
             selection=selection,
             each=problems_of_each,
             judged=second.judged if second else None,
@@ -231,7 +231,7 @@ def validate(
         return report
 
     def look_back(root: Path, before: Sequence[str]) -> Report:
-        scope = Discovery(exclude, root, helm=helm).find(before) if paths else _of_repository(root, exclude)
+        scope = Discovery(exclude, root, helm=helm).find(before) if paths else _tree_files(root, exclude)
         return look(root, scope, reads(scope.units))
 
     past = earlier.Past(change, look_back) if change else None
@@ -320,7 +320,7 @@ def _kubeconform(schemas: Sequence[Path], output: str) -> Kubeconform:
     return Kubeconform(program, (*schemas, packaged()))
 
 
-def _of_repository(root: Path, exclude: Sequence[str]) -> Targets:
+def _tree_files(root: Path, exclude: Sequence[str]) -> Targets:
     scope = Targets(list(of_overlays(root)), whole=[] if exclude else [""])
     custom = of_custom(root, exclude)
     scope.units += custom.units
@@ -341,7 +341,7 @@ def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluste
     return plan_all(repository)[1], repository.sites, origins
 
 
-def _of_render(root: Path) -> tuple[Problem, ...]:
+def _render_problems(root: Path) -> tuple[Problem, ...]:
     """Return what a render of a repository finds, beside what the rules say of runs."""
     from slicewright.core.render.changes import render  # noqa: PLC0415 - few need it
 

@@ -53,7 +53,7 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
     try:
         for text in what_if:
             if text.startswith("@"):
-                with_changes.append((Path(text[1:]).stem, _of_file(text[1:])))
+                with_changes.append((Path(text[1:]).stem, _file_changes(text[1:])))
             else:
                 changes = read_changes(text)
                 with_changes.append((_name(changes), changes))
@@ -70,7 +70,7 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
     return Variant(BASE), *(Variant(name, changes) for name, changes in with_changes)
 
 
-def _of_file(name: str) -> tuple[Change, ...]:
+def _file_changes(name: str) -> tuple[Change, ...]:
     if not name:
         raise ChangeError("--what-if @ names no file")
     text = read_file(name, name)
@@ -165,10 +165,10 @@ def play_family(
 
 def is_same(first: Scenario, second: Scenario) -> bool:
     """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
-    return _played(first) == _played(second)
+    return _facts(first) == _facts(second)
 
 
-def _played(scenario: Scenario) -> tuple[object, ...]:
+def _facts(scenario: Scenario) -> tuple[object, ...]:
     parts = [
         (part.runs, part.others, part.submit_at, part.work, part.faults, part.expect)
         for part in scenario.parts

@@ -102,7 +102,7 @@ class Kubectl(Struct, frozen=True):
         if of_context:
             command += [f"--context={self.context}", _REQUEST_TIMEOUT]
         try:
-            code, answer, stderr = _answered([*command, *arguments])
+            code, answer, stderr = _output([*command, *arguments])
         except OSError as error:
             hint = f"put kubectl on PATH, or set {_VARIABLE} to its path"
             problem = Problem("IMP001", f"{self.program} does not start: {error.strerror}", hint)
@@ -122,7 +122,7 @@ class Kubectl(Struct, frozen=True):
         raise KubectlError(_unreachable(stderr))
 
 
-def _answered(command: list[str]) -> tuple[int, bytes, str]:
+def _output(command: list[str]) -> tuple[int, bytes, str]:
     """Return the exit code of a command, what it answers (a byte more than is read at most), what it says.
 
     Raises KubectlError, OSError.

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from slicewright.core.importing.command_line import Flags
     from slicewright.core.kubernetes.types import Object
@@ -42,6 +42,20 @@ def variables(flags: Flags, flag: str, further: Mapping[str, str], *, by_name: b
             flags.refuse(flag, f"'{pair}' is not a variable", "write NAME=VALUE")
     own = dict(sorted(own.items())) if by_name else own
     return [{"name": name, "value": value} for name, value in {**own, **further}.items()]
+
+
+def components(flags: Flags, parts: Iterable[tuple[str, str, str]]) -> list[Object]:
+    """Return `customComponents` for type, image and beginning of the options of each component."""
+    listed = [
+        filled(
+            componentType=kind,
+            image=image,
+            customFlags=flags.text(f"{option}-args").split(),
+            customEnv=variables(flags, f"{option}-env", {}),
+        )
+        for kind, image, option in parts
+    ]
+    return [component for component in listed if len(component) > 1]
 
 
 def elastic_slices(flags: Flags, prefix: str = "") -> Object:

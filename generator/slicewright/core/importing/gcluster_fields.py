@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.importing.command_line import Flags, Meant
-from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
+from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
@@ -293,24 +293,15 @@ def _pathways(flags: Flags, own: Object) -> Object:
         flags.remark("pathways-colocated-python-sidecar-image", remark)
     server = flags.text("pathways-server-image")
     parts = (
-        ("pathways_server", server, "server"),
-        ("worker", flags.text("pathways-worker-image") or server, "worker"),
-        ("proxy_server", flags.text("pathways-proxy-server-image"), "proxy"),
+        ("pathways_server", server, "pathways-server"),
+        ("worker", flags.text("pathways-worker-image") or server, "pathways-worker"),
+        ("proxy_server", flags.text("pathways-proxy-server-image"), "pathways-proxy"),
     )
-    components = [
-        filled(
-            componentType=kind,
-            image=image,
-            customFlags=flags.text(f"pathways-{name}-args").split(),
-            customEnv=variables(flags, f"pathways-{name}-env", {}),
-        )
-        for kind, image, name in parts
-    ]
     return filled(
         pathwaysDir=flags.text("pathways-gcs-location"),
         **elastic,
         headless=flags.on("pathways-headless") or None,
         colocatedPython={"image": sidecar} if sidecar else None,
-        customComponents=[component for component in components if len(component) > 1],
+        customComponents=components(flags, parts),
         head=filled(pool=flags.text("pathways-head-np"), podTemplate=template(own)),
     )

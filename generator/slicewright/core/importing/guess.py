@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
-from slicewright.core.importing.pathways import of_jobset, of_pathwaysjob
+from slicewright.core.importing.pathways import jobset_spec, pathwaysjob_spec
 from slicewright.core.importing.program import program_of, template_of
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.labels import (
@@ -46,11 +46,11 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
 
     A later one leaves to patches what the fields of an earlier one may refuse.
     """
-    means = of_pathwaysjob if item["kind"] == "PathwaysJob" else _run
+    means = pathwaysjob_spec if item["kind"] == "PathwaysJob" else _run
     meant = means(item, catalogue)
     if isinstance(meant, str):
         return meant
-    under_pathways = of_jobset(item, meant) if item["kind"] == "JobSet" else None
+    under_pathways = jobset_spec(item, meant) if item["kind"] == "JobSet" else None
     return tuple(
         document
         for each in ((under_pathways, meant) if under_pathways else (meant,))

@@ -48,7 +48,7 @@ _MAIN = "main"
 _SIDECAR = "colocated-python-sidecar"
 
 
-def of_jobset(item: Object, meant: Object) -> Object | None:
+def jobset_spec(item: Object, meant: Object) -> Object | None:
     """Return the spec for a JobSet that runs Pathways, None for another one.
 
     `meant` is what it means without Pathways: the shape, and the pods with chips, which are the workers.
@@ -149,7 +149,7 @@ def _head(head: Pods, name: str, rest: Object, beside: list[Object]) -> Object:
     return filled(pool=pool, podTemplate=template_of(head, spec))
 
 
-def of_pathwaysjob(item: Object, catalogue: Catalogue) -> Object | str:
+def pathwaysjob_spec(item: Object, catalogue: Catalogue) -> Object | str:
     """Return the spec for a PathwaysJob, or why there is none."""
     spec, controller = mapping(item.get("spec")), mapping(at(item, "spec", "controller"))
     worker = next((entry for _, entry in entries(spec.get("workers"))), {})

@@ -180,7 +180,7 @@ def _tpu_pool(
             "nodePoolNames": names if names != default_names(name, len(names)) else [],
         }
     )
-    notes = list(_of_flavor(flavor, shape, facts["provisioning"]))
+    notes = list(_flavor_notes(flavor, shape, facts["provisioning"]))
     for pool, slices in zip(group, each, strict=True):
         if pool.nodes != slices * shape.hosts:
             nodes = f"{pool.nodes} of the {slices * shape.hosts} nodes"
@@ -205,24 +205,24 @@ def _in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in ordered.items() if (key, value) != ("provisioning", "OnDemand")}
 
 
-def _of_flavor(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:
+def _flavor_notes(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:
     """Say where a flavor is not as a platform of ours would have it."""
     if flavor is None:
         return
-    yield from _of_labels(flavor, labels_for(shape, provisioning(way)))
+    yield from _label_notes(flavor, labels_for(shape, provisioning(way)))
     if flavor.tolerations != tolerations(provisioning(way)):
         yield f"flavor '{flavor.name}' tolerates other taints than one of a managed platform"
 
 
-def _of_labels(flavor: Flavor, labels: Mapping[str, str]) -> Iterator[str]:
+def _label_notes(flavor: Flavor, labels: Mapping[str, str]) -> Iterator[str]:
     if flavor.labels != labels:
-        theirs, ours = (_listed(each) for each in (flavor.labels, labels))
+        theirs, ours = (_selection(each) for each in (flavor.labels, labels))
         yield f"flavor '{flavor.name}' selects nodes by {theirs}; a managed platform selects by {ours}"
     if flavor.taints:
         yield f"flavor '{flavor.name}' has nodeTaints, which this file cannot say"
 
 
-def _listed(labels: Mapping[str, str]) -> str:
+def _selection(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{key}={labels[key]}" for key in sorted(labels)) or "nothing"
 
 
@@ -241,14 +241,14 @@ def _add_empty_pools(
         facts = _tpu_facts(shape, flavor.labels, flavor.tolerated, flavor)
         default = flavor_name(shape, provisioning(facts["provisioning"]))
         name = unused(flavor.name if _POOL.fullmatch(flavor.name) else default, taken | pools.names)
-        slices = max(1, -(-_given(inventory, flavor.name) // shape.chips))
+        slices = max(1, -(-_chips(inventory, flavor.name) // shape.chips))
         note = f"no node of flavor '{flavor.name}' is there now: slices are as many as its quotas add up to"
         entry = _in_order({**facts, "name": name, "slices": slices})
-        notes = (note, *_of_flavor(flavor, shape, facts["provisioning"]))
+        notes = (note, *_flavor_notes(flavor, shape, facts["provisioning"]))
         pools.pools.append(Pool(entry, flavor, shape=shape, notes=notes))
 
 
-def _given(inventory: Inventory, flavor: str) -> int:
+def _chips(inventory: Inventory, flavor: str) -> int:
     """Return the chips that all quotas of a flavor add up to."""
     return sum(
         int(amount(quota.get("nominalQuota")) or 0)
@@ -280,7 +280,7 @@ def _add_cpu_pools(
             )
             flavor = None
         if flavor is not None:
-            notes += _of_labels(flavor, {} if autopilot else {NODE_POOL: pool.name})
+            notes += _label_notes(flavor, {} if autopilot else {NODE_POOL: pool.name})
         facts = {
             "name": pool.name,
             "machineType": machine_type,

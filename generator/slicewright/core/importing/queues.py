@@ -41,7 +41,7 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
             note(f"quota of {chips[0].get('nominalQuota')} chips of flavor '{flavor}' has no pool: left out")
         elif chips and pool is not None:
             each = pool.chips
-            shares.append({"pool": pool.name, **_of_chips(chips[0], each)})
+            shares.append({"pool": pool.name, **_chip_quota(chips[0], each)})
             if "nominalChips" in shares[-1]:
                 message = (
                     f"no whole number of slices, each of {each} chips; a managed platform would refuse it"
@@ -53,14 +53,14 @@ def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, A
         if cpus is None:
             note(f"quota of {', '.join(sorted(others))} of flavor '{flavor}' has no CPU pool: left out")
             continue
-        entry, is_whole = _of_resources(others, cpus)
+        entry, is_whole = _node_quota(others, cpus)
         shares.append(entry)
         if not is_whole:
             note(f"limits of {', '.join(sorted(others))} of flavor '{flavor}' are not whole nodes: left out")
     return shares, notes
 
 
-def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
+def _chip_quota(quota: Mapping[str, Any], each: int) -> dict[str, int]:
     """Return a quota in slices, or in chips where a number of it is not a whole number of slices."""
     numbers = {key: whole(quota[key]) for key in ("nominalQuota", *_LIMITS) if quota.get(key) is not None}
     unit, name = each, "nominalSlices"
@@ -70,7 +70,7 @@ def _of_chips(quota: Mapping[str, Any], each: int) -> dict[str, int]:
     return {name: nominal, **{key: number // unit for key, number in numbers.items()}}
 
 
-def _of_resources(quotas: Mapping[str, Mapping[str, Any]], pool: Pool) -> tuple[dict[str, Any], bool]:
+def _node_quota(quotas: Mapping[str, Mapping[str, Any]], pool: Pool) -> tuple[dict[str, Any], bool]:
     """Return a quota in nodes, or else by resource; and whether its limits could be said."""
     nominal = {name: canonical(quota.get("nominalQuota", 0)) for name, quota in sorted(quotas.items())}
     limits = {

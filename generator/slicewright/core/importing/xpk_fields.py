@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slicewright.core.importing.command_line import Flags, Meant
-from slicewright.core.importing.fields import LOGS, elastic_slices, filled, template, variables
+from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -164,16 +164,10 @@ def _pathways(flags: Flags, own: Object, container: str) -> Object:
         flags.remark("command", "is left out, and --docker-image: a headless Pathways starts no program")
     server = flags.text("server-image")
     parts = (
-        ("pathways_server", server, "server"),
-        ("proxy_server", flags.text("proxy-server-image"), "proxy-server"),
-        ("worker", server, "worker"),
+        ("pathways_server", server, "custom-pathways-server"),
+        ("proxy_server", flags.text("proxy-server-image"), "custom-pathways-proxy-server"),
+        ("worker", server, "custom-pathways-worker"),
     )
-    components = [
-        filled(
-            componentType=kind, image=image, customFlags=flags.text(f"custom-pathways-{name}-args").split()
-        )
-        for kind, image, name in parts
-    ]
     mounts = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the path in the pods
     main = {"name": container, "securityContext": {"privileged": True}, "volumeMounts": mounts}
     shared: Object = {"name": "shared-tmp", "hostPath": {"path": "/tmp", "type": "DirectoryOrCreate"}}  # noqa: S108
@@ -185,6 +179,6 @@ def _pathways(flags: Flags, own: Object, container: str) -> Object:
         headless=is_headless or None,
         mainContainerName=None if is_headless else container,
         colocatedPython={"image": sidecar} if sidecar else None,
-        customComponents=[component for component in components if len(component) > 1],
+        customComponents=components(flags, parts),
         head={"pool": _HEAD_POOL, "podTemplate": template({**own, **({} if is_headless else head)})},
     )

@@ -34,7 +34,7 @@ def is_ready(pod: Object) -> bool:
 def causes(family: Family, inventory: Inventory) -> Iterator[Cause]:
     """Yield why pods of a run do not run, each cause once with the number of its pods."""
     pods = family.pods
-    by_cause = Counter(cause for pod in pods for cause in _of_pod(pod, inventory))
+    by_cause = Counter(cause for pod in pods for cause in _pod_causes(pod, inventory))
     for cause, number in by_cause.items():
         yield Cause(cause.reason, f"{counted(number, 'pod')}: {cause.message}", cause.said, cause.hint)
     if "Pod" in inventory.unread:
@@ -59,14 +59,14 @@ def _no_pods(family: Family, inventory: Inventory) -> Iterator[Cause]:
     yield Cause("NoPods", "no pod has been made yet", "", hint)
 
 
-def _of_pod(pod: Object, inventory: Inventory) -> Iterator[Cause]:
+def _pod_causes(pod: Object, inventory: Inventory) -> Iterator[Cause]:
     status = pod.get("status", {})
     scheduled = conditions(status).get("PodScheduled", NOTHING)
     if scheduled.status == "False":
         yield _unscheduled(pod, _words(scheduled.reason, scheduled.message), inventory)
         return
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-        yield from _of_container(pod, container)
+        yield from _container_causes(pod, container)
     if status.get("phase") == "Pending":
         for event in inventory.warnings.get(pod["metadata"]["uid"], ()):
             if event.get("reason") in ("FailedMount", "FailedAttachVolume"):
@@ -75,7 +75,7 @@ def _of_pod(pod: Object, inventory: Inventory) -> Iterator[Cause]:
                 return
 
 
-def _of_container(pod: Object, status: Object) -> Iterator[Cause]:
+def _container_causes(pod: Object, status: Object) -> Iterator[Cause]:
     name, waiting = status["name"], status.get("state", {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     ended = status.get("state", {}).get("terminated") or status.get("lastState", {}).get("terminated") or {}

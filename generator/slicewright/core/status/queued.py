@@ -105,7 +105,7 @@ class Queues:
         if queue:
             for choice in choices(known, queue, sets):
                 if TPU in choice.requests:
-                    causes += self._of_choice(queue, choice, words)
+                    causes += self._choice_causes(queue, choice, words)
             if lacks := sorted({name for pods in sets for name in uncovered(known, queue, pods)}):
                 message = (
                     f"ClusterQueue {queue.name} has no quota of {', '.join(lacks)}, which the run requests"
@@ -118,7 +118,7 @@ class Queues:
             causes = [Cause("Waiting", message, words, hint)]
         yield from causes
 
-    def _of_choice(self, queue: Node, choice: Choice, words: str) -> Iterator[Cause]:
+    def _choice_causes(self, queue: Node, choice: Choice, words: str) -> Iterator[Cause]:
         need = int(choice.requests[TPU])
         if not choice.flavors:
             message = f"no flavor of ClusterQueue {queue.name} suits the run: {', '.join(choice.group)}"

@@ -165,7 +165,7 @@ def _state(family: Family) -> tuple[State, str]:
     """Return the state of a run, and since when it is in it."""
     run = family.run
     created = run["metadata"].get("creationTimestamp", "")
-    for of_run in _of_runs(family):
+    for of_run in _run_conditions(family):
         for kind in ("Failed", *COMPLETED):
             if is_true(of_run, kind):
                 return "Failed" if kind == "Failed" else "Finished", of_run[kind].since
@@ -187,7 +187,7 @@ def _state(family: Family) -> tuple[State, str]:
     return "Running", max((condition.since for condition in ready if condition), default=begun)
 
 
-def _of_runs(family: Family) -> list[Conditions]:
+def _run_conditions(family: Family) -> list[Conditions]:
     """Return the conditions of a run, and of the JobSet that a PathwaysJob makes."""
     below = family.members["JobSet"] if family.run["kind"] == "PathwaysJob" else ()
     return [conditions(item.get("status", {})) for item in (family.run, *below)]
@@ -224,7 +224,7 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:
     """Yield what the controller says of the failure, with the exit codes of pods that are still there."""
-    failed = next(of_run["Failed"] for of_run in _of_runs(family) if is_true(of_run, "Failed"))
+    failed = next(of_run["Failed"] for of_run in _run_conditions(family) if is_true(of_run, "Failed"))
     policies = (item["spec"].get("failurePolicy") for item in family.members["JobSet"])
     most = next((policy.get("maxRestarts", 0) for policy in policies if policy is not None), None)
     if failed.reason == "ReachedMaxRestarts":
