@@ -217,7 +217,7 @@ def _compose(unit: Unit) -> Loaded:
         # As above: compose would report each file that was not read once more.
         problems = tuple(tree.refused.values()) or (*refused, *composed.problems)
     instead, notes = ([], []) if objects else plain_files(unit, problems)
-    named = (of_template(_named(problem, folder, unit)) for problem in explained(folder, problems))
+    named = (of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems))
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
@@ -252,7 +252,7 @@ def _built(folder: str, unit: Unit, tree: _Tree) -> tuple[list[Any], tuple[Probl
     return ([], refused) if refused else kustomize.build(folder, unit.name)
 
 
-def _named(problem: Problem, folder: str, unit: Unit) -> Problem:
+def _renamed(problem: Problem, folder: str, unit: Unit) -> Problem:
     """Return a problem with the names of files as the user sees them."""
     if problem.file == unit.name:
         return problem

@@ -150,7 +150,7 @@ def _cycle(
     taken: list[str] = []
     after: dict[int, int] = {}
     for index, choice in enumerate(open_choices):
-        flavor, tried = _first(known, queue, choice, used, begin.get(index, 0))
+        flavor, tried = _flavor_of(known, queue, choice, used, begin.get(index, 0))
         if not flavor:
             # What the pod set took for other resources is not remembered.
             return taken, {
@@ -163,7 +163,7 @@ def _cycle(
     return taken, after
 
 
-def _first(
+def _flavor_of(
     known: Quotas, queue: Node, choice: Choice, used: dict[Key, Fraction], begin: int
 ) -> tuple[str, int]:
     """Return the flavor that is taken, or nothing, and the index of the last one that was looked at."""

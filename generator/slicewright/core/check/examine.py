@@ -225,7 +225,7 @@ def examine(
     problems += engine.idle_skips(checked.resource for checked in objects)
 
     partly = set() if "" in whole else ours | {resource.file for resource in inputs_of_ours}
-    left = _left(
+    left = _unsuppressed(
         partial(suppress, resources=resources, ignored=entries, known=known),
         problems,
         of_render,
@@ -285,7 +285,7 @@ def schema_errors(engine: Engine, resource: Resource) -> tuple[Problem, ...]:
     return errors(_object_check(engine, RuleSet(()), [checked], {}, lambda _: {})(checked))
 
 
-def _left(
+def _unsuppressed(
     drop: Callable[[Sequence[Problem]], tuple[Problem, ...]],
     problems: Sequence[Problem],
     of_render: Callable[[], Sequence[Problem]],

@@ -56,7 +56,9 @@ def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
 
 def _of_templates(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
-    read = [(_template(pods), _some(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods]
+    read = [
+        (_template(pods), _picked(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods
+    ]
     key = repr((least, read))
     shared: dict[str, list[PodSet]] = objects.widest.once("shared pod sets", lambda _: {})
     if key not in shared:
@@ -71,13 +73,13 @@ _OF_CONTAINER = ("resources", "restartPolicy")
 
 def _template(pods: Pods) -> dict[str, Any]:
     """Return a pod template with nothing but what Kueue and the scheduler look at."""
-    spec = _some(pods.spec, _OF_POD)
+    spec = _picked(pods.spec, _OF_POD)
     for key in ("containers", "initContainers"):
-        spec[key] = [_some(container, _OF_CONTAINER) for _, container in entries(pods.spec.get(key))]
+        spec[key] = [_picked(container, _OF_CONTAINER) for _, container in entries(pods.spec.get(key))]
     return {"metadata": {"annotations": pods.annotations}, "spec": spec}
 
 
-def _some(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _picked(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: whole[key] for key in keys if key in whole}
 
 
@@ -91,7 +93,7 @@ def _of_job(pods: Pods, least: str | None) -> PodSet:
 def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:
     requests = _of_pod(pods)
     add(requests, beside or {})
-    whole = {resource: _counted(resource, value) * count for resource, value in requests.items()}
+    whole = {resource: _rounded(resource, value) * count for resource, value in requests.items()}
     levels = [pods.annotations[PODSET + way] for way in _LEVELS if PODSET + way in pods.annotations]
     asks = bool(levels) or any(PODSET + way in pods.annotations for way in _ANY_LEVEL)
     return PodSet(
@@ -105,7 +107,7 @@ def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | No
     )
 
 
-def _counted(resource: str, value: Fraction) -> Fraction:
+def _rounded(resource: str, value: Fraction) -> Fraction:
     """Return a quantity as Kueue counts it: cpu in thousandths, all else in whole numbers, rounded up."""
     return Fraction(ceil(value * 1000), 1000) if resource == "cpu" else Fraction(ceil(value))
 
@@ -172,7 +174,7 @@ def _of_pod(pods: Pods) -> dict[str, Fraction]:
     for _, container in pods.containers:
         add(running, _of_container(container))
     _raise(highest, running)
-    highest |= _some(_of_container(pods.spec), _POD_LEVEL)
+    highest |= _picked(_of_container(pods.spec), _POD_LEVEL)
     add(highest, _amounts(pods.spec.get("overhead")))
     return highest
 

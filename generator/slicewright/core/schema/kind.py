@@ -157,17 +157,12 @@ _NAMES: dict[str, Schema] = {
     "label": {"type": "string", "maxLength": 63, "pattern": f"^{_LABEL}$"},
     "segment": {"type": "string", "minLength": 1, "pattern": "^[^/%]+$", "not": {"enum": [".", ".."]}},
 }
-_NAMED = {
-    ("", "Event"): "segment",
-    ("", "Namespace"): "label",
-    ("", "Service"): "label",
-    ("rbac.authorization.k8s.io", "ClusterRole"): "segment",
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "segment",
-    ("rbac.authorization.k8s.io", "Role"): "segment",
-    ("rbac.authorization.k8s.io", "RoleBinding"): "segment",
+_NAMED = {("", "Event"): "segment", ("", "Namespace"): "label", ("", "Service"): "label"} | {
+    ("rbac.authorization.k8s.io", kind): "segment"
+    for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 }
-_TIME: Schema = {"type": ["string", "null"], "format": "date-time"}
 _TEXT: Schema = {"type": ["string", "null"]}
+_TIME: Schema = {**_TEXT, "format": "date-time"}
 
 
 def object_meta(naming: str = "subdomain") -> Schema:
@@ -178,7 +173,7 @@ def object_meta(naming: str = "subdomain") -> Schema:
         "properties": {
             "annotations": {
                 "type": ["object", "null"],
-                "additionalProperties": {"type": ["string", "null"]},
+                "additionalProperties": _TEXT,
                 "propertyNames": {"maxLength": 317, "pattern": f"^({_CASELESS}/)?{_WORD}$"},
             },
             "creationTimestamp": _TIME,
@@ -189,11 +184,7 @@ def object_meta(naming: str = "subdomain") -> Schema:
             "generation": {"type": ["integer", "null"]},
             "labels": {
                 "type": ["object", "null"],
-                "additionalProperties": {
-                    "type": ["string", "null"],
-                    "maxLength": 63,
-                    "pattern": f"^({_WORD})?$",
-                },
+                "additionalProperties": {**_TEXT, "maxLength": 63, "pattern": f"^({_WORD})?$"},
                 "propertyNames": {"maxLength": 317, "pattern": f"^({_SUBDOMAIN}/)?{_WORD}$"},
             },
             "managedFields": {"type": ["array", "null"], "items": {"type": "object"}},
@@ -212,12 +203,8 @@ _OWNER: Schema = {
     "additionalProperties": False,
     "required": ["apiVersion", "kind", "name", "uid"],
     "properties": {
-        "apiVersion": {"type": "string"},
-        "blockOwnerDeletion": {"type": ["boolean", "null"]},
-        "controller": {"type": ["boolean", "null"]},
-        "kind": {"type": "string"},
-        "name": {"type": "string"},
-        "uid": {"type": "string"},
+        **{key: {"type": "string"} for key in ("apiVersion", "kind", "name", "uid")},
+        **{key: {"type": ["boolean", "null"]} for key in ("blockOwnerDeletion", "controller")},
     },
 }
 
