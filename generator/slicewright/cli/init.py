@@ -181,11 +181,11 @@ def _upgrade(root: Path, output: str, *, keep: bool) -> None:
 def _record(
     root: Path,
     kept: Iterable[str],
-    written: Iterable[str] = (),
-    deleted: Iterable[str] = (),
+    writes: Iterable[str] = (),
+    deletes: Iterable[str] = (),
     outdated: Iterable[Outdated] = (),
 ) -> dict[str, Any]:
-    files = {"written": sorted(written), "deleted": list(deleted), "kept": list(kept)}
+    files = {"written": sorted(writes), "deleted": list(deletes), "kept": list(kept)}
     return {"folder": str(root), **files, "outdated": plain(list(outdated))}
 
 

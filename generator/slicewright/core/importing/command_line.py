@@ -88,14 +88,6 @@ class Flags:
             return default
 
 
-class Meant(Struct, frozen=True):
-    """What a command means."""
-
-    metadata: Object
-    spec: Object
-    """The spec of a TPUWorkload, without `clusters`."""
-
-
 class Tool(Struct, frozen=True):
     """A tool whose commands can be imported."""
 
@@ -105,8 +97,8 @@ class Tool(Struct, frozen=True):
     verbs: tuple[tuple[str, ...], ...]
     """The commands that start a run."""
     options: tuple[Option, ...]
-    meant: Callable[[Flags, Catalogue, tuple[LocalQueue, ...]], Meant]
-    """What options mean, by the catalogue and the LocalQueues of the cluster."""
+    meant: Callable[[Flags, Catalogue, tuple[LocalQueue, ...]], tuple[Object, Object]]
+    """Metadata and spec, without `clusters`, of the TPUWorkload that options mean on a cluster."""
     by_argparse: bool = False
     """Whether options are read as Python's argparse reads them, and not as pflag of Go."""
 
@@ -131,14 +123,15 @@ def imported_command(
     if errors(flags.problems):
         return tuple(flags.problems)
     site = known.sites.get(cluster)
-    meant = tool.meant(flags, known.package.catalogue, site.cluster.local_queues if site else ())
+    queues = site.cluster.local_queues if site else ()
+    metadata, spec = tool.meant(flags, known.package.catalogue, queues)
     if errors(flags.problems):
         return tuple(flags.problems)
     document = {
         "apiVersion": SLICEWRIGHT_VERSION,
         "kind": "TPUWorkload",
-        "metadata": meant.metadata,
-        "spec": {"clusters": [cluster], **meant.spec},
+        "metadata": metadata,
+        "spec": {"clusters": [cluster], **spec},
     }
     _, problems = rendered(document, "JobSet", known)
     return problems if errors(problems) else ImportedCommand(document, tuple(flags.problems))

@@ -78,11 +78,6 @@ def place(inventory: Inventory, context: str) -> dict[str, Any]:
     )
 
 
-def is_autopilot(inventory: Inventory) -> bool:
-    """Tell whether GKE manages the nodes, by their names."""
-    return any(name_of(node).startswith(_AUTOPILOT) for node in inventory.nodes)
-
-
 def versions(inventory: Inventory) -> tuple[dict[str, str], list[Note]]:
     """Return the releases of the controllers, by the tags of their images."""
     releases = dict(sorted(_releases(inventory)))
@@ -117,7 +112,7 @@ class Imported(Struct, frozen=True):
 
 def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: str) -> Imported:
     """Return the TPUCluster that describes a living cluster, `managed: false`."""
-    autopilot = is_autopilot(inventory)
+    autopilot = any(name_of(node).startswith(_AUTOPILOT) for node in inventory.nodes)
     pools = pools_of(inventory, flavors(inventory), catalogue, autopilot=autopilot)
     releases, of_releases = versions(inventory)
     configs, of_configs = provisioning_request_configs(inventory)

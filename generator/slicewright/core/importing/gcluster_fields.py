@@ -6,7 +6,6 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_line import Flags, Meant
 from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
+    from slicewright.core.importing.command_line import Flags
     from slicewright.core.intent.cluster import LocalQueue
     from slicewright.core.kubernetes.types import Object
 
@@ -33,7 +33,7 @@ _GROUP = "cloud.google.com/gke-placement-group"
 _PROVISIONING = {"on-demand": None, "spot": "Spot"}
 
 
-def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> tuple[Object, Object]:
     """Return what the flags of `gcluster job submit` mean.
 
     They are read as v1.96.0 reads them, by dry runs of it.
@@ -85,7 +85,7 @@ def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
         "pathways": pathways,
     }
     metadata = filled(name=flags.text("name"), namespace=flags.text("gke-namespace"))
-    return Meant(metadata, filled(**spec))
+    return metadata, filled(**spec)
 
 
 def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.core.importing.command_line import Flags, Meant
 from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.core.importing.command_line import Flags
     from slicewright.core.intent.cluster import LocalQueue
     from slicewright.core.kubernetes.types import Object
 
@@ -24,7 +24,7 @@ _RESTARTS_ON: tuple[int | str, ...] = (42, "127-255")
 _EXCLUSIVE = (("tpu-type", "device-type"), ("on-demand", "spot", "flex", "reservation"))
 
 
-def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> Meant:
+def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -> tuple[Object, Object]:
     """Return what the options of a command of xpk 1.16.0 mean."""
     under_pathways = flags.verb == "create-pathways"
     _judge(flags)
@@ -63,7 +63,7 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
         "pathways": pathways,
     }
     metadata = filled(name=flags.text("workload"), namespace=flags.text("namespace"))
-    return Meant(metadata, filled(**spec))
+    return metadata, filled(**spec)
 
 
 def _judge(flags: Flags) -> None:
