@@ -16,7 +16,7 @@ from slicewright.core.capacity.supply import shown
 from slicewright.core.problem import errors
 from slicewright.core.record import record
 from slicewright.workspace.ignore_files import read_ignore_files
-from slicewright.workspace.meaning import all_rules
+from slicewright.workspace.meaning import ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ def capacity(cluster: str | None, output: str) -> None:
     checkout = open_checkout()
     if cluster is not None:
         cluster_named(cluster, checkout.repository)
-    ignores = read_ignore_files(checkout.root, lambda: [rule.id for rule in all_rules()])
+    ignores = read_ignore_files(checkout.root, ids)
     names = [cluster] if cluster else sorted(checkout.repository.sites)
     report = capacity_of(checkout.repository, checkout.existing, names, ignores.entries)
     if output == "json":

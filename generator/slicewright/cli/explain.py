@@ -15,7 +15,7 @@ from slicewright.core.plan.explain import explain as facts_of
 from slicewright.core.problem import counted, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.workspace.meaning import all_rules
+from slicewright.workspace.meaning import ids
 
 if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
@@ -31,7 +31,7 @@ def explain(name: str, output: str) -> None:
     NAME is a workload, as name or namespace/name. Of a sweep, its entries are listed, with what their runs
     have of the matrix; SWEEP/ENTRY explains one.
     """
-    if name.isupper() and name in {rule.id for rule in all_rules()}:
+    if name.isupper() and name in ids():
         hint = f"did you mean: slicewright rule {name}"
         raise show.unknown(f"'{name}' is an id, and no workload has it", hint)
     checkout = open_checkout()

@@ -29,7 +29,7 @@ from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
-from slicewright.workspace.meaning import all_rules, ids
+from slicewright.workspace.meaning import ids
 from slicewright.workspace.parallel import examine_each, problems_of_each
 from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
@@ -195,9 +195,6 @@ def validate(
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
 
-    def known() -> list[str]:
-        return [rule.id for rule in all_rules()]
-
     def look(
         root: Path,
         scope: Targets,
@@ -216,8 +213,8 @@ def validate(
             values=[assignment.partition("=")[0] for assignment in assignments],
             sites=sites,
             origins=origins,
-            ignores=read_ignore_files(root, known, {unit.folder for unit in scope.units if unit.path}),
-            known=known,
+            ignores=read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path}),
+            known=lambda: tuple(ids()),
             one_cluster=one_cluster or not paths,
             whole=() if schemas_only else scope.whole,
             of_render=tuple if paths else lambda: _render_problems(root),
