@@ -77,6 +77,10 @@ _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 
 
+def _root(api_version: str) -> str:
+    return f"{'/apis' if '/' in api_version else '/api'}/{api_version}"
+
+
 class Resource(Struct, frozen=True):
     """Where the objects of a kind live."""
 
@@ -87,8 +91,7 @@ class Resource(Struct, frozen=True):
 
     def path(self, namespace: str = "", name: str = "") -> str:
         """Return the path of one object, or of all of a namespace, or of all."""
-        root = "/api" if "/" not in self.api_version else "/apis"
-        parts = [root, self.api_version]
+        parts = [_root(self.api_version)]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
         parts += [self.plural, quote(name)] if name else [self.plural]
@@ -285,8 +288,7 @@ class Api:
         """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
         key = (api_version, kind)
         if key not in self._resources:
-            root = "/api" if "/" not in api_version else "/apis"
-            for entry in self.request("GET", f"{root}/{api_version}")["resources"]:
+            for entry in self.request("GET", _root(api_version))["resources"]:
                 if "/" not in entry["name"]:
                     resource = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
                     self._resources[api_version, entry["kind"]] = resource

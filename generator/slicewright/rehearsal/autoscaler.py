@@ -63,6 +63,9 @@ class Autoscaler:
         self._event_log = event_log
         self._clock = clock
         self._pools = {pool.name: pool for pool in pools}
+        self._pool_of = {
+            node["metadata"]["name"]: pool.name for pool in self._pools.values() for node in pool.nodes
+        }
         self._delay = time.delay
         self._idle = time.idle
         self._namespaces = frozenset(namespaces)
@@ -133,12 +136,8 @@ class Autoscaler:
             del self._coming[name]
         self._compare(now)
         pods = self._api.list("v1", "Pod")
-        at_work = {pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)}
-        busy = {
-            name
-            for name in self._ready
-            if any(node["metadata"]["name"] in at_work for node in self._pools[name].nodes)
-        }
+        nodes = [pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)]
+        busy = {self._pool_of.get(node, "") for node in nodes} & self._ready.keys()
         self._answer(now)
         self._demand([pod for pod in pods if self._is_ours(pod) and _is_stuck(pod)], busy, now)
         self._release(busy, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
 from slicewright.documentation import page
@@ -43,11 +43,8 @@ def admit(access: Access, *, mark: bool) -> None:
 
 def _has_controllers(api: Api) -> None:
     for name, kind in _NEEDED.items():
-        try:
+        with Ignored("NotFound"):
             api.resource(*kind)
-        except ApiError as error:
-            if error.reason != "NotFound":
-                raise
-            message = f"the cluster has no {name} ({kind[0]})"
-            hint = f"install it, as {page('explanation/testbed')} says"
-            raise BedError(Problem("REH009", message, hint)) from error
+            continue
+        message = f"the cluster has no {name} ({kind[0]})"
+        raise BedError(Problem("REH009", message, f"install it, as {page('explanation/testbed')} says"))

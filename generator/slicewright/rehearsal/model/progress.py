@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from slicewright.rehearsal.model.gang import Gangs
     from slicewright.rehearsal.model.slices import Pod, Pods
@@ -47,6 +47,10 @@ class Spent(Struct):
     startup: float = 0.0
 
 
+_Spending = dict[tuple[str, str], Spent]
+"""By run and name of the pod."""
+
+
 class _Session(Struct):
     """The programs of a gang from their begin on."""
 
@@ -78,7 +82,7 @@ class Progress:
         self._sessions: dict[tuple[str, int], _Session] = {}
         """By run and gang."""
         self._saved: dict[tuple[str, int], float] = {}
-        self._spent: dict[tuple[str, str], Spent] = {}
+        self._spent: _Spending = {}
 
     def begin(self, pod: Pod, gangs: Gangs, now: float, work: Work) -> float:
         """Return when the program of a pod ends that begins now: those of a gang begin and end together."""
@@ -114,46 +118,32 @@ class Progress:
         """
         spent = dict(self._spent)
         for key, session in self._sessions.items():
-            _add(spent, key, session, self._pods_of(key, session), now, session.done(now))
+            self._add(spent, key, session, now, session.done(now))
         return spent
 
     def _stop(self, key: tuple[str, int], at: float) -> None:
         session = self._sessions.pop(key)
         saved = self._saved[key] = session.work.saved(session.done(at))
-        _add(self._spent, key, session, self._pods_of(key, session), at, saved)
+        self._add(self._spent, key, session, at, saved)
         for pod in session.programs:
             if not pod.is_told:
                 pod.ends_at = None
 
-    def _pods_of(self, key: tuple[str, int], session: _Session) -> Collection[Pod]:
-        """Return the pods with chips that belong to a session."""
+    def _add(
+        self, spending: _Spending, key: tuple[str, int], session: _Session, at: float, saved: float
+    ) -> None:
+        """Add what the time of pods with chips went to until a moment, when so much progress was saved."""
         run, number = key
-        return [
-            pod
-            for pod in self._pods[run].values()
-            if pod.start.chips
-            and pod.start.attempt == session.attempt
-            and session.gangs.number(pod) == number
-            and pod.until(session.began) >= session.began
-        ]
-
-
-def _add(
-    spent: dict[tuple[str, str], Spent],
-    key: tuple[str, int],
-    session: _Session,
-    pods: Collection[Pod],
-    at: float,
-    saved: float,
-) -> None:
-    """Add what the time of pods went to in a session until a moment, when so much progress was saved."""
-    for pod in pods:
-        begin, end = pod.start.at, min(at, pod.until(at))
-        first, last = session.done(begin), session.done(end)
-        kept = max(first, min(saved, last)) - first
-        so_far = spent.get((key[0], pod.start.pod), Spent())
-        spent[key[0], pod.start.pod] = Spent(
-            so_far.kept + kept,
-            so_far.lost + last - first - kept,
-            so_far.startup + session.started(end) - session.started(begin),
-        )
+        for name, pod in self._pods[run].items():
+            belongs = session.gangs.number(pod) == number and pod.start.attempt == session.attempt
+            if not belongs or not pod.start.chips or pod.until(session.began) < session.began:
+                continue
+            begin, end = pod.start.at, min(at, pod.until(at))
+            first, last = session.done(begin), session.done(end)
+            kept = max(first, min(saved, last)) - first
+            before = spending.get((run, name), Spent())
+            spending[run, name] = Spent(
+                before.kept + kept,
+                before.lost + last - first - kept,
+                before.startup + session.started(end) - session.started(begin),
+            )
