@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
-from tests import words
+from tests import files, words
 
 from slicewright.binaries import find
 from slicewright.cli.main import cli
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.cluster import Cluster
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = files.PROJECT
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
 _ROOM = 2 << 30
@@ -65,10 +65,10 @@ def _keep_files_in_memory() -> None:
     Tests run programs that they write, so a file system that lets nobody do that will not do.
     """
     try:
-        found = os.statvfs(_MEMORY)
+        state = os.statvfs(_MEMORY)
     except OSError:
         return
-    if found.f_bavail * found.f_frsize >= _ROOM and not found.f_flag & os.ST_NOEXEC:
+    if state.f_bavail * state.f_frsize >= _ROOM and not state.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
@@ -88,6 +88,11 @@ class Done:
         """The result of a command with `-o json`."""
         return json.loads(self.out)
 
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the problems in such a result, in its order."""
+        return [problem["id"] for problem in self.json["problems"]]
+
 
 class Repo:
     """A repository in a folder of its own; bases are copied, for links that leave the tree are refused.
@@ -103,9 +108,7 @@ class Repo:
 
     def write(self, path: str, text: str) -> str:
         """Write a file, its text without the common indent, and return its path."""
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        files.write(self.root, {path: textwrap.dedent(text).lstrip("\n")})
         return path
 
     def read(self, path: str) -> str:
@@ -114,9 +117,8 @@ class Repo:
 
     def cluster(self, name: str = "c1", spec: str = CLUSTER) -> str:
         """Write a TPUCluster; `managed: false` is added."""
-        body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
-        head = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {{name: {name}}}\n"
-        return self.write(f"clusters/{name}.yaml", f"{head}spec:\n  managed: false\n{body}\n")
+        text = files.cluster_text(spec, name=name, first="managed: false")
+        return self.write(f"clusters/{name}.yaml", text)
 
     def workload(self, name: str = "a", spec: str = JOB, *, file: str = "", metadata: str = "") -> str:
         """Write a TPUWorkload; `metadata` follows the name in its braces."""
@@ -164,16 +166,12 @@ class Repo:
 
     def stamps(self, folder: str = "overlays") -> dict[str, tuple[bytes, int, int]]:
         """Return bytes, time of change and inode of every file: equal, none was opened for writing."""
-        found = {}
-        for path in sorted((self.root / folder).rglob("*")):
-            if path.is_file():
-                state = path.stat()
-                found[path.relative_to(self.root).as_posix()] = (
-                    path.read_bytes(),
-                    state.st_mtime_ns,
-                    state.st_ino,
-                )
-        return found
+        paths = [path for path in sorted((self.root / folder).rglob("*")) if path.is_file()]
+        states = {path: path.stat() for path in paths}
+        return {
+            path.relative_to(self.root).as_posix(): (path.read_bytes(), state.st_mtime_ns, state.st_ino)
+            for path, state in states.items()
+        }
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -270,7 +268,7 @@ def empty(tmp_path: Path) -> Repo:
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     """A repository with the cluster c1 and the hashed workload a, not rendered yet."""
-    made = Repo(tmp_path)
-    made.cluster()
-    made.workload()
-    return made
+    repo = Repo(tmp_path)
+    repo.cluster()
+    repo.workload()
+    return repo

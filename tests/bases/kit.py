@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-
-from slicewright.binaries.find import find
-from slicewright.core.problem import Problem
+from tests.files import program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from slicewright.core.kubernetes.types import Object
 
@@ -35,17 +32,9 @@ ALONE = frozenset({"flex-start", "flex-start-queued", "spot", "reservation", "co
 """Components of which a workload takes one at most: the ways of provisioning."""
 
 
-@cache
-def binary(version: str) -> Path:
-    """Return the program of a version, which `make tools` has built."""
-    found = find(version)
-    assert not isinstance(found, Problem), found.text()
-    return found
-
-
 def kustomize(version: str, folder: Path) -> str:
     """Return what `kustomize build` prints for a folder, with no flags."""
-    done = subprocess.run([binary(version), "build", folder], capture_output=True, text=True, check=False)
+    done = subprocess.run([program(version), "build", folder], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -68,13 +57,6 @@ def canonical(objects: Iterable[Object]) -> list[str]:
     return sorted(json.dumps(item, sort_keys=True) for item in objects)
 
 
-@cache
-def read_text(path: str) -> str | None:
-    """Return a file of this repository."""
-    file = ROOT / path
-    return file.read_text(encoding="utf-8") if file.is_file() else None
-
-
 def components() -> list[tuple[str, str]]:
     """Return every component and every base that it serves, as folders."""
     found: list[tuple[str, str]] = []
@@ -90,13 +72,6 @@ def components() -> list[tuple[str, str]]:
 def copy_bases(target: Path) -> None:
     """Put the bases into another tree."""
     shutil.copytree(ROOT / "bases", target / "bases")
-
-
-def put(root: Path, files: Mapping[str, str]) -> None:
-    """Write the files of a tree, by path."""
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
 
 
 def write(folder: Path, files: dict[str, Any]) -> Path:

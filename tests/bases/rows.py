@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tests.files import read_text
+
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
 from slicewright.core.render.changes import render
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.workspace.package import package
-
-from .kit import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

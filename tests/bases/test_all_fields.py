@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.files import read_text, write
 
 from slicewright.core.compose.kustomization import compose
 
-from .kit import built, canonical, copy_bases, put, read_text
+from .kit import built, canonical, copy_bases
 from .rows import API, CLUSTER, files_of
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def test_kustomize_builds_the_same(tmp_path: Path, name: str, naming: str) -> No
     }
     files = files_of([SITE, workload], read_mine)
     copy_bases(tmp_path)
-    put(tmp_path, {**FILES, **files})
+    write(tmp_path, {**FILES, **files})
     made = compose("overlays/c/ns/w", lambda path: files.get(path) or read_mine(path))
 
     assert (made.problems, made.outside) == ((), ())

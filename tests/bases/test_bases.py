@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.files import read_text
 
 from slicewright.core.compose.kustomization import compose_with, matching
 from slicewright.core.plan.plan import MARKER
@@ -20,7 +21,6 @@ from .kit import (
     built,
     canonical,
     components,
-    read_text,
     write,
 )
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests import files
 
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
 from slicewright.core.plan.plan import MARKER
 from slicewright.workspace.package import package
 
-from .kit import built, canonical, copy_bases, put, write
+from .kit import built, canonical, copy_bases, write
 from .rows import Case, accepted_by_operator, cases, pods, read_row, rendered
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Objec
     """
     names = list({structure(case): case.name for case in cases()}.values())
     copy_bases(tmp_path)
-    put(tmp_path, rendered())
+    files.write(tmp_path, rendered())
     together = {"resources": [f"../{name}" for name in names]}
     folder = write(tmp_path / "overlays/c/default/together", {"kustomization.yaml": together})
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.files import read_text
 
 import slicewright
 from slicewright.core.build.overlay import overlay
@@ -14,7 +15,7 @@ from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.render import tree as trees
 from slicewright.core.render.plans import plan_all
 
-from .kit import ROOT, built, canonical, parsed, read_text, write
+from .kit import ROOT, built, canonical, parsed, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.files import read_text
 
 from slicewright.core.compose.kustomization import compose
 from slicewright.core.intent.source import SourceFile
@@ -49,12 +50,6 @@ OURS = tuple(pattern for pattern in PATTERNS if pattern != "pathwaysjob")
 """Patterns whose pods we write; the operator writes those of a PathwaysJob."""
 PROGRAMS = tuple(pattern for pattern in PATTERNS if pattern != "pathways-headless")
 """Patterns with a container of the user."""
-
-
-@cache
-def _read(path: str) -> str | None:
-    file = ROOT / path
-    return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +119,10 @@ def rendering(
     ]
     text = "\n---\n".join(json.dumps(document) for document in documents)
 
-    def read_text(path: str) -> str | None:
-        return (files or {}).get(path) or _read(path)
+    def read(path: str) -> str | None:
+        return (files or {}).get(path) or read_text(path)
 
-    repository = read_repository([SourceFile("workloads/w.yaml", text)], Settings(), package(), read_text)
+    repository = read_repository([SourceFile("workloads/w.yaml", text)], Settings(), package(), read)
     return render(repository, {})
 
 
@@ -148,10 +143,10 @@ def composed(made: Rendering, files: dict[str, str] | None = None) -> Run:
     assert [problem.text() for problem in errors(made.problems)] == []
     folder = "overlays/c/ns/w"
 
-    def read_text(path: str) -> str | None:
-        return made.writes.get(path) or (files or {}).get(path) or _read(path)
+    def read(path: str) -> str | None:
+        return made.writes.get(path) or (files or {}).get(path) or read_text(path)
 
-    found = compose(folder, read_text)
+    found = compose(folder, read)
     assert (found.problems, found.outside) == ((), ())
     names = {path.removeprefix(f"{folder}/"): text for path, text in made.writes.items() if folder in path}
     return Run(found.objects, names)

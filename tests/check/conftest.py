@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
-from tests.check.past import commit, git
+from tests.check.past import commit
+from tests.files import git
 
 from slicewright.core.check.cel import library
 

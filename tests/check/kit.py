@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
+from tests import files
+from tests.conftest import Done
 
 from slicewright.cli.validate import validate
 from slicewright.core.check.engine import Engine
@@ -56,25 +56,6 @@ def found(data: dict[str, Any]) -> list[tuple[str, str]]:
     return [(problem.id, problem.dotted()) for problem in problems(data)]
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The report of `-o json`."""
-        return json.loads(self.out)
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids in such a report, in its order."""
-        return [problem["id"] for problem in self.json["problems"]]
-
-
 def run(folder: Path, *arguments: str, stdin: str | bytes = "", command: Command = validate) -> Done:
     """Run a command in a folder."""
     here = Path.cwd()
@@ -88,14 +69,7 @@ def run(folder: Path, *arguments: str, stdin: str | bytes = "", command: Command
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    """Write some files below a folder."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
+write = files.write
 CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}\n"
 BAD_CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: 1}}\n"
 WARNING = (

@@ -11,7 +11,7 @@ from tests.words import places
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.check.kit import Done
+    from tests.conftest import Done
 
 TWO = BAD_CONFIG_MAP + "---\n" + BAD_CONFIG_MAP.replace("name: a", "name: other")
 HEAD = "# Findings that slicewright validate --baseline leaves out. Written by --write-baseline.\n"

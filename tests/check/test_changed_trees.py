@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, run, write
-from tests.check.past import commit, found, git
+from tests.check.past import commit, found
+from tests.files import git
 
 if TYPE_CHECKING:
     from pathlib import Path

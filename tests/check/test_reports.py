@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from msgspec.structs import replace
-from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, Done, run, write
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.cli.report import FORMS, writer
 from slicewright.core.check.examine import Report
@@ -17,6 +17,8 @@ from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.conftest import Done
 
 
 @pytest.fixture

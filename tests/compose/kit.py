@@ -7,10 +7,9 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from tests.files import program, write
 
-from slicewright.binaries.find import find
 from slicewright.core.compose.kustomization import Composed, compose
-from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,13 +41,8 @@ def composed(tree: Tree, folder: str = "o") -> Composed:
 
 def built(version: str, tree: Tree, root: Path, folder: str = "o") -> list[Any] | None:
     """Return the objects that kustomize makes of a folder of a tree, None where it refuses it."""
-    for path, text in tree.items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="")
-    program = find(version)
-    assert not isinstance(program, Problem), program.text()
-    answer = subprocess.run([program, "build", root / folder], capture_output=True, check=False)
+    write(root, tree)
+    answer = subprocess.run([program(version), "build", root / folder], capture_output=True, check=False)
     if answer.returncode:
         return None
     return ordered(list(yaml.load_all(answer.stdout.decode(), yaml.CSafeLoader)))

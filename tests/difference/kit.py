@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-from tests.conftest import PROJECT
+from tests.files import PROJECT, git
 
 from slicewright.core.difference.compare import Difference, compare
 from slicewright.core.difference.tree_version import TreeVersion
@@ -16,8 +15,6 @@ from slicewright.core.document.write import write_document
 from slicewright.workspace.package import catalogue
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Repo
 
 CLUSTER = """
@@ -40,16 +37,6 @@ JOB = """
 NS = "overlays/c/n"
 """A folder of a namespace."""
 SCHEMA = json.loads((PROJECT / "schemas/slicewright/diff.json").read_text(encoding="utf-8"))
-
-
-def git(root: Path, *arguments: str) -> str:
-    """Run git as somebody, and return what it prints."""
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.test", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(
-        ["git", *who, *arguments], cwd=root, check=False, capture_output=True, text=True, encoding="utf-8"
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def commit(repo: Repo) -> str:

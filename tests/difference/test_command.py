@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.difference.kit import CLUSTER, JOB, cluster, commit, diff, git, run_of, said
+from tests.difference.kit import CLUSTER, JOB, cluster, commit, diff, run_of, said
+from tests.files import git
 from tests.words import places
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.difference.kit import JOB, cluster, commit, diff, git, run_of
+from tests.difference.kit import JOB, cluster, commit, diff, run_of
+from tests.files import git
 
 from slicewright.workspace import text_file
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.files import copy_project
 
 from slicewright.core.check.rules.every import RULES
 
@@ -39,17 +39,7 @@ def session(text: str) -> Iterator[tuple[str, str]]:
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a fresh copy of what is under version control, as it stands in the working tree."""
     folder = tmp_path_factory.mktemp("clone")
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    for name in listed.split("\0"):
-        if name and (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    copy_project(folder)
     return folder
 
 

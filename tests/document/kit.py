@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from tests.files import program
 
-from slicewright.binaries.find import find
 from slicewright.core.document.write import write_documents
-from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,13 +142,6 @@ def exact(data: object) -> object:
     return type(data).__name__, data
 
 
-def tool(name: str) -> Path:
-    """Return the path of a pinned program that `make tools` has built."""
-    found = find(name)
-    assert not isinstance(found, Problem), found.text()
-    return found
-
-
 def spec(value: str) -> str:
     """Return an object with a value."""
     return f"{HEAD}spec:\n  v: {value}\n"
@@ -157,7 +149,7 @@ def spec(value: str) -> str:
 
 def kubectl(text: str) -> tuple[list[Any], str]:
     """Return the specs of the objects that kubectl reads, and what it says."""
-    command: list[str | Path] = [tool("kubectl"), "annotate", "--local", "-f", "-", "-o", "json", "a=b"]
+    command: list[str | Path] = [program("kubectl"), "annotate", "--local", "-f", "-", "-o", "json", "a=b"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     decoder, written, found = json.JSONDecoder(), done.stdout.decode().strip(), []
     while written:
@@ -178,7 +170,7 @@ def as_go_reads(values: list[Any]) -> list[Any]:
         }
         for value in values
     ]
-    command: list[str | Path] = [tool("kubectl"), "label", "--local", "-f", "-", "-o", "json", "a=b"]
+    command: list[str | Path] = [program("kubectl"), "label", "--local", "-f", "-", "-o", "json", "a=b"]
     answer = subprocess.run(
         command, input=write_documents(objects).encode(), capture_output=True, check=False
     )

@@ -9,13 +9,14 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.files import program
 from tests.words import places
 
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import NotPortableError, is_disputed, read_kubernetes, read_plain
 
-from .kit import kubectl, spec, tool
+from .kit import kubectl, spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,7 +255,7 @@ def test_table_is_true_of_what_kustomize_builds(version: str, tmp_path: Path) ->
     (tmp_path / "kustomization.yaml").write_text(
         "resources: [a.yaml]\nsortOptions: {order: fifo}\n", encoding="utf-8"
     )
-    built = subprocess.run([tool(version), "build", tmp_path], capture_output=True, check=True)
+    built = subprocess.run([program(version), "build", tmp_path], capture_output=True, check=True)
 
     documents, _ = read_manifests(built.stdout.decode(), "")
 

@@ -6,12 +6,13 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.files import program
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.scalar import write_string
 from slicewright.core.document.write import write_document
 
-from .kit import NASTY, READERS, as_go_reads, exact, tool
+from .kit import NASTY, READERS, as_go_reads, exact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def test_kustomize_passes_the_strings_on(version: str, tmp_path: Path) -> None:
     for name, document in tree.items():
         (tmp_path / name).write_text(write_document(document), encoding="utf-8", newline="")
 
-    built = subprocess.run([tool(version), "build", tmp_path], capture_output=True, check=True)
+    built = subprocess.run([program(version), "build", tmp_path], capture_output=True, check=True)
 
     documents, problems = read_documents(built.stdout.decode(), "")
     assert problems == ()

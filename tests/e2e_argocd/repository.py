@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import textwrap
 from typing import TYPE_CHECKING
 
 import yaml
 from click.testing import CliRunner
+from tests import files
 
 import slicewright
 from slicewright.cli.main import cli
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
-_IDENTITY = ("-c", "user.name=Anybody", "-c", "user.email=anybody@example.com", "-c", "commit.gpgsign=false")
+_UNSIGNED = ("-c", "commit.gpgsign=false")
 _SLICE = (
     "clusters: [sample]",
     "tpu: v5litepod-8",
@@ -36,7 +36,7 @@ class Git:
         """Begin without a commit; the folder may have files."""
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
-        self._git("init", "--quiet", "--initial-branch", "main")
+        files.git(self.root, "init", "--quiet", "--initial-branch", "main")
 
     @property
     def url(self) -> str:
@@ -45,9 +45,7 @@ class Git:
 
     def write(self, path: str, text: str) -> None:
         """Write a file, its text without the common indent."""
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        files.write(self.root, {path: textwrap.dedent(text).lstrip("\n")})
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
@@ -65,19 +63,9 @@ class Git:
 
     def commit(self, message: str) -> str:
         """Commit everything and return the revision."""
-        self._git("add", "--all")
-        self._git(*_IDENTITY, "commit", "--quiet", "--allow-empty", "--message", message)
-        return self._git("rev-parse", "HEAD")
-
-    def _git(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(self.root), *arguments],
-            capture_output=True,
-            check=False,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        files.git(self.root, "add", "--all")
+        files.git(self.root, *_UNSIGNED, "commit", "--quiet", "--allow-empty", "--message", message)
+        return files.git(self.root, "rev-parse", "HEAD")
 
 
 class Tree(Git):

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 from tests.bases.kit import kustomize, parsed
-from tests.platforms.kit import cluster, repository
+from tests.platforms.kit import cluster, objects_of, repository
 
 from slicewright.core.gitops import tree
 from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
-from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,11 +70,6 @@ def namespaces() -> tuple[SyncedNamespace, ...]:
     return tuple(namespace(name, *workloads) for name, workloads in NAMESPACES.items())
 
 
-def documents(text: str) -> list[Object]:
-    """Return the objects of a generated file."""
-    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
-
-
 def files(
     of: ResolvedCluster, synced: tuple[SyncedNamespace, ...], *, platform: bool = True
 ) -> dict[str, str]:
@@ -90,7 +84,7 @@ def objects(made: dict[str, str]) -> list[Object]:
         item
         for path, text in made.items()
         if not path.endswith("/kustomization.yaml")
-        for item in documents(text)
+        for item in objects_of(text)
     ]
 
 

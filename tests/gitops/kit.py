@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import yaml
-from tests.platforms.kit import cluster, repository
+from tests.platforms.kit import cluster, objects_of, repository, resolved
 
 from slicewright.core.gitops import tree
 from slicewright.core.problem import in_order
-from slicewright.core.run import header
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from slicewright.core.plan.resolve import ResolvedCluster
 
 
+documents = objects_of
 URL = "https://example.com/tree.git"
 PLATFORM = """
 pools:
@@ -49,9 +48,7 @@ def argocd(fields: str = "", *, name: str = "c1") -> str:
 def site(fields: str = "", *, managed: bool = True) -> ResolvedCluster:
     """Return a cluster that Argo CD syncs, against which nothing stands."""
     text = argocd(fields)
-    found = repository(text if managed else text.replace("spec:\n", "spec:\n  managed: false\n"))
-    assert [problem.text() for problem in found.problems if problem.severity == "error"] == []
-    return found.sites["c1"]
+    return resolved(text if managed else text.replace("spec:\n", "spec:\n  managed: false\n"))
 
 
 def said(*texts: str) -> str:
@@ -67,11 +64,6 @@ def made(of: ResolvedCluster, *namespaces: SyncedNamespace) -> dict[str, list[Ob
         for path, text in found.items()
         if path.startswith(f"{HERE}/")
     }
-
-
-def documents(text: str) -> list[Object]:
-    """Return the objects of a generated file."""
-    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
 
 
 def synced(repo: Repo, gitops: str = GITOPS, *, platform: str = PLATFORM, name: str = "c1") -> None:

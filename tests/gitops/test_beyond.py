@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
-from .kit import FIXED, GITOPS, HERE, JOB, PLATFORM, documents, synced, workload
+from .kit import FIXED, GITOPS, JOB, PLATFORM, kinds, synced, workload
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -39,12 +39,6 @@ def refused(objects: str) -> str:
         f"workloads/a.yaml:5:20: GITOPS002 the run contains objects {objects}: "
         "with them nothing in namespace 'team-a' is synced\n"
     )
-
-
-def allowed(repo: Repo) -> list[str]:
-    """Return the kinds that the AppProject of the namespace allows."""
-    project = documents(repo.read(f"{HERE}/namespace-team-a.yaml"))[0]
-    return [entry["kind"] for entry in project["spec"]["namespaceResourceWhitelist"]]
 
 
 @pytest.mark.parametrize("gitops", [GITOPS, FLUX], ids=["argocd", "flux"])
@@ -91,7 +85,7 @@ def test_object_that_names_its_own_namespace_is_synced(empty: Repo) -> None:
 
     empty.run("render")
 
-    assert "RoleBinding" in allowed(empty)
+    assert "RoleBinding" in kinds(empty)
 
 
 @pytest.mark.parametrize("spec", [JOB, FIXED], ids=["hashed", "fixed"])
@@ -102,7 +96,7 @@ def test_objects_that_make_the_rights_wider_are_said(empty: Repo, spec: str) -> 
     brings(empty, "v1 Secret", role, "v1 Endpoints", queue, spec=spec)
 
     assert "workloads/a.yaml:5:20: warning: GITOPS004" in places(empty.run("render").err)
-    assert {"Secret", "Role", "LocalQueue"} <= set(allowed(empty))
+    assert {"Secret", "Role", "LocalQueue"} <= set(kinds(empty))
 
 
 def test_workload_that_is_not_named_is_left_alone(empty: Repo) -> None:
@@ -116,8 +110,8 @@ def test_workload_that_is_not_named_is_left_alone(empty: Repo) -> None:
     done = empty.run("render", "b")
 
     assert "GITOPS" not in done.err
-    assert "Secret" in allowed(empty)
-    assert "AppProject" not in allowed(empty)
+    assert "Secret" in kinds(empty)
+    assert "AppProject" not in kinds(empty)
     assert refused("that say what is synced (AppProject)") in empty.run("render", code=1).err
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bases.kit import VERSIONS, canonical, kustomize, parsed
 from tests.check.kit import problems
+from tests.files import write
 
 from slicewright.core.gitops.flux import LONGEST, flux_duration, flux_name
 from slicewright.core.run import header
@@ -321,10 +322,7 @@ def test_kustomize_builds_the_folders(version: str, variant: str, tmp_path: Path
     flux, managed = VARIANTS[variant]
     of = site(flux, managed=managed)
     made = files(of, namespaces())
-    for path, text in made.items():
-        target = tmp_path / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    write(tmp_path, made)
 
     folders = sorted({(tmp_path / path).parent for path in made})
     built = [item for folder in folders for item in parsed(kustomize(version, folder))]

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.files import read_text
 from tests.words import places
 
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
@@ -79,12 +80,7 @@ def repository(*more: Object, queues: tuple[str, ...] = ()) -> Repository:
     body |= {"pools": [*POOLS, *more], **({"clusterQueues": [cluster_queue]} if queues else {})}
     cluster = {**HEAD, "kind": "TPUCluster", "metadata": {"name": "c1"}, "spec": body}
     files = [SourceFile("clusters/c1.yaml", json.dumps(cluster))]
-    return read_repository(files, Settings(), package(), _text)
-
-
-def _text(path: str) -> str | None:
-    file = PROJECT / path
-    return file.read_text(encoding="utf-8") if file.is_file() else None
+    return read_repository(files, Settings(), package(), read_text)
 
 
 REPOSITORY = repository()

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.files import read_text
 from tests.words import places
 
 from slicewright.core.compose.patch import parse_pointer
@@ -86,12 +87,6 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 """
-
-
-def read_text(path: str) -> str | None:
-    """Read a base of this repository."""
-    target = PROJECT / path
-    return target.read_text(encoding="utf-8") if target.is_file() else None
 
 
 def repository(*documents: Object) -> Repository:

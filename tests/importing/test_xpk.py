@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.docs.xpk.page import data
+from tests.files import read_text
 from tests.words import places
 
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
@@ -72,12 +73,7 @@ def repository(*queues: str) -> Repository:
     body |= {"pools": POOLS, **({"clusterQueues": [cluster_queue]} if queues else {})}
     cluster = {**HEAD, "kind": "TPUCluster", "metadata": {"name": "c1"}, "spec": body}
     files = [SourceFile("clusters/c1.yaml", json.dumps(cluster))]
-    return read_repository(files, Settings(), package(), _text)
-
-
-def _text(path: str) -> str | None:
-    file = PROJECT / path
-    return file.read_text(encoding="utf-8") if file.is_file() else None
+    return read_repository(files, Settings(), package(), read_text)
 
 
 def words(args: str) -> list[str]:

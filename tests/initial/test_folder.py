@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.difference.kit import git
+from tests.files import git
 from tests.initial.kit import files, init
 from tests.words import places
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from tests.bases.kit import kustomize, parsed
 from tests.conftest import PROJECT
-from tests.difference.kit import git
+from tests.files import git
 from tests.initial.kit import files, init, read
 from tests.initial.linter import actionlint
 

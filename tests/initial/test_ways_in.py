@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.conftest import PROJECT
-from tests.difference.kit import git
+from tests.files import copy_project, git
 from tests.initial.kit import init
 
 from slicewright.version import __version__
@@ -71,11 +70,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A git repository with the working tree, by its address."""
     root = tmp_path_factory.mktemp("source") / "slicewright"
-    listed = git(PROJECT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
-    for name in listed.rstrip("\0").split("\0"):
-        if (PROJECT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, root / name)
+    copy_project(root)
     git(root, "init", "--quiet")
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--message", "all")

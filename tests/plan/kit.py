@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from tests.files import cluster_text
+
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors, in_order
 from slicewright.core.render.plans import plan_all
@@ -33,9 +35,7 @@ def workload(spec: str, *, name: str = "a", metadata: str = "", cluster: str = "
 
 def cluster(spec: str = CLUSTER, *, name: str = "c1") -> str:
     """Return a TPUCluster; its own words begin on line 6."""
-    body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\n"
-    return f"{head}metadata: {{name: {name}}}\nspec:\n  managed: false\n{body}\n"
+    return cluster_text(spec, name=name, first="managed: false")
 
 
 def planned(*texts: str, clusters: str = "") -> tuple[tuple[Plan, ...], tuple[Problem, ...]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.files import cluster_text
 
 from .kit import PROGRAM, planned, workload
 
 SPOT = "pools: [{name: tpus, tpu: v5litepod-8, provisioning: Spot}]"
-QUEUE = f"{SPOT}\n  clusterQueues: [{{name: c, quota: [{{pool: tpus}}], localQueues: [{{name: q}}]}}]"
-LADDER = f"{SPOT}\n  computeClasses: [{{name: ladder, priorities: [{{tpu: v6e-8}}]}}]"
+QUEUE = f"{SPOT}\nclusterQueues: [{{name: c, quota: [{{pool: tpus}}], localQueues: [{{name: q}}]}}]"
+LADDER = f"{SPOT}\ncomputeClasses: [{{name: ladder, priorities: [{{tpu: v6e-8}}]}}]"
 CLASS = f"{SPOT[:-1]}, {{name: b, tpu: v4-8, provisioning: {{type: ComputeClass, name: ladder}}}}]"
 OTHER = "tpu: v6e-8"
 SAME = "tpu: v5litepod-8"
@@ -19,8 +20,7 @@ MAY = "it may never start:"
 
 def said(spec: str, pools: str) -> tuple[str, str]:
     """Return how bad REF006 is, and the beginning of its hint."""
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
-    clusters = f"{head}  project: p\n  location: us-west4-a\n  {pools}\n"
+    clusters = cluster_text(f"project: p\nlocation: us-west4-a\n{pools}")
     _, problems = planned(workload(f"{spec}\n{PROGRAM}"), clusters=clusters)
     (found,) = [problem for problem in problems if problem.id == "REF006"]
     return found.severity, f"{found.hint.partition(':')[0]}:"
@@ -36,10 +36,10 @@ def test_standard_cluster_that_is_ours_has_no_other_nodes(spec: str) -> None:
 @pytest.mark.parametrize(
     ("pools", "hint"),
     [
-        (f"managed: false\n  {SPOT}", UNLESS),
+        (f"managed: false\n{SPOT}", UNLESS),
         (LADDER, UNLESS),
         (CLASS, UNLESS),
-        (f"mode: Autopilot\n  {SPOT}", UNLESS.replace("something else", "GKE")),
+        (f"mode: Autopilot\n{SPOT}", UNLESS.replace("something else", "GKE")),
     ],
     ids=["somebody else's", "a ComputeClass", "a pool of a ComputeClass", "Autopilot"],
 )
@@ -85,9 +85,8 @@ OWN = "nodeConfig: {serviceAccount: nodes@p.iam.gserviceaccount.com}"
 
 def scratch(more: str, tpus: str, cpu: str, *, before: str = "") -> list[str]:
     """Return what POOL040 says of a Pathways workload on a cluster with two pools."""
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
     pools = f"[{{name: tpus, tpu: v6e-16, {tpus}}}, {{name: cpu, machineType: n2-standard-64, {cpu}}}]"
-    clusters = f"{head}  project: p\n  location: us-east5-a\n{before}  pools: {pools}\n"
+    clusters = cluster_text(f"project: p\nlocation: us-east5-a\n{before}pools: {pools}")
     _, problems = planned(workload(f"tpu: v6e-16\n{PATHWAYS}\n{more}\n{PROGRAM}"), clusters=clusters)
     return [problem.message.partition("the nodes of ")[2] for problem in problems if problem.id == "POOL040"]
 
@@ -109,9 +108,9 @@ def test_pathways_on_nodes_that_cannot_write(more: str) -> None:
     ("more", "before"),
     [
         ("hostNetwork: false", ""),
-        ("hostNetwork: true", "  managed: false\n"),
-        ("hostNetwork: true", "  mode: Autopilot\n"),
-        ("hostNetwork: true", "  environment: {}\n"),
+        ("hostNetwork: true", "managed: false\n"),
+        ("hostNetwork: true", "mode: Autopilot\n"),
+        ("hostNetwork: true", "environment: {}\n"),
     ],
 )
 def test_pathways_whose_identity_is_another(more: str, before: str) -> None:
@@ -122,9 +121,8 @@ def test_pathways_whose_identity_is_another(more: str, before: str) -> None:
 def test_head_beside_the_workers_has_no_pool_of_its_own() -> None:
     """Where the head shares the workers' hosts, the CPU pool is not asked."""
     together = PATHWAYS.replace("head: {pool: cpu}", "deploymentMode: colocate_head_with_workers")
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
     pools = f"[{{name: tpus, tpu: v6e-16, {OWN}}}, {{name: cpu, machineType: n2-standard-64}}]"
-    clusters = f"{head}  project: p\n  location: us-east5-a\n  pools: {pools}\n"
+    clusters = cluster_text(f"project: p\nlocation: us-east5-a\npools: {pools}")
     _, problems = planned(
         workload(f"tpu: v6e-16\n{together}\nhostNetwork: true\n{PROGRAM}"), clusters=clusters
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from tests.conftest import PROJECT
+from tests.files import cluster_text, read_text
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.platform import tree
-from slicewright.core.problem import in_order
+from slicewright.core.problem import errors, in_order
 from slicewright.core.render.repository import Repository, Settings, read_repository
 from slicewright.core.run import header
 from slicewright.workspace.package import package
@@ -24,18 +23,12 @@ FOLDER = "overlays/c1/_platform"
 
 def cluster(spec: str, *, name: str = "c1") -> str:
     """Return a TPUCluster that is managed; the words of `spec` begin on line 7."""
-    body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\n"
-    where = "  project: my-project\n  location: us-west4-a\n"
-    return f"{head}metadata: {{name: {name}}}\nspec:\n{where}{body}\n"
+    return cluster_text(spec, name=name, first="project: my-project\nlocation: us-west4-a")
 
 
 def released(path: str) -> str | None:
     """Read a file of this repository's releases of controllers; there is no other one."""
-    file = PROJECT / path
-    return (
-        file.read_text(encoding="utf-8") if path.startswith("bases/controllers/") and file.exists() else None
-    )
+    return read_text(path) if path.startswith("bases/controllers/") else None
 
 
 def repository(*texts: str) -> Repository:
@@ -51,11 +44,16 @@ def said(*specs: str) -> str:
     return "".join(f"{problem.text()}\n" for problem in problems)
 
 
+def resolved(text: str) -> ResolvedCluster:
+    """Return a cluster of the text of its file, against which nothing but warnings stands."""
+    made = repository(text)
+    assert [problem.text() for problem in errors(made.problems)] == []
+    return made.sites["c1"]
+
+
 def site(spec: str) -> ResolvedCluster:
-    """Return a cluster against which nothing but warnings stands."""
-    found = repository(cluster(spec))
-    assert [problem.text() for problem in found.problems if problem.severity == "error"] == []
-    return found.sites["c1"]
+    """Return a cluster of a spec."""
+    return resolved(cluster(spec))
 
 
 def files(spec: str) -> dict[str, str]:
@@ -65,8 +63,12 @@ def files(spec: str) -> dict[str, str]:
 
 def documents(spec: str, file: str) -> list[dict[str, Any]]:
     """Return the objects of a file of the platform; none where there is no such file."""
-    text = files(spec).get(file)
-    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader)) if text else []
+    return objects_of(files(spec).get(file, ""))
+
+
+def objects_of(text: str) -> list[dict[str, Any]]:
+    """Return the objects of a generated file."""
+    return list(yaml.load_all(header.body_of(text), Loader=yaml.CSafeLoader))
 
 
 def one(spec: str, file: str, kind: str, name: str = "") -> dict[str, Any]:

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.check.kit import engine
 
 from slicewright.core.catalogue.resolve import TpuRequest, resolve
 from slicewright.core.catalogue.shape import Shape
-from slicewright.core.check.engine import Engine
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota import Quotas, most
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.platform.tree import objects
-from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import package
 
 from .kit import repository
@@ -33,12 +32,6 @@ WAYS: tuple[Any, ...] = (
     {"type": "Reservation", "name": "r"},
     {"type": "ComputeClass", "name": "c"},
 )
-
-
-@cache
-def engine() -> Engine:
-    """Return the engine with the vendored schemas."""
-    return Engine(kind_schemas())
 
 
 @cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.files import cluster_text, write
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.decode import cluster as decode_cluster
@@ -45,9 +46,7 @@ NODE_POOLS = ["big-0", "big-1", "theirs-0", "small-0", "small-1", "queued-0", "b
 
 def text(spec: str, *, name: str = "c1") -> str:
     """Return a TPUCluster; its own words begin on line 6."""
-    body = textwrap.indent(textwrap.dedent(spec).strip("\n"), "  ")
-    head = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\n"
-    return f"{head}metadata: {{name: {name}}}\nspec:\n  managed: true\n{body}\n"
+    return cluster_text(spec, name=name, first="managed: true")
 
 
 def surveyed(written: str, path: str = "clusters/c1.yaml") -> tuple[ResolvedCluster, str]:
@@ -108,13 +107,13 @@ class Machine:
     cluster: str = ""
     environment: dict[str, str] = field(default_factory=dict)
 
-    def has(self, what: str, *names: str) -> None:
+    def has(self, kind: str, *names: str) -> None:
         """Say what is there, by the name of a list of the stubs: `node-pools`, `clusters`, `policies`, ..."""
-        (self.root / "cloud" / what).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        (self.root / "cloud" / kind).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
-    def names(self, what: str) -> list[str]:
+    def names(self, kind: str) -> list[str]:
         """Return what is there."""
-        return (self.root / "cloud" / what).read_text(encoding="utf-8").split()
+        return (self.root / "cloud" / kind).read_text(encoding="utf-8").split()
 
     def run(self, script: str, *options: str, answer: str = "") -> Done:
         """Run a script of the cluster."""
@@ -136,15 +135,19 @@ class Machine:
         return Done(done.returncode, done.stdout, done.stderr, calls)
 
 
+_LISTS = (
+    *("node-pools", "clusters", "policies", "apis", "queues"),
+    *("crd", "rows", "instances", "cluster-row"),
+)
+"""What the stubs keep of an empty project."""
+
+
 def machine(root: Path, of: ResolvedCluster) -> Machine:
     """Write the files of a cluster to a folder, and begin with an empty project."""
     (root / "cloud").mkdir()
-    made = Machine(root, of.cluster.name)
-    for path, body in files(of, provision()).items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(body, encoding="utf-8")
-    for what in (
+    write(root, files(of, provision()))
+    machine = Machine(root, of.cluster.name)
+    for kind in [
         "node-pools",
         "clusters",
         "policies",
@@ -154,9 +157,9 @@ def machine(root: Path, of: ResolvedCluster) -> Machine:
         "rows",
         "instances",
         "cluster-row",
-    ):
-        made.has(what)
-    return made
+    ]:
+        machine.has(kind)
+    return machine
 
 
 def describe(host: Machine, rows: dict[str, str], counts: dict[str, int]) -> None:

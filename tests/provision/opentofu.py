@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.files import write
+
 from slicewright.binaries import golang
 from slicewright.binaries.find import cache_root, find, platform_name
 from slicewright.core.problem import Problem
@@ -34,10 +36,7 @@ def tables(version: str = VERSIONS[-1]) -> dict[str, Any]:
 
 def written(folder: Path, files: Mapping[str, str]) -> Path:
     """Write files by their paths below a folder, and return the folder of the Terraform among them."""
-    for path, text in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    write(folder, files)
     return next(target.parent for target in (folder / path for path in files) if target.suffix == ".tf")
 
 

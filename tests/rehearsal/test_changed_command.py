@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.difference.kit import commit, git
+from tests.difference.kit import commit
+from tests.files import git
 
 from slicewright.cli import rehearse
 from slicewright.core.problem import Problem

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.render.test_properties import CLUSTER, PROFILE, holds, read_text, rendered
+from tests.files import read_text
+from tests.render.test_properties import CLUSTER, PROFILE, holds, rendered
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.render.changes import render

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.files import read_text
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
@@ -26,12 +27,6 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(__file__).resolve().parents[2]
 SCHEMAS = PROJECT / "schemas"
 Schema = dict[str, Any]
-
-
-def read_text(path: str) -> str | None:
-    """Read a base of this repository."""
-    target = PROJECT / path
-    return target.read_text(encoding="utf-8") if target.is_file() else None
 
 
 def rendered(*documents: Any) -> Rendering:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import JOB
-from tests.difference.kit import commit, git
+from tests.difference.kit import commit
+from tests.files import git
 from tests.words import places
 
 from slicewright.core.run import header

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 from tests.conftest import PROJECT
-from tests.difference.kit import git
+from tests.files import git
 from tests.initial.kit import init
 from tests.initial.linter import actionlint
 from tests.review.runner import Job, job

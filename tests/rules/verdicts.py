@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.check.kit import engine
 from tests.check.test_engines_agree import valid
 from tests.rules.kit import run
 
-from slicewright.core.check.engine import Engine
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.compose import patch
 from slicewright.core.document.read import read_documents
-from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.package import catalogue
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -33,11 +31,6 @@ ROWS = _rows("corpus.yaml")
 """Objects with one value changed and their verdicts, by the object that is changed."""
 CONTROLLED = _rows("controllers.yaml")
 """Objects of controllers/ with a value changed and the verdicts of their controllers, by file."""
-
-
-@cache
-def _engine() -> Engine:
-    return Engine(kind_schemas())
 
 
 def expected(path: Path) -> str:
@@ -79,8 +72,7 @@ def errors(path: Path) -> list[str]:
 
 def refusals(*items: Resource) -> list[str]:
     """Return the ids and messages of the errors in objects that nothing else is beside."""
-    engine = _engine()
-    found = [problem for item in items for problem in engine.schema_problems(item)]
-    found += [problem for item in items for problem in engine.key_problems(item)]
+    found = [problem for item in items for problem in engine().schema_problems(item)]
+    found += [problem for item in items for problem in engine().key_problems(item)]
     found += run(ObjectSet(items, catalogue()))
     return sorted({f"{problem.id} {problem.message}" for problem in found if problem.severity == "error"})

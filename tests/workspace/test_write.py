@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests import files
 from tests.words import places
 
 from slicewright.workspace.write import apply, locked
@@ -73,14 +74,8 @@ def test_generated_file_is_written_as_any_render_writes_it(tmp_path: Path) -> No
 
 def test_deleted_files_take_empty_folders_along(tmp_path: Path) -> None:
     """Only files with our header are deleted, and only folders that are empty then."""
-    for path, text in (
-        ("o/a/x.yaml", GENERATED),
-        ("o/b/x.yaml", GENERATED),
-        ("o/b/mine.yaml", ""),
-        ("o/c/y", ""),
-    ):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    contents = {"o/a/x.yaml": GENERATED, "o/b/x.yaml": GENERATED, "o/b/mine.yaml": "", "o/c/y": ""}
+    files.write(tmp_path, contents)
 
     assert said(tmp_path, {}, ("o/a/x.yaml", "o/b/x.yaml", "o/b/mine.yaml", "o/a/gone.yaml")) == ""
 
