@@ -36,8 +36,8 @@ def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 
     CLUSTER is a TPUCluster of the repository; without it all are shown. Kueue counts with these numbers:
-    chips of TPU pools, cpu and memory of CPU pools. What validate finds wrong is marked, with the id of the
-    rule.
+    chips of TPU pools, cpu and memory of CPU pools. Problems that validate finds are marked with the id of
+    the rule.
     """
     checkout = open_checkout()
     if cluster is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TAKEN = "BED001"
 
 _name_option = click.option(
-    "--name", default=process_group.DEFAULT_NAME, show_default=True, help="Which cluster, where several run."
+    "--name", default=process_group.DEFAULT_NAME, show_default=True, help="The name of the test cluster."
 )
 
 
@@ -82,7 +82,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
 
 @cluster.command(context_settings=HELP, epilog=epilog("cluster", "slicewright cluster down --all"))
 @_name_option
-@click.option("--all", "everything", is_flag=True, help="End every cluster that runs.")
+@click.option("--all", "everything", is_flag=True, help="Stop all running test clusters.")
 def down(name: str, *, everything: bool) -> None:
     """End a cluster and all that belongs to it."""
     failed: list[Problem] = []

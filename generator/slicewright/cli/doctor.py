@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @command("slicewright doctor", "slicewright doctor -o json")
 def doctor(output: str) -> None:
-    """Say what is missing or wrong on this machine, and what mends it.
+    """Say what is missing or wrong on this machine, and how to fix it.
 
-    It looks at Python, packages, programs, the cache, git, the repository, the kubeconfig and what rehearsals
-    need. It changes nothing and uses no network. `missing` is what only some commands need; `wrong` is there
-    and cannot work. The exit code is 1 where anything is wrong.
+    It checks Python, packages, programs, the cache, git, the repository, the kubeconfig and the needs of
+    rehearsals. It changes nothing and uses no network. `missing` items are needed only by some commands;
+    `wrong` items exist but cannot work. The exit code is 1 if anything is wrong.
     """
     checks = examine()
     if output == "json":

@@ -61,8 +61,8 @@ def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: s
 def import_xpk(words: tuple[str, ...], cluster: str, write: bool, output: str) -> None:
     """Write a TPUWorkload file from a command `xpk workload create` or `create-pathways`.
 
-    Everything after `--` is the command of xpk; it is read, not run. What the file has otherwise than the
-    command is listed.
+    Everything after `--` is the command of xpk; it is read, not run. Differences between the file and the
+    command are listed.
     """
     _finish(words, XPK, cluster, output, write=write)
 

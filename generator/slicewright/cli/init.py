@@ -40,8 +40,8 @@ _SHOWN = 5
     "slicewright init --upgrade",
 )
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--upgrade", is_flag=True, help="Bring the bases and schemas that are there to this version.")
-@click.option("--keep", is_flag=True, help="Leave files that are there, or that you edited, and go on.")
+@click.option("--upgrade", is_flag=True, help="Upgrade the existing bases and schemas to this version.")
+@click.option("--keep", is_flag=True, help="Keep existing and edited files, and write the rest.")
 @click.option(
     "--slicewright-requirement",
     "requirement",

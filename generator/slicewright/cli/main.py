@@ -49,7 +49,7 @@ GROUPS = {
     "Operate": {
         "status": "Say what runs now, and why a run waits or fails, read only.",
         "wait": "Wait until a workload runs or has finished, read only.",
-        "doctor": "Say what is missing or wrong on this machine, and what mends it.",
+        "doctor": "Say what is missing or wrong on this machine, and how to fix it.",
         "tools": "List and build the pinned programs of the test bed.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "comment": "Write a comment on the pull request that a CI job is about.",

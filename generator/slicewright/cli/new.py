@@ -107,13 +107,13 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     type=click.File(encoding="utf-8"),
     metavar="FILE",
     callback=lambda _context, _option, file: file.read() if file else None,
-    help="A file with the bash script that the container runs, in place of a command.",
+    help="A file with the bash script that the container runs instead of a command.",
 )
 @_pair_option("--env", metavar="NAME=VALUE", help="A variable of the container. Repeatable.")
 @_pair_option(
     *("--request", "requests"),
     metavar="NAME=QUANTITY",
-    help="What the container requests, such as cpu=4 or memory=16Gi. Repeatable.",
+    help="A resource request of the container, such as cpu=4 or memory=16Gi. Repeatable.",
 )
 @_pair_option(
     *("--bucket", "buckets"),
@@ -136,7 +136,7 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     "--queue",
     metavar="QUEUE",
     shell_complete=candidates.queues,
-    help="A LocalQueue of the namespace; default: the only one that there is.",
+    help="A LocalQueue of the namespace; default: the only one, if there is one.",
 )
 @click.option(
     "--provisioning",

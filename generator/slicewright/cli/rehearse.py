@@ -49,36 +49,36 @@ _MOST_JOBS = 64
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),
-    help="Simulate so many seconds in one. By default the longest workload takes 40 seconds.",
+    help="Simulated seconds per second of real time. By default the longest workload takes 40 seconds.",
 )
 @click.option(
     "--submit-at",
     type=Span(),
     multiple=True,
-    help="When to submit a workload, or all: wins over submitAt in its file. May be repeated.",
+    help="When to submit one workload, or all; overrides submitAt in the file. Repeatable.",
 )
 @click.option(
     "--duration",
     type=Span(),
     multiple=True,
-    help="How long a workload runs, or all: wins over duration in its file. May be repeated.",
+    help="How long one workload, or all, run; overrides duration in the file. Repeatable.",
 )
 @click.option(
     "--deadline",
     type=Duration(),
     callback=more_than_none,
-    help="Give up after so long, on the rehearsal's clock. By default after ten minutes of real time.",
+    help="Stop at this time of the rehearsal's clock. By default after ten minutes of real time.",
 )
 @click.option(
     "--delay",
     type=Duration(),
-    help="How long flex-start nodes take to come, in simulated time. By default two seconds of real time.",
+    help="How long GKE takes to create flex-start nodes, in simulated time. Default: 2 s of real time.",
 )
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work, in simulated time. By default three seconds of "
-    "real time, the shortest that it can be.",
+    help="How long flex-start nodes stay without work, in simulated time. Default and minimum: 3 s of "
+    "real time.",
 )
 @click.option(
     "--skip-idle/--no-skip-idle",
@@ -86,48 +86,48 @@ _MOST_JOBS = 64
     help="Skip time in which nothing happens. With --kubeconfig nothing is skipped.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
-@click.option("--kubeconfig", type=FILE, help="Use a cluster that runs already.")
+@click.option("--kubeconfig", type=FILE, help="Use an existing cluster.")
 @click.option("--context", help="The context of that kubeconfig file.")
 @click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
 @click.option(
     "--keep",
     is_flag=True,
-    help="Keep the test bed for the next rehearsal with --keep, which then starts at once.",
+    help="Keep the test bed, so that the next rehearsal with --keep starts immediately.",
 )
 @click.option(
     "--pods/--no-pods",
     default=True,
-    help="Make an object of each pod. Without pods a large cluster plays in a tenth of the time: chips of "
-    "nodes are counted, and no scheduler places pods.",
+    help="Create Pod objects. Without pods a large rehearsal takes a tenth of the time: it counts the chips "
+    "of nodes, and no scheduler places pods.",
 )
 @click.option(
     "--what-if",
     "variants",
     metavar="PATH=VALUE[,...]",
     multiple=True,
-    help="Play this variant beside the base, and compare. @FILE has one change a line. May be repeated.",
+    help="Compare this variant with the base. @FILE has one change on each line. Repeatable.",
 )
 @click.option(
     "--sweep",
     metavar="PATH=FIRST..LAST[,...]",
-    help="Play a variant for each number, and draw the waits.",
+    help="Rehearse a variant for each number, and draw the waits.",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(1, _MOST_REPETITIONS),
     default=1,
-    help="Play the base and each variant so often: a difference within their spread is none.",
+    help="Rehearse the base and each variant N times; differences within their spread do not count.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, _MOST_JOBS),
-    help="Play so many variants and repetitions side by side, each on a test bed. By default one for every "
-    "four cores, without pods one for every core, and eight at most.",
+    help="Rehearse N variants and repetitions in parallel, each on its own test bed. By default one for "
+    "every four cores, or one for every core without pods, and at most eight.",
 )
 @click.option(
     "--changed",
     metavar="REV",
-    help="Play the clusters that the working tree changed since it left this commit, before and after.",
+    help="Rehearse the clusters that the working tree changed since this commit, before and after.",
 )
 @click.option(
     "--worse-than",
@@ -140,12 +140,12 @@ _MOST_JOBS = 64
     "--compare",
     type=(FILE, FILE),
     metavar="A.json B.json",
-    help="Play nothing: compare two earlier outputs of -o json.",
+    help="Run no rehearsal: compare two earlier outputs of -o json.",
 )
 @click.option(
     "--prices",
     type=FILE,
-    help="Prices per chip-hour by accelerator: what the chips cost is told beside their hours.",
+    help="Prices per chip-hour by accelerator; the report then includes costs.",
 )
 def rehearse(
     cluster: str | None,

@@ -49,7 +49,7 @@ _HEAD = ("WORKLOAD", "RUN", "STATE", "FOR", "CHIPS", "READY", "QUEUE", "PLACE", 
 )
 @reach.cluster_option
 @reach.options
-@click.option("--watch", is_flag=True, help="Show it anew every 5 seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Refresh every 5 seconds, until Ctrl-C.")
 def status(
     name: str | None,
     cluster: str | None,
@@ -60,9 +60,9 @@ def status(
 ) -> None:
     """Say what runs now, and why a run waits or fails, read only.
 
-    Without a name all runs of all clusters are listed, those of the tree and those of the cluster; with the
-    name of a TPUCluster those of this one. With the name of a workload three lines say how each of its runs
-    is, why it does not run, and what to do; with the name of a sweep its runs are listed.
+    Without a name it lists all runs in the tree and in all clusters; with the name of a TPUCluster only the
+    runs of this cluster. For a workload three lines say the state of each of its runs, why it does not run,
+    and what to do. For a sweep it lists the runs.
 
     The context is the one that gcloud writes for the project, location and name of the TPUCluster, or the one
     that --context names. The current context is never used.

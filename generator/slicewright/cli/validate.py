@@ -75,7 +75,7 @@ _selector_option = partial(
     "--engine",
     type=click.Choice(["internal", "kubeconform"]),
     default="internal",
-    help="What judges objects by their schemas: this process, or the pinned kubeconform.",
+    help="Check schemas in this process, or with the pinned kubeconform.",
 )
 @click.option(
     "--schema",
@@ -123,9 +123,9 @@ _selector_option = partial(
     help="Check all, and report what the working tree changed since it left this commit.",
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
-@click.option("--schemas-only", is_flag=True, help="Leave the semantic rules out.")
-@click.option("--fix", is_flag=True, help="Mend files where there is a safe fix, and report what is left.")
-@click.option("--unsafe", is_flag=True, help="Apply also fixes that guess what was meant.")
+@click.option("--schemas-only", is_flag=True, help="Skip the semantic rules.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes to the files, and report the remaining problems.")
+@click.option("--unsafe", is_flag=True, help="Also apply fixes that guess what was meant.")
 @click.option(
     "--diff",
     is_flag=True,

@@ -39,7 +39,7 @@ _REACHED = {"running": ("Running", "Finished"), "finished": ("Finished",)}
 @click.option(
     "--for", "state", type=click.Choice(list(_REACHED)), required=True, help="The state to wait for."
 )
-@click.option("--timeout", type=Duration(), metavar="DURATION", help="Give up after so long, such as 30m.")
+@click.option("--timeout", type=Duration(), metavar="DURATION", help="Give up after this time, such as 30m.")
 @reach.cluster_option
 @reach.options
 def wait(
@@ -53,8 +53,8 @@ def wait(
 ) -> None:
     """Wait until a workload runs or has finished, read only.
 
-    Meant are the runs that the tree has now, on all clusters of the workload or on the one of --cluster. A
-    run that the cluster does not have yet is waited for. A run that has finished counts as one that runs.
+    It waits for the current runs of the tree, on all clusters of the workload or on that of --cluster. A
+    run may not be in the cluster yet. A finished run counts as a run that is running.
 
     Exit codes: 0 the state is reached, 1 a run failed or the tree has no run of it, 2 wrong usage, 3 a
     cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
