@@ -99,7 +99,6 @@ def going_on(before: Objects, after: Objects, staying: Container[Key]) -> dict[K
 def _of_workload(
     place: Place, before: Runs, after: Runs, context: Context, sweeps: Container[tuple[str, ...]]
 ) -> Iterator[RunChange]:
-    """Yield what happens to the runs of a workload."""
     ours, theirs = before.get(place, {}), after.get(place, {})
     left = {key: run for key, run in ours.items() if key not in theirs}
     ended = {key: run for key, run in left.items() if key not in context.staying}

@@ -84,7 +84,6 @@ def places_of_all(text: str) -> dict[int, Places]:
 
 
 def _problem(stopped: Exception, text: str, file: str) -> Problem:
-    """Return why the reading stopped."""
     if isinstance(stopped, _Refused):
         return stopped.problem
     if isinstance(stopped, yaml.MarkedYAMLError):

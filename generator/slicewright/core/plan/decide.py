@@ -144,6 +144,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     intent = intent_digest(workload.spec) if workload.naming == "Hashed" else ""
     run = id_of(intent)
     name = f"{workload.name}-{run}" if run else workload.name
+    identity = dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {}
     standard = cluster.mode == "Standard"
     if workload.cpu is None:
         placed = placement.place(workload, shape, autopilot=not standard)
@@ -176,7 +177,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         annotations={**annotations, **placed.annotations},
         node_selector=placed.node_selector,
         apart=apart(workload, shape, site),
-        env=_env(workload, run),
+        env={**identity, **workload.matrix.get("env", {})},
         main_container=workload.main_container,
         container=workload.container,
         pod_template=workload.pod_template,
@@ -198,12 +199,6 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         patches=workload.patches,
         left_out=() if standard else tuple(name for name, is_set in refused.items() if is_set),
     )
-
-
-def _env(workload: Workload, run: str) -> dict[str, str]:
-    """Return what the run tells its pods: which it is, and the values of its entry in a sweep."""
-    identity = dict(zip(reserved_fields.ENV, (workload.name, run), strict=True)) if run else {}
-    return {**identity, **workload.matrix.get("env", {})}
 
 
 def _node_pool(cluster: Cluster, pool: str) -> str:

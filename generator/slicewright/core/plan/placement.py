@@ -156,9 +156,8 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
         hint = "leave it out: with several kinds of provisioning it limits only FlexStartQueued"
         yield source.problem("TPU012", path, message, hint, key=True)
     elif seconds is not None and workload.provisioning.type == "ComputeClass":
-        message = "the ComputeClass sets how long its nodes live"
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
-        yield source.problem("TPU012", path, message, hint, key=True)
+        yield source.problem("TPU012", path, "the ComputeClass sets how long its nodes live", hint, key=True)
     if flex and (wrong := lifetime_problem("runs last", seconds)):
         yield source.problem("TPU012", path, *wrong)
     if queued and not workload.queue_name:

@@ -75,8 +75,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
         if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
             message = f"{len(pool.node_pool_names)} node pool names for {counted(pool.slices, 'slice')}"
             hint = "each slice is one node pool: write one name for each slice, or leave the list out"
-            place = (*pool.path, "nodePoolNames")
-            problems.append(cluster.source.problem("POOL002", place, message, hint))
+            problems.append(cluster.source.problem("POOL002", (*pool.path, "nodePoolNames"), message, hint))
     problems += _duplicates(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
     machines = {name: size for name, size in sizes.items() if size is not None}

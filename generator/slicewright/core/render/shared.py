@@ -159,8 +159,7 @@ def _twins(folder: NamespaceFolder, sources: list[Source]) -> Iterator[Problem]:
         if first is not source:
             line, _ = first.place(("metadata", "name"))
             hint = f"the first one is at {first.file.path}:{line}"
-            message = f"duplicate object '{source.subject}'"
-            yield source.problem("KUS005", ("metadata", "name"), message, hint)
+            yield source.problem("KUS005", ("metadata", "name"), f"duplicate object '{source.subject}'", hint)
 
 
 def files(folder: NamespaceFolder, sources: Iterable[Source]) -> dict[str, str]:

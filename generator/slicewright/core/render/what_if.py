@@ -37,8 +37,7 @@ def changed_documents(repository: Repository, cluster: str, changes: Iterable[Ch
         source, effective, way = _target(repository, cluster, change)
         key = (source.file.path, source.document.index)
         data = documents.setdefault(key, copy.deepcopy(source.data))
-        default = _Default(repository, source.data["kind"])
-        _set(data["spec"], effective["spec"], way, change, default)
+        _set(data["spec"], effective["spec"], way, change, _Default(repository, source.data["kind"]))
         _name_node_pools(data["spec"], way)
     return documents
 
