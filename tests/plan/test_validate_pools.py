@@ -14,7 +14,7 @@ CLASS = f"{SPOT[:-1]}, {{name: b, tpu: v4-8, provisioning: {{type: ComputeClass,
 OTHER = "tpu: v6e-8"
 SAME = "tpu: v5litepod-8"
 TOLERATION = "{key: cloud.google.com/gke-spot, operator: Exists}"
-NEVER, UNLESS = "it would never start:", "it never starts unless another tool creates such nodes:"
+NEVER, UNLESS = "it never starts:", "it never starts unless another tool creates such nodes:"
 MAY = "it may never start:"
 
 
@@ -39,7 +39,7 @@ def test_standard_cluster_that_is_ours_has_no_other_nodes(spec: str) -> None:
         (f"managed: false\n{SPOT}", UNLESS),
         (LADDER, UNLESS),
         (CLASS, UNLESS),
-        (f"mode: Autopilot\n{SPOT}", UNLESS.replace("something else", "GKE")),
+        (f"mode: Autopilot\n{SPOT}", UNLESS.replace("another tool", "GKE")),
     ],
     ids=["somebody else's", "a ComputeClass", "a pool of a ComputeClass", "Autopilot"],
 )
