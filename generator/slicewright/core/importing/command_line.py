@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
+from slicewright.core.importing.fields import FALSE, TRUE, Flags
 from slicewright.core.importing.workload import rendered
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.problem import Problem, did_you_mean, errors
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.render.repository import Repository
 
-_TRUE = frozenset(["1", "t", "T", "TRUE", "true", "True"])
-_FALSE = frozenset(["0", "f", "F", "FALSE", "false", "False"])
-"""What Go's strconv.ParseBool reads."""
 _PYTHON = re.compile(r"(.*/)?python[0-9.]*")
 _VALUE = re.compile(r"-[0-9.]+|.* .*", re.DOTALL)
 """What argparse takes for a value although it begins with a hyphen."""
@@ -49,43 +47,6 @@ class Option(Struct, frozen=True):
     refused: str = ""
     """Why a command that has it cannot be imported."""
     hint: str = ""
-
-
-class Flags:
-    """The options of a command with their values, and what is said of them on the way to fields."""
-
-    def __init__(self) -> None:
-        self.verb = ""
-        self.values: dict[str, list[str]] = {}
-        self.problems: list[Problem] = []
-
-    def stop(self, message: str, hint: str) -> None:
-        """Say why the command cannot be imported."""
-        self.problems.append(Problem("IMP030", message, hint))
-
-    def refuse(self, option: str, why: str, hint: str) -> None:
-        """Say why an option cannot be imported."""
-        self.stop(f"--{option} cannot be imported: {why}", hint)
-
-    def remark(self, option: str, difference: str) -> None:
-        """Say what the TPUWorkload has otherwise than the command."""
-        self.problems.append(Problem("IMP031", f"--{option} {difference}", severity="note"))
-
-    def text(self, option: str) -> str:
-        """Return the last value, nothing where the option is not there."""
-        return self.values[option][-1] if option in self.values else ""
-
-    def on(self, option: str) -> bool:
-        """Tell whether a switch is on."""
-        return self.text(option) in _TRUE
-
-    def whole(self, option: str, default: int) -> int:
-        """Return a number, also as `0x10`."""
-        try:
-            return int(self.text(option), 0) if option in self.values else default
-        except ValueError:
-            self.refuse(option, f"'{self.text(option)}' is not a whole number", "write a number")
-            return default
 
 
 class Tool(Struct, frozen=True):
@@ -231,7 +192,7 @@ def _take(
         value = ["true" if option.switch else left.pop(0)]
     if value is None:
         flags.refuse(option.name, "its value is missing", "write the value")
-    elif option.switch and value[0] not in _TRUE | _FALSE:
+    elif option.switch and value[0] not in TRUE | FALSE:
         flags.refuse(option.name, f"'{value[0]}' is not true or false", "write true or false")
     else:
         flags.values.setdefault(option.name, []).extend(value)

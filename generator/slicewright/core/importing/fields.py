@@ -1,16 +1,20 @@
-"""Fields of what is imported, and those that the commands of xpk and gcluster have in common."""
+"""Flags of a command with their values, and the fields of a TPUWorkload that they and others become."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from slicewright.core.problem import Problem
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slicewright.core.importing.command_line import Flags
     from slicewright.core.kubernetes.types import Object
 
+TRUE = frozenset(["1", "t", "T", "TRUE", "true", "True"])
+FALSE = frozenset(["0", "f", "F", "FALSE", "false", "False"])
+"""What Go's strconv.ParseBool reads."""
 LOGS = {
     "TPU_STDERR_LOG_LEVEL": "0",
     "TPU_MIN_LOG_LEVEL": "0",
@@ -19,6 +23,43 @@ LOGS = {
 }
 """The variables of `--verbose` of gcluster and `--enable-debug-logs` of xpk."""
 _VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+class Flags:
+    """The options of a command with their values, and what is said of them on the way to fields."""
+
+    def __init__(self) -> None:
+        self.verb = ""
+        self.values: dict[str, list[str]] = {}
+        self.problems: list[Problem] = []
+
+    def stop(self, message: str, hint: str) -> None:
+        """Say why the command cannot be imported."""
+        self.problems.append(Problem("IMP030", message, hint))
+
+    def refuse(self, option: str, why: str, hint: str) -> None:
+        """Say why an option cannot be imported."""
+        self.stop(f"--{option} cannot be imported: {why}", hint)
+
+    def remark(self, option: str, difference: str) -> None:
+        """Say what the TPUWorkload has otherwise than the command."""
+        self.problems.append(Problem("IMP031", f"--{option} {difference}", severity="note"))
+
+    def text(self, option: str) -> str:
+        """Return the last value, nothing where the option is not there."""
+        return self.values[option][-1] if option in self.values else ""
+
+    def on(self, option: str) -> bool:
+        """Tell whether a switch is on."""
+        return self.text(option) in TRUE
+
+    def whole(self, option: str, default: int) -> int:
+        """Return a number, also as `0x10`."""
+        try:
+            return int(self.text(option), 0) if option in self.values else default
+        except ValueError:
+            self.refuse(option, f"'{self.text(option)}' is not a whole number", "write a number")
+            return default
 
 
 def filled(**fields: Any) -> Object:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.command_line import Flags
+    from slicewright.core.importing.fields import Flags
     from slicewright.core.intent.cluster import LocalQueue
     from slicewright.core.kubernetes.types import Object
 
