@@ -41,8 +41,8 @@ def kustomize(version: str, folder: Path) -> str:
 
 def built(folder: Path) -> list[str]:
     """Return what all versions build of a folder, in canonical form; they have to agree."""
-    made = {text: canonical(parsed(text)) for text in (kustomize(version, folder) for version in VERSIONS)}
-    first, *others = made.values()
+    texts = {kustomize(version, folder) for version in VERSIONS}
+    first, *others = (canonical(parsed(text)) for text in texts)
     assert [first] * len(others) == others
     return first
 
@@ -59,14 +59,14 @@ def canonical(objects: Iterable[Object]) -> list[str]:
 
 def components() -> list[tuple[str, str]]:
     """Return every component and every base that it serves, as folders."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for path in sorted((ROOT / "bases/components").glob("*/*/kustomization.yaml")):
         folder = path.parent.relative_to(ROOT).as_posix()
         bases = list(VARIANTS[path.parent.name.removesuffix("-elastic")])
         if folder == "bases/components/priority/jobset":
             bases += VARIANTS["pathways"]
-        found += [(folder, f"bases/{base}") for base in bases]
-    return found
+        pairs += [(folder, f"bases/{base}") for base in bases]
+    return pairs
 
 
 def copy_bases(target: Path) -> None:

@@ -63,13 +63,13 @@ class Run:
     @property
     def item(self) -> Object:
         """The run object: not the Service beside it, nor what a component brings along."""
-        (found,) = [item for item in self.objects if item["kind"] in {"JobSet", "Job", "PathwaysJob"}]
-        return found
+        (run,) = [item for item in self.objects if item["kind"] in {"JobSet", "Job", "PathwaysJob"}]
+        return run
 
     def job(self, name: str) -> dict[str, Any]:
         """Return the replicatedJob of a name."""
-        (found,) = [job for job in self.item["spec"]["replicatedJobs"] if job["name"] == name]
-        return dict(found)
+        (job,) = [job for job in self.item["spec"]["replicatedJobs"] if job["name"] == name]
+        return dict(job)
 
     def template(self, name: str = "") -> Pod:
         """Return the pod template of a replicatedJob; without a name, that of the user's program."""
@@ -88,9 +88,9 @@ class Run:
     def container(self, name: str = "main", job: str = "") -> Object:
         """Return a container or init container of a pod."""
         spec = self.pod(job)
-        every = [*spec.get("initContainers", []), *spec["containers"]]
-        (found,) = [item for item in every if item["name"] == name]
-        return dict(found)
+        containers = [*spec.get("initContainers", []), *spec["containers"]]
+        (container,) = [container for container in containers if container["name"] == name]
+        return dict(container)
 
 
 def _merged(base: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
@@ -138,22 +138,23 @@ def run(
     return composed(rendering(pattern, spec, cluster=cluster, files=files, **(metadata or {})), files)
 
 
-def composed(made: Rendering, files: dict[str, str] | None = None) -> Run:
+def composed(rendering: Rendering, files: dict[str, str] | None = None) -> Run:
     """Return the run of a rendering, composed from the files that were written."""
-    assert [problem.text() for problem in errors(made.problems)] == []
+    assert [problem.text() for problem in errors(rendering.problems)] == []
     folder = "overlays/c/ns/w"
 
     def read(path: str) -> str | None:
-        return made.writes.get(path) or (files or {}).get(path) or read_text(path)
+        return rendering.writes.get(path) or (files or {}).get(path) or read_text(path)
 
-    found = compose(folder, read)
-    assert (found.problems, found.outside) == ((), ())
-    names = {path.removeprefix(f"{folder}/"): text for path, text in made.writes.items() if folder in path}
-    return Run(found.objects, names)
+    overlay = compose(folder, read)
+    assert (overlay.problems, overlay.outside) == ((), ())
+    writes = rendering.writes.items()
+    names = {path.removeprefix(f"{folder}/"): text for path, text in writes if folder in path}
+    return Run(overlay.objects, names)
 
 
 def refused(pattern: str, *, files: dict[str, str] | None = None, **spec: Any) -> list[Problem]:
     """Return the problems for which a workload of a pattern is not rendered."""
-    made = rendering(pattern, spec, files=files)
-    assert made.writes == {}
-    return list(errors(made.problems))
+    refusal = rendering(pattern, spec, files=files)
+    assert refusal.writes == {}
+    return list(errors(refusal.problems))

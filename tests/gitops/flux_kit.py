@@ -74,24 +74,24 @@ def files(
     of: ResolvedCluster, synced: tuple[SyncedNamespace, ...], *, platform: bool = True
 ) -> dict[str, str]:
     """Return the files for Flux, and for nobody else."""
-    made = tree.files(of, synced, {}, platform=platform)
-    return {path: text for path, text in made.items() if "/_gitops/flux" in path}
+    paths = tree.files(of, synced, {}, platform=platform)
+    return {path: text for path, text in paths.items() if "/_gitops/flux" in path}
 
 
-def objects(made: dict[str, str]) -> list[Object]:
+def objects(files: dict[str, str]) -> list[Object]:
     """Return all objects of the files for Flux, without the lists of Kustomize."""
     return [
         item
-        for path, text in made.items()
+        for path, text in files.items()
         if not path.endswith("/kustomization.yaml")
         for item in objects_of(text)
     ]
 
 
-def kustomizations(made: dict[str, str]) -> dict[str, Object]:
+def kustomizations(files: dict[str, str]) -> dict[str, Object]:
     """Return the specs of Flux's Kustomizations by their names."""
-    found = [item for item in objects(made) if item["kind"] == "Kustomization"]
-    return {item["metadata"]["name"]: item["spec"] for item in found}
+    synced = [item for item in objects(files) if item["kind"] == "Kustomization"]
+    return {item["metadata"]["name"]: item["spec"] for item in synced}
 
 
 def render(repo: Repo, flux: str = FLUX) -> dict[str, Object]:

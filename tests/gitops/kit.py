@@ -58,12 +58,9 @@ def said(*texts: str) -> str:
 
 def made(of: ResolvedCluster, *namespaces: SyncedNamespace) -> dict[str, list[Object]]:
     """Return the documents of the files for Argo CD by their names."""
-    found = tree.files(of, namespaces, {})
-    return {
-        path.removeprefix(f"{HERE}/"): documents(text)
-        for path, text in found.items()
-        if path.startswith(f"{HERE}/")
-    }
+    files = tree.files(of, namespaces, {})
+    ours = {path: text for path, text in files.items() if path.startswith(f"{HERE}/")}
+    return {path.removeprefix(f"{HERE}/"): documents(text) for path, text in ours.items()}
 
 
 def synced(repo: Repo, gitops: str = GITOPS, *, platform: str = PLATFORM, name: str = "c1") -> None:
@@ -78,11 +75,12 @@ def workload(repo: Repo, name: str = "a", spec: str = JOB, namespace: str = "tea
 
 def names(repo: Repo, folder: str = HERE) -> list[str]:
     """Return the names of the files in a folder of the tree, which its list names but for itself."""
-    found = [path.removeprefix(f"{folder}/") for path in repo.tree() if path.startswith(f"{folder}/")]
-    if found:
+    files = [path.removeprefix(f"{folder}/") for path in repo.tree() if path.startswith(f"{folder}/")]
+    names = [name for name in files if name != "kustomization.yaml"]
+    if files:
         listed = documents(repo.read(f"{folder}/kustomization.yaml"))[0]["resources"]
-        assert sorted(listed) == [name for name in found if name != "kustomization.yaml"]
-    return [name for name in found if name != "kustomization.yaml"]
+        assert sorted(listed) == names
+    return names
 
 
 def component(repo: Repo, *things: str) -> None:

@@ -16,7 +16,7 @@ from tests.files import git
 from tests.initial.kit import init
 from tests.initial.linter import actionlint
 from tests.review.runner import Job, job
-from tests.review.service import TOKEN, Service, event, service
+from tests.review.service import TOKEN, Service, event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +59,6 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--message", "init")
     return root
-
-
-@pytest.fixture
-def api() -> Iterator[Service]:
-    """The API of GitHub."""
-    with service() as running:
-        yield running
 
 
 def pull_request(tmp_path: Path, start: Path, api: Service, *, render: bool = True, head: str = "o/r") -> Job:

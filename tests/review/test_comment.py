@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.review.service import BOT, TOKEN, Service, event, service
+from tests.review.service import BOT, TOKEN, Service, event
 
 from slicewright.cli.main import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MARKER = "<!-- slicewright: review -->\n"
@@ -24,13 +23,6 @@ GITLAB = {
     "CI_MERGE_REQUEST_IID": "7",
     "GITLAB_TOKEN": TOKEN,
 }
-
-
-@pytest.fixture
-def api() -> Iterator[Service]:
-    """Return a service without comments."""
-    with service() as running:
-        yield running
 
 
 def comment(folder: Path, text: str, environ: dict[str, str], *more: str) -> Result:

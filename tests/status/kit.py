@@ -56,12 +56,12 @@ def workload(name: str = "a", *, admitted: int = 0, queue: str = "cq", **more: A
     """Return the Workload of a JobSet, which waits, or has chips of the flavor `v5e`."""
     status: Object = more.pop("status", {})
     if admitted:
-        given = {
+        assignment = {
             "name": "slice",
             "flavors": {"google.com/tpu": "v5e"},
             "resourceUsage": {"google.com/tpu": admitted},
         }
-        status |= {"admission": {"clusterQueue": queue, "podSetAssignments": [given]}}
+        status |= {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}}
         reserved = [("QuotaReserved", "True", "QuotaReserved"), ("Admitted", "True", "Admitted")]
         more.setdefault("conditions", reserved)
     more.setdefault("conditions", [("QuotaReserved", "False", "Pending", "8 more needed")])
@@ -119,10 +119,10 @@ def warning(about: str, reason: str, message: str, when: str = "T1") -> Object:
 
 def inventory(*items: Object, **more: Any) -> Inventory:
     """Return what a cluster holds."""
-    found: dict[str, tuple[Object, ...]] = {}
-    for one in items:
-        found[one["kind"]] = (*found.get(one["kind"], ()), one)
-    return Inventory(found, **more)
+    by_kind: dict[str, tuple[Object, ...]] = {}
+    for item in items:
+        by_kind[item["kind"]] = (*by_kind.get(item["kind"], ()), item)
+    return Inventory(by_kind, **more)
 
 
 def tree(*items: Object) -> Objects:
