@@ -213,21 +213,17 @@ Labels = dict[str, tuple[str, ...]]
 
 def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
     """Yield the pools of a cluster with the labels of their nodes; none where no cluster is known."""
-    if site is not None:
-        for capacity in capacities(site).values():
-            yield capacity, _labels(site, capacity)
-
-
-def _labels(site: ResolvedCluster, capacity: Capacity) -> Labels:
-    pool = capacity.pool
-    labels = texts(site.cluster.spec["pools"][pool.index].get("labels"))
-    if not isinstance(capacity, TpuCapacity):
-        node_pools = capacity.pool.node_pool_names
-    else:
-        node_pools = slice_names(capacity.pool, capacity.pool.slices)
-        count = {ACCELERATOR_COUNT: str(capacity.shape.chips_per_host)}
-        labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
-    return {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
+    if site is None:
+        return
+    for capacity in capacities(site).values():
+        labels = texts(site.cluster.spec["pools"][capacity.pool.index].get("labels"))
+        if isinstance(capacity, TpuCapacity):
+            node_pools = slice_names(capacity.pool, capacity.pool.slices)
+            count = {ACCELERATOR_COUNT: str(capacity.shape.chips_per_host)}
+            labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
+        else:
+            node_pools = capacity.pool.node_pool_names
+        yield capacity, {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
 
 
 def _declared(site: ResolvedCluster) -> Quotas:
