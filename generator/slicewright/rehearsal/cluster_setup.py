@@ -177,9 +177,9 @@ class ClusterSetup:
             self.api.each(partial(self.api.delete, policy=policy), items)
             self._wait(f"{kind[1]} objects", partial(self._left, kind, label))
 
-    def _wait(self, what: str, left: Callable[[], list[Object]]) -> None:
+    def _wait(self, objects: str, left: Callable[[], list[Object]]) -> None:
         try:
-            self._bed.until(f"{what} to go", lambda: not left(), seconds=_GONE_SECONDS)
+            self._bed.until(f"{objects} to go", lambda: not left(), seconds=_GONE_SECONDS)
         except BedError as error:
             if error.problem.id != wait.TOO_LONG:
                 raise

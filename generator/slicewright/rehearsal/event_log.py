@@ -77,10 +77,10 @@ class EventLog:
             self._add(Event(self._clock.now(), kind, run, **facts))
 
     def note_nodes(
-        self, kind: Kind, node_pool: str, nodes: Collection[Object], what: str, *, reason: str = ""
+        self, kind: Kind, node_pool: str, nodes: Collection[Object], change: str, *, reason: str = ""
     ) -> None:
         """Take in that nodes of a node pool were made or taken away: `2 nodes`, and what there is to say."""
-        text = f"{counted(len(nodes), 'node')}{what}"
+        text = f"{counted(len(nodes), 'node')}{change}"
         self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
     @contextmanager
@@ -187,8 +187,8 @@ class Watch:
                 self._ending.wait(_RETRY_SECONDS)
 
 
-def alive(threads: Iterable[threading.Thread], what: str) -> None:
+def alive(threads: Iterable[threading.Thread], name: str) -> None:
     """Raise BedError if one of some threads has ended, which only a mistake in it does."""
     if not all(thread.is_alive() for thread in threads):
-        message = f"{what} has ended"
+        message = f"{name} has ended"
         raise BedError(Problem("REH009", message, "please report it, with the traceback on stderr"))

@@ -163,11 +163,11 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
         folders = {platform_folder(name): "the platform is"}
         if site.cluster.installs:
             folders[controllers_folder(name)] = "the controllers are"
-        for folder, what in folders.items():
+        for folder, subject in folders.items():
             paths = (change.path for change in rendering.platform)
             files = [posixpath.basename(path) for path in paths if posixpath.dirname(path) == folder]
             if files:
-                yield name, _outdated(folder, _of_folder(checkout, folder, files, what))
+                yield name, _outdated(folder, _of_folder(checkout, folder, files, subject))
     for run in rendering.runs:
         folder, name = run.folder, f"{run.namespace}/{run.name}"
         if folder not in played:
@@ -185,10 +185,10 @@ def _outdated(folder: str, message: str) -> Problem:
     return Problem("REH007", message, _RENDER, severity="warning", file=folder)
 
 
-def _of_folder(checkout: Checkout, folder: str, files: list[str], what: str) -> str:
+def _of_folder(checkout: Checkout, folder: str, files: list[str], subject: str) -> str:
     """Return in words what a render would change about a folder of a platform."""
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
-        return f"{folder} does not exist: {what} rehearsed as a render would write it"
+        return f"{folder} does not exist: {subject} rehearsed as a render would write it"
     message = (
         f"{folder} differs from what a render would write ({', '.join(files)}); it is rehearsed as it is"
     )

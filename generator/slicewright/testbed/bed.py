@@ -48,10 +48,10 @@ class BootContext(Struct, frozen=True):
     environ: Mapping[str, str]
     progress: Callable[[str], object]
 
-    def wait(self, what: str, program: str, probe: Callable[[], object]) -> None:
+    def wait(self, awaited: str, program: str, probe: Callable[[], object]) -> None:
         """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
         blame = partial(self.processes.blame, program=program)
-        wait.until(what, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
+        wait.until(awaited, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
 
 
 class Connection(Struct, frozen=True):
@@ -180,10 +180,10 @@ class Bed:
         }
 
     def until(
-        self, what: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
+        self, awaited: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
     ) -> Answer:
         """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
-        return wait.until(what, probe, seconds=seconds, check=self.check)
+        return wait.until(awaited, probe, seconds=seconds, check=self.check)
 
     def ended(self) -> Problem | None:
         """Return the problem of a program that has ended, if there is one: its end may be seen last."""

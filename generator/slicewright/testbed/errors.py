@@ -11,11 +11,11 @@ class BedError(AccessError):
     """The test bed broke, or is not what was asked for; `problem` says how."""
 
 
-def missing_package(package: str | None, what: str) -> Problem:
+def missing_package(package: str | None, feature: str) -> Problem:
     """Return the problem that a package is not installed, without which something does not work."""
     hint = (
         "run 'make tools', which also builds the programs of the test bed: about 16 minutes, once"
         if in_checkout()
         else f"run {install_testbed()}"
     )
-    return Problem("BED008", f"{what} needs the Python package {package}", hint)
+    return Problem("BED008", f"{feature} needs the Python package {package}", hint)

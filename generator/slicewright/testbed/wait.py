@@ -33,7 +33,7 @@ def stretched(seconds: float) -> float:
 
 
 def until(
-    what: str,
+    awaited: str,
     probe: Callable[[], Answer | None],
     *,
     seconds: float,
@@ -58,6 +58,6 @@ def until(
         if answer:
             return answer
         if (took := time.monotonic() - began) > stretched(seconds):
-            raise BedError(blame(TOO_LONG, f"{what} took longer than {took:.0f} s{last}"))
+            raise BedError(blame(TOO_LONG, f"{awaited} took longer than {took:.0f} s{last}"))
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -68,10 +68,10 @@ def _bring_back(injection: Injection, nodes: list[Object]) -> None:
     _note(injection, "poolGrew", created, " back")
 
 
-def _note(injection: Injection, kind: Kind, nodes: list[Object], what: str) -> None:
+def _note(injection: Injection, kind: Kind, nodes: list[Object], change: str) -> None:
     if nodes:
         pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-        injection.event_log.note_nodes(kind, pool, nodes, what, reason=injection.fault.kind.name)
+        injection.event_log.note_nodes(kind, pool, nodes, change, reason=injection.fault.kind.name)
 
 
 def _as_new(node: Object) -> Object:

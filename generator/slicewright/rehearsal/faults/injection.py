@@ -77,7 +77,7 @@ class Injection(Struct, frozen=True):
         return self._running(self._pods_of_slice(), whole_slice(self.fault), None)[1]
 
     def _running(
-        self, target: list[Object], what: str, most: int | None
+        self, target: list[Object], name: str, most: int | None
     ) -> tuple[list[Object], list[Object]]:
         pods = [
             pod
@@ -86,7 +86,7 @@ class Injection(Struct, frozen=True):
         ][:most]
         if not pods:
             is_over = any(pod["status"].get("phase") == "Succeeded" for pod in target)
-            why = f"the pods of {what} had ended" if is_over else f"no pod of {what} was running"
+            why = f"the pods of {name} had ended" if is_over else f"no pod of {name} was running"
             raise Missed(why, is_over=is_over)
         nodes = [self.setup.api.get("v1", "Node", name) for name in {pod["spec"]["nodeName"] for pod in pods}]
         others = sorted(node["metadata"]["name"] for node in nodes if not self.setup.is_ours(node))

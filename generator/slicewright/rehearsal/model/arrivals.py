@@ -211,9 +211,9 @@ def _of_mix(
         name, place = job["workload"], (*path, "mix", index)
         meant = templates.get(name, ())
         if len(meant) != 1:
-            what = f"is the name of {len(meant)} workloads" if meant else "is not a workload of this cluster"
+            flaw = f"is the name of {len(meant)} workloads" if meant else "is not a workload of this cluster"
             hint = f"write one of {', '.join(meant)}" if meant else did_you_mean(name, templates)
-            yield source.problem("REH023", (*place, "workload"), f"'{name}' {what}", hint)
+            yield source.problem("REH023", (*place, "workload"), f"'{name}' {flaw}", hint)
         if isinstance(job.get("duration"), dict):
             ((kind, spans),) = job["duration"].items()
             low, high = _ENDS.get(kind, ("mean", "mean"))

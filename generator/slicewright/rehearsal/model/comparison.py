@@ -175,8 +175,8 @@ def _is_apart(base: Sequence[float | None], variant: Sequence[float | None], sla
     return max(later, earlier) > slack
 
 
-def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
-    """Return in words what differs from the base; `what` is the change, in words."""
+def verdict(base: Object, variant: Object, noise: Noise, change: str = "") -> str:
+    """Return in words what differs from the base; `change` says what was changed."""
     names = _short_names(base, variant)
     started = moves(base, variant, "started", noise)
     ended = moves(base, variant, "ended", noise)
@@ -196,7 +196,7 @@ def verdict(base: Object, variant: Object, noise: Noise, what: str = "") -> str:
         still = _by_name(variant).keys() - moved
         rest = "; nothing else moves" if still and moved else ""
         text = ", ".join(filter(None, [*parts, _whole(base, variant, noise)])) + rest
-    return f"{what}: {text}" if what else text
+    return f"{change}: {text}" if change else text
 
 
 def _is_named(move: Move, started: Mapping[str, Move]) -> bool:

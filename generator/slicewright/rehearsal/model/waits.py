@@ -314,11 +314,11 @@ class _Moment:
             if not self._setting.is_fair:
                 yield from _borrowing(own, lack, policy, level)
         elif reclaim != "Any" and level is not None:
-            what = f"takes back what other ClusterQueues borrow of {lack.flavor}"
+            effect = f"takes back what other ClusterQueues borrow of {lack.flavor}"
             if reclaim == "Never":
-                yield Remedy("Reclaim", f"reclaimWithinCohort: Any {what}", lack.missing)
+                yield Remedy("Reclaim", f"reclaimWithinCohort: Any {effect}", lack.missing)
             elif own <= level:
-                yield Remedy("Priority", f"a priority above {level} {what}", lack.missing, level)
+                yield Remedy("Priority", f"a priority above {level} {effect}", lack.missing, level)
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
         if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
