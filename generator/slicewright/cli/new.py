@@ -226,7 +226,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
 def _has_default_image(checkout: Checkout, clusters: list[str], namespace: str) -> bool:
     """Tell whether TPUDefaults name an image on each of some clusters."""
     levels = checkout.repository.levels
-    specs = ((defaults.source.data["spec"] for defaults in levels.of(name, namespace)) for name in clusters)
+    specs = ((level.source.data["spec"] for level in levels.chain(name, namespace)) for name in clusters)
     return all(any(spec.get("container", {}).get("image") for spec in chain) for chain in specs)
 
 

@@ -112,10 +112,10 @@ def above(path: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-def forbids(data: dict[str, Any], kind: str, what: str) -> bool:
+def forbids(data: dict[str, Any], kind: str, option: str) -> bool:
     """Tell whether annotations of an object forbid a kind of app to `Prune` or to `Delete` it."""
     annotations = texts(at(data, "metadata", "annotations"))
-    from_argocd = options(annotations).get(what) == "false"
+    from_argocd = options(annotations).get(option) == "false"
     from_flux = annotations.get(FLUX_PRUNE) == "disabled"
     return {APPLICATION: from_argocd, KUSTOMIZATION: from_flux}.get(kind, from_argocd or from_flux)
 

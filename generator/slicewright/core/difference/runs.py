@@ -114,7 +114,7 @@ def _of_workload(
             yield from _stopped(place, left[key], context)
     for key in sorted(started):
         reason = _why_it_starts(place, started[key], ended, ours, before)
-        stop = context.stops.of(started[key])[1]
+        stop = context.stops.stop(started[key])[1]
         waits = f"; it waits, for {stop.by} has stopPolicy {stop.policy}" if stop.rank else ""
         change = _change("starts", place, started[key], f"{reason}{waits}", context)
         yield _beside_the_old(change, started, ended)
@@ -144,7 +144,7 @@ def _remaining(
 
 def _stopped(place: Place, run: TreeObject, context: Context) -> Iterator[RunChange]:
     """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
-    before, after = context.stops.of(run)
+    before, after = context.stops.stop(run)
     if after.policy == DRAIN != before.policy:
         reason = f"{after.by} is set to {DRAIN}: the run starts again when the queue admits again"
         yield _change("stops", place, run, reason, context)

@@ -59,13 +59,13 @@ class StopPolicies:
         """Take the objects of both sides. A queue that leaves the tree stops as it did."""
         self._before, self._after = _queues(before), _queues(before) | _queues(after)
 
-    def of(self, run: TreeObject) -> tuple[Stop, Stop]:
+    def stop(self, run: TreeObject) -> tuple[Stop, Stop]:
         """Return what stops a run before and afterwards, as far as the trees tell."""
         return _stop(self._before, run), _stop(self._after, run)
 
     def changes(self, going_on: Objects, chips_of: Callable[[TreeObject], int]) -> Iterator[StopChange]:
         """Yield the queues that are stopped or opened, with the runs that are there before and afterwards."""
-        concerned = [run for run in going_on.values() if len({stop.rank for stop in self.of(run)}) > 1]
+        concerned = [run for run in going_on.values() if len({stop.rank for stop in self.stop(run)}) > 1]
         for key in sorted(self._after):
             before, after = _policy(self._before.get(key)), _policy(self._after[key])
             if before != after:

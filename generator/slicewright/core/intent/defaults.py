@@ -90,7 +90,7 @@ class Levels:
         self._chains: dict[tuple[str, str], tuple[Defaults, ...]] = {}
         self._merged: dict[tuple[str, str], Object] = {}
 
-    def of(self, cluster: str, namespace: str) -> tuple[Defaults, ...]:
+    def chain(self, cluster: str, namespace: str) -> tuple[Defaults, ...]:
         """Return the documents that apply to workloads of a namespace on a cluster, the narrowest last."""
         key = (cluster, namespace)
         if key not in self._chains:
@@ -107,7 +107,7 @@ class Levels:
             return source
         metadata = source.data["metadata"]
         key = (cluster, metadata.get("namespace", "default"))
-        chain = self.of(*key)
+        chain = self.chain(*key)
         if key not in self._merged:
             self._merged[key] = {"metadata": {}, "spec": {}}
             for defaults in chain:

@@ -91,12 +91,12 @@ def is_served(shape: Shape, way: Provisioning) -> bool:
     return shape.flex_start and (way.type == "FlexStart" or shape.machine.queued is not False)
 
 
-def lifetime_problem(what: str, seconds: int | None) -> tuple[str, str] | None:
-    """Return message and hint where flex-start capacity does not last so long; `what` lives on it."""
+def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | None:
+    """Return message and hint where flex-start capacity does not last so long; `subject` lives on it."""
     low, high = FLEX_START_SECONDS
     if seconds is None or low <= seconds <= high:
         return None
-    message = f"flex-start {what} {low} to {high} seconds, not {seconds}"
+    message = f"flex-start {subject} {low} to {high} seconds, not {seconds}"
     return message, f"write a number from {low} (10 minutes) to {high} (7 days)"
 
 

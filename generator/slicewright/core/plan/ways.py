@@ -89,10 +89,10 @@ def called(way: Provisioning) -> str:
     return " ".join(filter(None, words))
 
 
-def fits(wanted: Provisioning, has: Provisioning) -> bool:
-    """Tell whether nodes of a way are what is wanted: `Reservation r1` may be any block of it."""
-    is_part = provisioning_selector(wanted).items() <= provisioning_selector(has).items()
-    return wanted.type == has.type and is_part
+def fits(way: Provisioning, nodes: Provisioning) -> bool:
+    """Tell whether nodes of a way are what another asks for: `Reservation r1` may be any block of it."""
+    is_part = provisioning_selector(way).items() <= provisioning_selector(nodes).items()
+    return way.type == nodes.type and is_part
 
 
 def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:

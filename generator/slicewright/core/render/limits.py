@@ -49,7 +49,7 @@ class _Finding(Struct, frozen=True):
 def problems(entry: Planned, objects: Iterable[Object], levels: Levels) -> Iterator[Problem]:
     """Yield a problem for each limit that the objects of a run exceed, at the line of its workload."""
     source, objects = entry.workload.source, list(objects)
-    for defaults in levels.of(entry.plan.cluster, entry.plan.namespace):
+    for defaults in levels.chain(entry.plan.cluster, entry.plan.namespace):
         for finding in _findings(objects, defaults.limits) if defaults.limits else ():
             values = ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
             place = next((path for path, value in values if finding.is_written(path, value)), None)
@@ -61,7 +61,7 @@ def of_frozen(
     workload: Workload, cluster: str, file: str, body: str, levels: Levels, *, warning: bool = True
 ) -> Iterator[Problem]:
     """Yield a problem for each limit that a frozen run exceeds, which a render does not touch."""
-    chain = [defaults for defaults in levels.of(cluster, workload.namespace) if defaults.limits]
+    chain = [defaults for defaults in levels.chain(cluster, workload.namespace) if defaults.limits]
     objects = [document.data for document in read_documents(body, file)[0]] if chain else []
     for defaults in chain:
         for finding in _findings(objects, defaults.limits):

@@ -97,7 +97,8 @@ class Repository(Struct, frozen=True):
 
     def on(self, workload: Workload, cluster: str) -> Workload:
         """Return a workload with the defaults that apply to it on one of its clusters."""
-        own, first = (self.levels.of(name, workload.namespace) for name in (cluster, workload.clusters[0]))
+        clusters = (cluster, workload.clusters[0])
+        own, first = (self.levels.chain(name, workload.namespace) for name in clusters)
         if own == first:
             return workload
         return decode.workload(self.levels.applied(workload.source.written, cluster))

@@ -123,7 +123,7 @@ class _Default:
     def __init__(self, repository: Repository, kind: str) -> None:
         self._schemas, self._name = repository.package.schemas, SCHEMA_OF[kind]
 
-    def of(self, way: tuple[str, ...]) -> Any:
+    def value(self, way: tuple[str, ...]) -> Any:
         """Return the value below spec that holds where none is written; None where none does."""
         default = self._schemas.at(self._name, ("spec", *way)).get("default")
         return _NOT_WRITTEN.get(way[-1]) if default is None and way[0] == "pools" else default
@@ -146,7 +146,7 @@ def _set(spec: Any, effective: Any, way: tuple[str, ...], change: Change, defaul
     value = change.value
     if change.is_relative:
         inherited = effective.get(last) if isinstance(effective, dict) else None
-        before = holder.get(last, default.of(way) if inherited is None else inherited)
+        before = holder.get(last, default.value(way) if inherited is None else inherited)
         if not isinstance(before, int) or isinstance(before, bool):
             message = f"'{'.'.join(way)}' has no number to add to (in '{change.text}')"
             raise ChangeError(message, "write the number without a sign" if before is None else "")
