@@ -56,16 +56,16 @@ def cluster(repo: Repo, spec: str = CLUSTER, name: str = "c1") -> None:
 
 def diff(repo: Repo, *arguments: str, code: int = 0) -> Any:
     """Run the command and return its JSON, which its schema accepts."""
-    found = repo.run("diff", *arguments, "-o", "json", code=code).json
-    jsonschema.Draft7Validator(SCHEMA).validate(found)
-    return found
+    record = repo.run("diff", *arguments, "-o", "json", code=code).json
+    jsonschema.Draft7Validator(SCHEMA).validate(record)
+    return record
 
 
-def said(found: Any) -> list[str]:
+def said(record: Any) -> list[str]:
     """Return what happens to runs, in one line each, ids as they are."""
     return [
         f"{run['effect']} {run['cluster']}/{run['namespace']}/{run['name']} {run['chips']}: {run['reason']}"
-        for run in found["runs"]
+        for run in record["runs"]
     ]
 
 
@@ -126,9 +126,9 @@ def reasons(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, st
     return [(run.effect, run.name, run.reason) for run in compared(before, after).runs]
 
 
-def words_of(found: Any) -> str:
+def words_of(difference: Any) -> str:
     """Return the text."""
-    return words(found)
+    return words(difference)
 
 
 def run_of(repo: Repo, workload: str = "a") -> str:

@@ -151,12 +151,12 @@ def kubectl(text: str) -> tuple[list[Any], str]:
     """Return the specs of the objects that kubectl reads, and what it says."""
     command: list[str | Path] = [program("kubectl"), "annotate", "--local", "-f", "-", "-o", "json", "a=b"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-    decoder, written, found = json.JSONDecoder(), done.stdout.decode().strip(), []
+    decoder, written, specs = json.JSONDecoder(), done.stdout.decode().strip(), []
     while written:
         data, end = decoder.raw_decode(written)
-        found.append(data.get("spec", {}))
+        specs.append(data.get("spec", {}))
         written = written[end:].lstrip()
-    return found, done.stderr.decode()
+    return specs, done.stderr.decode()
 
 
 def as_go_reads(values: list[Any]) -> list[Any]:
@@ -175,12 +175,12 @@ def as_go_reads(values: list[Any]) -> list[Any]:
         command, input=write_documents(objects).encode(), capture_output=True, check=False
     )
     assert answer.returncode == 0, answer.stderr.decode()
-    text, decoder, at, found = answer.stdout.decode(), json.JSONDecoder(), 0, []
+    text, decoder, at, values = answer.stdout.decode(), json.JSONDecoder(), 0, []
     while at < len(text.rstrip()):
         item, at = decoder.raw_decode(text, at)
         at += len(text[at:]) - len(text[at:].lstrip())
-        found.append(item["spec"].get("value"))
-    return found
+        values.append(item["spec"].get("value"))
+    return values
 
 
 def numbers_as_floats(data: object) -> object:

@@ -59,8 +59,8 @@ def checkout() -> Checkout:
 
 def overlays() -> list[str]:
     """Return the folders of all committed overlays, one a workload and cluster; platforms begin with '_'."""
-    found = (ROOT / "overlays").glob("*/[!_]*/*/kustomization.yaml")
-    return sorted(str(path.parent.relative_to(ROOT)) for path in found)
+    overlays = (ROOT / "overlays").glob("*/[!_]*/*/kustomization.yaml")
+    return sorted(str(path.parent.relative_to(ROOT)) for path in overlays)
 
 
 def composed(folder: str) -> list[Object]:
@@ -165,8 +165,8 @@ def conditions(bed: Bed, api_version: str, kind: str) -> dict[str, list[str]]:
 
 def completed(bed: Bed, *names: str) -> bool:
     """Tell whether JobSets have completed."""
-    found = conditions(bed, *JOBSET)
-    return all("Completed" in found.get(name, []) for name in names)
+    by_name = conditions(bed, *JOBSET)
+    return all("Completed" in by_name.get(name, []) for name in names)
 
 
 def admitted(bed: Bed) -> set[str]:
@@ -190,8 +190,8 @@ def pods_of(bed: Bed, jobset: str, replicated_job: str = "", *, phase: str = "")
     labels = f"jobset.sigs.k8s.io/jobset-name={jobset}"
     if replicated_job:
         labels += f",jobset.sigs.k8s.io/replicatedjob-name={replicated_job}"
-    found = bed.api.list(*POD, labels=labels)
-    return [pod for pod in found if phase in ("", pod["status"]["phase"])]
+    pods = bed.api.list(*POD, labels=labels)
+    return [pod for pod in pods if phase in ("", pod["status"]["phase"])]
 
 
 def node_pools(bed: Bed, pods: Iterable[Object]) -> list[str]:
@@ -202,11 +202,11 @@ def node_pools(bed: Bed, pods: Iterable[Object]) -> list[str]:
 
 def slices(bed: Bed, pods: Iterable[Object]) -> list[set[str]]:
     """Return the node pools that each slice (each child Job) of a JobSet stands on."""
-    found: dict[str, set[str]] = {}
+    by_job: dict[str, set[str]] = {}
     for pod in pods:
         job = pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-key"]
-        found.setdefault(job, set()).update(node_pools(bed, [pod]))
-    return list(found.values())
+        by_job.setdefault(job, set()).update(node_pools(bed, [pod]))
+    return list(by_job.values())
 
 
 def end_pod(bed: Bed, pod: Object, code: int = 0) -> None:

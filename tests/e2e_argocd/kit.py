@@ -99,15 +99,15 @@ def is_busy(item: Object) -> bool:
 
 def phase(item: Object) -> str:
     """Return how the last sync of an Application went: Succeeded, Failed, Error, Running; '' before it."""
-    found: str = item.get("status", {}).get("operationState", {}).get("phase", "")
-    return found
+    phase: str = item.get("status", {}).get("operationState", {}).get("phase", "")
+    return phase
 
 
 def synced_revision(item: Object) -> str:
     """Return the revision of the last sync."""
     state = item.get("status", {}).get("operationState", {})
-    found: str = state.get("syncResult", {}).get("revision", "")
-    return found
+    revision: str = state.get("syncResult", {}).get("revision", "")
+    return revision
 
 
 def sync_message(item: Object) -> str:
@@ -119,8 +119,8 @@ def sync_message(item: Object) -> str:
 
 def errors(item: Object) -> list[str]:
     """Return the errors that Argo CD shows for an Application."""
-    found = item.get("status", {}).get("conditions") or []
-    return [f"{entry['type']}: {entry['message']}" for entry in found if entry["type"].endswith("Error")]
+    conditions = item.get("status", {}).get("conditions") or []
+    return [f"{entry['type']}: {entry['message']}" for entry in conditions if entry["type"].endswith("Error")]
 
 
 def state(bed: Bed, name: str) -> tuple[str, str, str]:

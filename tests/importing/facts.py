@@ -25,24 +25,24 @@ _COMPUTED = ("--server_port", "--resource_manager_address", "--node_type")
 def facts(jobset: Object) -> Object:
     """Return what a JobSet asks for; what it does not say is left out."""
     pods = pods_of(jobset, "JobSet")
-    (workers,) = (one for one in pods if one.chips)
-    head = next((one for one in pods if not one.chips), None)
-    chips = [one for _, container in workers.containers if (one := at(container, "resources", "limits", TPU))]
+    (workers,) = (group for group in pods if group.chips)
+    head = next((group for group in pods if not group.chips), None)
+    limits = (at(container, "resources", "limits", TPU) for _, container in workers.containers)
     programs = [entry for _, entry in (head or workers).containers if "command" in entry]
     components = [
         entry
-        for one in pods
-        for _, entry in (*one.init_containers, *one.containers)
+        for group in pods
+        for _, entry in (*group.init_containers, *group.containers)
         if str(entry["name"]).startswith("pathways-")
     ]
-    found: Object = {
+    asked: Object = {
         "name": jobset["metadata"]["name"],
         "queue": at(jobset, "metadata", "labels", "kueue.x-k8s.io/queue-name"),
         "accelerator": workers.selector.get(ACCELERATOR),
         "topology": workers.selector.get(TOPOLOGY),
         "slices": workers.replicas,
         "hosts": workers.parallelism,
-        "chips": [int(one) for one in chips],
+        "chips": [int(limit) for limit in limits if limit],
         "maxRestarts": at(jobset, "spec", "failurePolicy", "maxRestarts"),
         "backoffLimit": workers.job.get("backoffLimit"),
         "pods": _pods(workers),
@@ -50,7 +50,11 @@ def facts(jobset: Object) -> Object:
         "program": _program(programs[0], head or workers) if programs else None,
         "components": {entry["name"]: _component(entry) for entry in components},
     }
-    return {key: value for key, value in found.items() if value not in (None, {}, [])}
+    return _written(asked)
+
+
+def _written(fields: Object) -> Object:
+    return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 
 
 def _pods(pods: Pods) -> Object:
@@ -61,66 +65,54 @@ def _pods(pods: Pods) -> Object:
         for rule in at(pods.job, "podFailurePolicy", "rules") or ()
         if rule["action"] == "FailJob"
     ]
-    terms = (
-        at(
-            spec,
-            "affinity",
-            "nodeAffinity",
-            "requiredDuringSchedulingIgnoredDuringExecution",
-            "nodeSelectorTerms",
-        )
-        or ()
-    )
-    found: Object = {
+    required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = at(spec, *required, "nodeSelectorTerms") or ()
+    asked: Object = {
         **{key: spec.get(key) for key in _POD},
         "graceSeconds": spec.get("terminationGracePeriodSeconds", 30),
         "nodeSelector": {
             key: value for key, value in spec.get("nodeSelector", {}).items() if key not in _OF_SLICE
         },
         "affinity": {
-            one["key"]: one["values"]
+            expression["key"]: expression["values"]
             for term in terms
-            for one in term["matchExpressions"]
-            if one["operator"] == "In"
+            for expression in term["matchExpressions"]
+            if expression["operator"] == "In"
         },
-        "tolerations": sorted(one["key"] for one in spec.get("tolerations", ()) if one["key"] != TPU),
+        "tolerations": sorted(entry["key"] for entry in spec.get("tolerations", ()) if entry["key"] != TPU),
         "exitCodes": _ranges(codes[0]) if codes else None,
     }
-    return {key: value for key, value in found.items() if value not in (None, {}, [])}
+    return _written(asked)
 
 
 def _ranges(codes: list[int]) -> list[int | str]:
     """Return exit codes with ranges in their place, as failurePolicy.restartOnExitCodes has them."""
-    found: list[int | str] = []
+    ranges: list[int | str] = []
     for code in sorted(codes):
-        first, _, last = str(found[-1]).partition("-") if found else ("", "", "")
-        if (last and int(last) + 1 == code) or (first and not last and int(first) + 1 == code):
-            found[-1] = f"{first}-{code}"
+        first, _, last = str(ranges[-1]).partition("-") if ranges else ("", "", "")
+        if first and int(last or first) + 1 == code:
+            ranges[-1] = f"{first}-{code}"
         else:
-            found.append(code)
-    return found
+            ranges.append(code)
+    return ranges
 
 
 def _program(container: Object, pods: Pods) -> Object:
     """Return image, script, variables and mounts of a program."""
     script = container["command"][-1]
     wrapped = _WRAPPED.fullmatch(script)
-    volumes = {one["name"]: _source(one) for one in pods.spec.get("volumes") or ()}
+    volumes = {volume["name"]: _source(volume) for volume in pods.spec.get("volumes") or ()}
     mounts = [
-        [
-            one["mountPath"],
-            volumes[one["name"]],
-            "ro" if one.get("readOnly") else "rw",
-        ]
-        for one in container.get("volumeMounts", ())
+        [mount["mountPath"], volumes[mount["name"]], "ro" if mount.get("readOnly") else "rw"]
+        for mount in container.get("volumeMounts", ())
     ]
-    found = {
+    program = {
         "image": container["image"],
         "script": wrapped["script"] if wrapped else script,
         "env": _env(container),
         "mounts": mounts,
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in program.items() if value}
 
 
 def _source(volume: Object) -> str:
@@ -145,35 +137,35 @@ def _source(volume: Object) -> str:
 
 def _env(container: Object) -> dict[str, str]:
     return {
-        one["name"]: one["value"]
-        for one in container.get("env", ())
-        if "value" in one and not one["name"].startswith("SLICEWRIGHT_")
+        variable["name"]: variable["value"]
+        for variable in container.get("env", ())
+        if "value" in variable and not variable["name"].startswith("SLICEWRIGHT_")
     }
 
 
 def _component(container: Object) -> Object:
     """Return the image, the flags and the variables of a component of Pathways."""
     args = [str(word) for word in container["args"]]
-    found = {
+    component = {
         "image": container["image"],
         "args": sorted(word for word in args if word.partition("=")[0] not in _COMPUTED),
         "env": _env(container),
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in component.items() if value}
 
 
-def flat(found: Any, way: str = "") -> dict[str, Any]:
+def flat(asked: Any, way: str = "") -> dict[str, Any]:
     """Return facts by the ways to them."""
-    if not isinstance(found, dict):
-        return {way: found}
+    if not isinstance(asked, dict):
+        return {way: asked}
     return {
-        key: value for name, below in found.items() for key, value in flat(below, f"{way}/{name}").items()
+        key: value for name, below in asked.items() for key, value in flat(below, f"{way}/{name}").items()
     }
 
 
-def changes(found: Object, base: Object) -> dict[str, Any]:
+def changes(asked: Object, base: Object) -> dict[str, Any]:
     """Return the facts that differ from those of other arguments, None for one that is no longer there."""
-    new, old = flat(found), flat(base)
+    new, old = flat(asked), flat(base)
     return {key: new.get(key) for key in sorted({*new, *old}) if new.get(key) != old.get(key)}
 
 

@@ -37,10 +37,10 @@ HOST = {**V5E, f"{GKE}gke-accelerator-count": "4", "node.kubernetes.io/instance-
 
 def inventory(*items: Object, versions: tuple[str, ...] = ("v1beta2",)) -> Inventory:
     """Return an inventory of objects."""
-    found: dict[str, list[Object]] = {}
+    fields: dict[str, list[Object]] = {}
     for item in items:
-        found.setdefault(KINDS[item["kind"]], []).append(item)
-    return Inventory(**{field: tuple(some) for field, some in found.items()}, kueue_versions=versions)
+        fields.setdefault(KINDS[item["kind"]], []).append(item)
+    return Inventory(**{field: tuple(some) for field, some in fields.items()}, kueue_versions=versions)
 
 
 def living(site: ResolvedCluster) -> Inventory:
@@ -55,16 +55,15 @@ def of(*items: Object, versions: tuple[str, ...] = ("v1beta2",), context: str = 
 
 def spec(*items: Object, **options: Any) -> Object:
     """Return the spec of what is imported of some objects."""
-    found: Object = of(*items, **options).document["spec"]
-    return found
+    body: Object = of(*items, **options).document["spec"]
+    return body
 
 
 def notes(*items: Object, **options: Any) -> list[str]:
     """Return what could not be said, but for what is never read and for the default priority classes."""
-    found = of(*items, **options).notes
     return [
         note.message
-        for note in found
+        for note in of(*items, **options).notes
         if "are not read" not in note.message and "priority" not in note.message
     ]
 

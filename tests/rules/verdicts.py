@@ -45,8 +45,8 @@ def changed(row: dict[str, Any]) -> dict[str, Any]:
         base = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
     else:
         base = next(data for data in valid() if row["of"] == f"{data['kind']}/{_version(data)}")
-    found: dict[str, Any] = patch.apply(copy.deepcopy(row["ops"]), copy.deepcopy(base))
-    return found
+    item: dict[str, Any] = patch.apply(copy.deepcopy(row["ops"]), copy.deepcopy(base))
+    return item
 
 
 def controlled(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def errors(path: Path) -> list[str]:
 
 def refusals(*items: Resource) -> list[str]:
     """Return the ids and messages of the errors in objects that nothing else is beside."""
-    found = [problem for item in items for problem in engine().schema_problems(item)]
-    found += [problem for item in items for problem in engine().key_problems(item)]
-    found += run(ObjectSet(items, catalogue()))
-    return sorted({f"{problem.id} {problem.message}" for problem in found if problem.severity == "error"})
+    problems = [problem for item in items for problem in engine().schema_problems(item)]
+    problems += [problem for item in items for problem in engine().key_problems(item)]
+    problems += run(ObjectSet(items, catalogue()))
+    return sorted({f"{problem.id} {problem.message}" for problem in problems if problem.severity == "error"})

@@ -93,12 +93,12 @@ def _names(value: str | list[str]) -> list[str]:
 
 def matching(patterns: str | list[str]) -> list[str]:
     """Return the names of the objects that some patterns mean; each must mean at least one."""
-    found: dict[str, None] = {}
+    matches: dict[str, None] = {}
     for pattern in _names(patterns):
         names = [name for name in objects() if fnmatchcase(name, pattern)]
         assert names, f"nothing is called '{pattern}'"
-        found.update(dict.fromkeys(names))
-    return list(found)
+        matches.update(dict.fromkeys(names))
+    return list(matches)
 
 
 def found() -> Iterator[Difference]:
