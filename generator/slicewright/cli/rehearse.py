@@ -72,13 +72,13 @@ _MOST_JOBS = 64
 @click.option(
     "--delay",
     type=Duration(),
-    help="How long GKE takes to create flex-start nodes, in simulated time. Default: 2 s of real time.",
+    help="How long GKE takes to create flex-start nodes, in simulated time. By default 2 s of real time.",
 )
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work, in simulated time. Default and minimum: 3 s of "
-    "real time.",
+    help="How long flex-start nodes stay without work, in simulated time. By default 3 s of real "
+    "time, which is the minimum.",
 )
 @click.option(
     "--skip-idle/--no-skip-idle",
