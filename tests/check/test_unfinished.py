@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         (("metadata", "name"), "PROJECT_ID", ["PROJECT_ID"]),
         (("metadata", "name"), "NAME", ["NAME"]),
         (("metadata", "namespace"), "NAMESPACE", ["NAMESPACE"]),
+        (("metadata", "namespace"), "FILLED BY THE OPERATOR", ["FILLED BY THE OPERATOR"]),
+        (("spec", "image"), "TO BE SET", ["TO BE SET"]),
+        (("spec", "env", "value"), "HELLO WORLD", []),
         (("metadata", "name"), "Train", []),
         (("metadata", "name"), "TRAIN", []),
         (("metadata", "name"), 3, []),
@@ -391,3 +394,25 @@ def test_placeholder_of_the_kind_is_one_note(tmp_path: Path, head: str) -> None:
     write(tmp_path, {"a.yaml": f"{head}\nmetadata: {{name: a}}\n"})
 
     assert ["FILE030"] == run(tmp_path, ".", "-o", "json").ids
+
+
+@pytest.mark.parametrize(
+    ("ports", "expected"),
+    [
+        ("[{containerPort: 0}]  # TODO: the port", "error"),
+        ("\n          - containerPort: 0  # TODO: change to 5000", "note"),
+        ("\n          - containerPort:  # TODO", "note"),
+        ("\n          - containerPort: 70000  # TODO: fewer", "error"),
+        ("\n          - containerPort: 0  # no port", "error"),
+    ],
+)
+def test_empty_value_beside_a_todo_is_a_note(tmp_path: Path, ports: str, expected: str) -> None:
+    """Who writes TODO beside an empty value, or 0, knows that it is to be filled in."""
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+        f"  containers:\n    - name: a\n      image: a\n      ports: {ports}\n"
+    )
+    write(tmp_path, {"a.yaml": text})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [expected] == list({problem["severity"] for problem in problems})

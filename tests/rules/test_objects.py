@@ -178,3 +178,33 @@ def test_selector_of_a_stored_job_is_that_of_the_api_server(
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec, **stored}
 
     assert expected == findings("JS135", job)
+
+
+@pytest.mark.parametrize("empty", [{}, {"matchLabels": None}, {"matchLabels": {}}, {"matchExpressions": []}])
+def test_empty_selector_of_a_job_is_filled_by_the_api_server(empty: dict[str, Any]) -> None:
+    """API server 1.36 takes a Job whose selector has no label, and adds its own to it."""
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}
+    spec = {"selector": empty, "template": pods}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
+
+    assert [] == findings("JS135", job)
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "expected"),
+    [
+        ("kubernetes.io/batch-cpu", "25", []),
+        ("kubernetes.io/batch-cpu", "75", ["a request of 75 kubernetes.io/batch-cpu with a limit of 50"]),
+        ("example.com/gpu", "25", ["a request of 25 example.com/gpu with a limit of 50"]),
+    ],
+)
+def test_request_of_a_native_resource_may_be_below_its_limit(
+    name: str, request_: str, expected: list[str]
+) -> None:
+    """API server 1.36 takes less of what kubernetes.io names, as of cpu, but not of an extended resource."""
+    resources = {"requests": {name: request_}, "limits": {name: "50"}}
+    spec = {"containers": [{"name": "a", "image": "a", "resources": resources}]}
+
+    assert expected == findings(
+        "JS134", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    )

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from slicewright.core.check.filling import not_taken
 from slicewright.core.check.model import MERGED, Resource
+from slicewright.core.check.partial import of_todo
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.scopes import Scope, object_sets
@@ -273,7 +274,10 @@ def _object_check(
 
     def check(checked: Checked) -> Iterator[Problem]:
         of_variant = partial(problems_of, checked)
-        return certain(checked.resource, checked.placeholders, of_variant, is_partial=checked.partial)
+        source = checked.resource.source
+        text = source.file.text if source else ""
+        problems = certain(checked.resource, checked.placeholders, of_variant, is_partial=checked.partial)
+        return (of_todo(problem, text) for problem in problems)
 
     return check
 

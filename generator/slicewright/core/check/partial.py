@@ -14,6 +14,8 @@ _NAME = re.compile(
     r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?)(?:[/.]|$)"
 )
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
+_TODO = re.compile(r""":[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*TODO\b""")
+"""A line with an empty value, or 0, whose comment says what it becomes."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
 
@@ -37,3 +39,10 @@ def of_template(problem: Problem) -> Problem:
     is_unfinished = problem.id in ("KUS001", "KUS011") or problem.id.startswith("YAML")
     is_of_template = is_unfinished and _TEMPLATES.search(problem.file)
     return replace(problem, severity="note") if is_of_template else problem
+
+
+def of_todo(problem: Problem, text: str) -> Problem:
+    """Return a problem in a text: a note if its value is empty, and a comment beside it says TODO."""
+    if problem.line and "TODO" in text and _TODO.search(text.splitlines()[problem.line - 1]):
+        return replace(problem, severity="note")
+    return problem

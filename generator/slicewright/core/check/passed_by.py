@@ -139,13 +139,15 @@ def looks_like_an_object(data: Any) -> bool:
     """Tell whether a document that nobody named is meant as an object.
 
     It has an apiVersion and a kind, or one of the two and the fields of an object: Helm's Chart.yaml has an
-    apiVersion, and other tools have a kind. Without a kind no more than one field, which may be a misspelt
-    `kind`, is unknown. A list of words with numbers has none that is a text.
+    apiVersion, and other tools have a kind, some of them in lower case. Without a kind no more than one
+    field, which may be a misspelt `kind`, is unknown. A list of words with numbers has none that is a text.
     """
     if not isinstance(data, dict):
         return False
     known = [data[key] for key in ("apiVersion", "kind") if key in data]
     has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
+    if not data.keys() & {"apiVersion", "metadata"} and str(data.get("kind")).islower():
+        return False
     is_known = "kind" in data or len(data.keys() - _OF_OBJECTS) <= 1
     is_named = len(known) > 1 and any(isinstance(word, str) for word in known)
     return is_named or bool(known and has_fields and is_known)

@@ -38,7 +38,9 @@ _MARKS_OF_KEYS = ("$", "<", "{{")
 _MARKS = (*_MARKS_OF_KEYS, "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
 _SUSPECT = re.compile(r"[$<]|\{\{|@[A-Z]|%\w|[A-Z][A-Z0-9_]")
 _BLANK = re.compile(r"\s")
-_CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]|'[A-Z]{4,}'")
+_CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]|'[A-Z]{4,}'|'[A-Z]{2,} [A-Z]{2}")
+_PHRASE = re.compile(r"[A-Z]{2,}(?: [A-Z]{2,})+")
+"""`FILLED BY THE OPERATOR`, where no value has a blank."""
 _WITHOUT_CAPITALS = frozenset(
     {"namespace", "image", "storage", "serviceAccountName", "claimName", "secretName", "bucketName"}
     | {"replicas", "parallelism", "completions", "nodeSelector", "limits", "requests", TOPOLOGY, ACCELERATOR}
@@ -91,7 +93,7 @@ def _in_value(path: Path, value: Any, kind: Any) -> list[str]:
         return []
     is_name = path[-1:] == ("name",) and (path[-2:-1] == ("metadata",) or not _NAMED.isdisjoint(path[-3:-2]))
     is_lower = is_name or not _WITHOUT_CAPITALS.isdisjoint(path[-2:])
-    if is_lower and value in (str(path[-1]).upper(), str(kind).upper()):
+    if is_lower and (value in (str(path[-1]).upper(), str(kind).upper()) or _PHRASE.fullmatch(value)):
         return [value]
     token = CAPITALS if is_lower else TOKEN
     if _BLANK.search(token.sub("", value)):

@@ -294,15 +294,16 @@ INIT = table(
 def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each resource whose request cannot be combined with its limit, and the words for its limit.
 
-    A request of cpu, memory or ephemeral-storage is at most its limit; of anything else it equals it.
+    A request of a native resource is at most its limit: cpu, memory, ephemeral-storage, and all that
+    kubernetes.io names. A request of hugepages or of an extended resource equals it.
     """
     limits = mapping(resources.get("limits"))
     for name, value in mapping(resources.get("requests")).items():
         request, limit = amount(value), amount(limits.get(name))
-        is_shared = "/" not in name and not name.startswith("hugepages-")
+        is_shared = ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")
         if request is None or (name in limits and limit is None):
             continue
-        if limit is None and not is_shared and not name.partition("/")[0].endswith("kubernetes.io"):
+        if limit is None and not is_shared:
             yield name, "no limit"
         elif limit is not None and (request > limit if is_shared else request != limit):
             yield name, f"a limit of {limits[name]}"

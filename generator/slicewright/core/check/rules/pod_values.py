@@ -246,7 +246,8 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding((*pods.job_path, key), f"{key} is negative: {pods.job[key]}", "write 0 or more")
         for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
             yield from _failure_rule(pods, entry, (*pods.job_path, "podFailurePolicy", "rules", index))
-        if pods.job.get("selector") is not None and not (is_stored or pods.job.get("manualSelector") is True):
+        is_chosen = any(mapping(pods.job.get("selector")).values())  # the API server fills an empty one
+        if is_chosen and not (is_stored or pods.job.get("manualSelector") is True):
             message = "the Job controller sets the selector, and the API refuses any other"
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
