@@ -54,7 +54,7 @@ def added() -> Added:
             continue
         for rule in loaded:
             if not _ID.fullmatch(rule.id):
-                message = f"{package}: rule id '{rule.id}' is not letters, a hyphen and a number"
+                message = f"{package}: rule id '{rule.id}' must be letters, a hyphen and a number"
                 problems.append(Problem("EXT002", message, "name it like ACME-101; our ids have no hyphen"))
             elif rules.setdefault(rule.id, rule) is not rule:
                 message = f"{package}: another rule has the id {rule.id} already"

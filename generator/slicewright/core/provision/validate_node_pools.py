@@ -52,7 +52,9 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
     known = zones(site, pool)
     if shape.multi_host and len(known) > 1:
         path = (*pool.path, "nodeLocations") if "nodeLocations" in site.cluster.written(pool) else pool.path
-        message = f"a slice of {shape.hosts} hosts is in one zone, but pool '{pool.name}' has {len(known)}"
+        message = (
+            f"a slice of {shape.hosts} hosts is in one zone, but pool '{pool.name}' has {len(known)} zones"
+        )
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.source.problem("POOL028", path, message, hint)
     if not known and (shape.multi_host or size_range(site, pool).least > 0):

@@ -52,7 +52,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         if sub_group is not None:
             noun, path, size = "subgroup", _SUBGROUP, row.hosts
         place = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
-        message = f"{counted(each, 'pod')} of a {noun} on TPUs, and {row.topology} on {row.machine_type} has"
+        message = f"{counted(each, 'pod')} of a {noun} on TPUs, but {row.topology} on {row.machine_type} has"
         fix = edits.write(resource.data, {path: size})
         yield Finding(place, f"{message} {row.hosts} hosts", f"write {path[-1]}: {size}", fix)
 

@@ -325,5 +325,5 @@ def refused_later(resource: Resource, findings: Findings) -> Findings:
     """Return findings about pods; where the API server takes the object, say that it refuses its pods."""
     if PODS_OF[resource.kind].group in ("", "apps", "batch"):
         return findings
-    refused = f"; {resource.kind} is accepted, its pods are refused"
+    refused = f"; the API server accepts the {resource.kind} but refuses its pods"
     return (replace(finding, message=finding.message + refused) for finding in findings)

@@ -60,7 +60,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         hosts = number(group.get("numOfHosts"), 1)
         if pods is None or row is None or not pods.asks_for_tpu or is_set_up(pods) or hosts == row.hosts:
             continue
-        message = f"numOfHosts is {hosts}, and {row.topology} on {row.machine_type} has"
+        message = f"numOfHosts is {hosts}, but {row.topology} on {row.machine_type} has"
         where = (*path, "numOfHosts") if "numOfHosts" in group else path
         hint = f"write numOfHosts: {row.hosts}; replicas is the number of slices"
         fix = edits.write(resource.data, {(*path, "numOfHosts"): row.hosts})

@@ -185,7 +185,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         for key, value in (("parallelism", pods.parallelism), ("completions", completions)):
             if value in (row.hosts, None):
                 continue
-            message = f"{key} is {value}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+            message = f"{key} is {value}, but {row.topology} on {row.machine_type} has {row.hosts} hosts"
             hint = f"write completions: {row.hosts} and parallelism: {row.hosts}"
             path = (*pods.job_path, key) if key in pods.job else pods.job_path
             counts = {(*pods.job_path, name): row.hosts for name in ("completions", "parallelism")}

@@ -108,7 +108,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         replicas, row = wrong[0]
         path = ("spec", "trainer", "numNodes")
         place = path if "numNodes" in mapping(at(resource.data, "spec", "trainer")) else ("spec",)
-        message = f"numNodes is {replicas}, and {row.topology} on {row.machine_type} has {row.hosts} hosts"
+        message = f"numNodes is {replicas}, but {row.topology} on {row.machine_type} has {row.hosts} hosts"
         fix = edits.write(resource.data, {path: row.hosts})
         yield Finding(place, message, f"write trainer.numNodes: {row.hosts}", fix)
 
@@ -245,7 +245,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     for row, hosts in slices(resource, objects):
         replicas = sum(pods.count for pods in hosts)
         if replicas % row.hosts or not replicas:
-            message = f"{counted(replicas, 'replica')} on TPUs, and {row.topology} on {row.machine_type} has"
+            message = f"{counted(replicas, 'replica')} on TPUs, but {row.topology} on {row.machine_type} has"
             path = hosts[-1].replicas_path
             where = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
             yield Finding(where, f"{message} {row.hosts} hosts")
