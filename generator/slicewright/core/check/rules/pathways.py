@@ -244,10 +244,6 @@ _LIST = "pathways-job"
 """What the catalogue calls the list of topologies in PathwaysJob's controller."""
 
 
-def _worker_entries(resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield from entries(at(resource.data, "spec", "workers"))
-
-
 @rule("PW121", {"PathwaysJob"})
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     room = room_in_pathwaysjob()

@@ -254,10 +254,9 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("REF125", TEMPLATE_KINDS, "warning")
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        name = text(pods.spec.get("priorityClassName"))
-        if name not in _BUILT_IN:
-            path = (*pods.spec_path, "priorityClassName")
-            yield from dangling(resource, objects, "PriorityClass", name, path)
+        name, path = text(pods.spec.get("priorityClassName")), (*pods.spec_path, "priorityClassName")
+        own = "" if name in _BUILT_IN else name
+        yield from dangling(resource, objects, "PriorityClass", own, path)
 
 
 @rule("REF126", TEMPLATE_KINDS, "warning")

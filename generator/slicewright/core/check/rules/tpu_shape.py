@@ -117,9 +117,9 @@ def no_topology(
 ) -> Finding:
     """Return the finding that an accelerator has no such topology; `message` where nobody knows why."""
     answer = resolve(catalogue, TpuRequest(accelerator=accelerator, topology=topology, allow_unlisted=True))
-    if isinstance(answer, Refusal):
-        return Finding(path, answer.message, answer.hint)
-    return Finding(path, message or f"{accelerator} has no topology '{topology}'")
+    refused = answer if isinstance(answer, Refusal) else None
+    unknown = message or f"{accelerator} has no topology '{topology}'"
+    return Finding(path, refused.message if refused else unknown, refused.hint if refused else "")
 
 
 def is_placed_otherwise(pods: Pods) -> bool:

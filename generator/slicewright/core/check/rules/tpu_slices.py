@@ -247,9 +247,8 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
         if TPU not in choice.requests or not flavors or not all(flavor.has_topology for flavor in flavors):
             continue
         members = {member.name: member for member in choice.pods}
-        for pods in resource.pods:
-            if member := members.get(pods.name or "main"):
-                yield pods, member, choice.flavors[0], flavors[0]
+        pairs = ((pods, members.get(pods.name or "main")) for pods in resource.pods)
+        yield from ((pods, member, choice.flavors[0], flavors[0]) for pods, member in pairs if member)
 
 
 @rule("TPU154", RUN_KINDS)
