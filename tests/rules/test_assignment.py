@@ -254,7 +254,7 @@ def test_hint_names_the_topology_that_is_between_pods_and_flavor(
 def test_pods_with_flavors_of_two_topologies_are_reported() -> None:
     """The message names both."""
     both = _platform(a={"topologyName": "t"}, f={"topologyName": "t"})
-    said = "pods 's0' need a place in one topology, and are given "
+    said = "pods 's0' need a place in one topology, but get "
 
     assert [f"{said}a and f"] == findings("FIT102", *both, _jobset({**ASKS, "cpu": "1"}))
     assert [f"{said}no flavor"] == findings("FIT102", *both, _jobset({}))
