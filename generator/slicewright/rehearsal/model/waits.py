@@ -108,9 +108,9 @@ def read_setting(
         run = run_key(resource.data)
         if queue := known.queues.get(queue_of.get(run, "")):
             needs: dict[tuple[str, ...], int] = defaultdict(int)
-            for choice in choices(known, queue, pod_sets(resource, objects)):
-                if TPU in choice.requests:
-                    needs[choice.flavors] += int(choice.requests[TPU])
+            needed = choices(known, queue, pod_sets(resource, objects))
+            for choice in [choice for choice in needed if TPU in choice.requests]:
+                needs[choice.flavors] += int(choice.requests[TPU])
             demands[run] = tuple(needs.items())
     policies = {
         item["metadata"]["name"]: item["spec"].get("preemption") or {}
@@ -321,9 +321,9 @@ class _Moment:
                 yield Remedy("Priority", f"a priority above {level} {effect}", lack.missing, level)
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
-        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
-            message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
-            yield Remedy("NominalQuota", message, lack.missing)
+        message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
+        is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
+        yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
 
     def _enough(self, queue: Node, lack: Shortage) -> int | None:
         """Return the least priority whose runs in a queue, and those below it, hold enough; None for none."""
