@@ -224,7 +224,9 @@ class _Reader:
             value = self._key(value, event)
         elif not isinstance(value, str):
             self._not_a_key(value, event)
-        merging = value == _MERGE and isinstance(event, yaml.ScalarEvent) and _is_plain(event)
+        is_scalar = isinstance(event, yaml.ScalarEvent)
+        is_tagged = is_scalar and self._lenient and event.tag == f"{_OF_YAML}merge"  # as yq writes it
+        merging = value == _MERGE and is_scalar and (is_tagged or _is_plain(event))
         if not self._lenient and (value in parent.value or (merging and parent.merges is not None)):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
             self._report("YAML002", f"duplicate key '{value}'", event, hint)
