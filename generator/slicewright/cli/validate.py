@@ -244,7 +244,7 @@ def validate(
         if mending:
             report = mending.run(report, lambda units: check(reads(units)))
     except BrokenToolError as error:
-        _stop(Problem("TOOL008", str(error), "check by --engine internal, which is the default"), output)
+        _stop(Problem("TOOL008", str(error), "use --engine internal, which is the default"), output)
     unchecked = tuple(filter(keeps_unchecked, report.problems))
     if mending:
         mending.show(writer(output)(report), unchecked)

@@ -112,7 +112,7 @@ _PATHS = FOLDERS | {
 _VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
 """Fields whose keys are free."""
 _PLAIN = frozenset({"apiversion", "kind", "metadata", "resources"})
-_UNBUILT = "name the files that hold it, or a kustomization with nothing but resources"
+_UNBUILT = "name the files that hold it, or a kustomization that has only resources"
 
 
 def fetch_problems(folder: str) -> list[Problem]:

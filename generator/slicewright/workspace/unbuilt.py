@@ -47,7 +47,13 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
             files[path] = None
     message = f"the kustomization is not built; instead its files are checked one by one: {len(files)}"
-    note = Problem("KUS021", message, "make it build, then what it builds is checked", "note", unit.name)
+    note = Problem(
+        "KUS021",
+        message,
+        "correct the kustomization so that it builds; then the result is checked",
+        "note",
+        unit.name,
+    )
     units = [Unit("file", path, shown(path, folder, unit), unit.cluster, partial=True) for path in files]
     return units, [note] if files else []
 

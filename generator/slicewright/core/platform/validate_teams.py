@@ -47,7 +47,7 @@ def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
     for field in ("labels", "podSecurity") if exists_everywhere(team.namespace) else ():
         if field in site.cluster.spec["teams"][team.index]:
             message = f"namespace '{team.namespace}' exists in every cluster and cannot get {field}"
-            hint = "give the team a namespace of its own"
+            hint = "give the team its own namespace"
             yield site.source.problem("TEAM005", (*_path(team), field), message, hint, key=True)
 
 

@@ -104,5 +104,5 @@ def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Probl
     place: Path = ("spec", "components") if later.components else ("metadata", "name")
     message = f"{runs} both contain the object {tree.shown(identified)}"
     message += ", but kustomize accepts each object once"
-    hint = "give it a name of its own in each component, or declare it once in custom/"
+    hint = "give it a different name in each component, or declare it once in custom/"
     return later.source.problem("NAME004", place, message, hint, key=True)
