@@ -208,3 +208,16 @@ def test_request_of_a_native_resource_may_be_below_its_limit(
     assert expected == findings(
         "JS134", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
     )
+
+
+@pytest.mark.parametrize(
+    ("cpus", "expected"),
+    [("${CPUS}", []), ("{1", ["the text of serveConfigV2 is not one YAML mapping"]), ("1", [])],
+)
+def test_text_with_placeholders_need_not_be_yaml_yet(cpus: str, expected: list[str]) -> None:
+    """`{num_cpus: ${CPUS}}` is YAML only when it is filled in."""
+    text = f"applications: [{{name: a, import_path: 'a:b', x: {{num_cpus: {cpus}}}}}]"
+    spec = {"serveConfigV2": text, "rayClusterConfig": {"headGroupSpec": {}}}
+    service = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "a"}, "spec": spec}
+
+    assert expected == findings("RAY112", service)

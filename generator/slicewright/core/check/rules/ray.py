@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_shape import is_set_up, shape
 from slicewright.core.document.read import read_manifests
@@ -243,6 +244,8 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
     if not manifest.strip():
         return
     config = _mapping(manifest)
+    if config is None and is_unfinished(manifest):
+        return  # `{num_cpus: ${CPUS}}` is no YAML until somebody fills it in
     if config is None:
         yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")
     elif key == "serveConfigV2":
