@@ -416,3 +416,35 @@ def test_empty_value_beside_a_todo_is_a_note(tmp_path: Path, ports: str, expecte
     problems = run(tmp_path, ".", "-o", "json").json["problems"]
 
     assert [expected] == list({problem["severity"] for problem in problems})
+
+
+def test_program_that_fills_in_a_phrase_adds_volumes(tmp_path: Path) -> None:
+    """An operator completes its own manifests: what they lack, volumes too, is a note."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: {}}}\nspec:\n"
+        "  containers: [{{name: a, image: a, volumeMounts: [{{name: v, mountPath: /v}}]}}]\n"
+    )
+    write(tmp_path, {"a.yaml": pod.format("FILLED BY THE OPERATOR"), "b.yaml": pod.format("b")})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert {("a.yaml", "note"), ("b.yaml", "error")} == {
+        (problem["file"], problem["severity"]) for problem in problems if problem["id"] == "JS125"
+    }
+
+
+def test_manifests_of_the_tests_of_kubernetes_get_a_namespace(tmp_path: Path) -> None:
+    """A subject without a namespace is a note in the folder that the e2e framework completes."""
+    binding = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
+        "subjects: [{kind: ServiceAccount, name: a}]\n"
+        "roleRef: {kind: ClusterRole, name: b, apiGroup: rbac.authorization.k8s.io}\n"
+    )
+    write(
+        tmp_path,
+        {"test/e2e/testing-manifests/a.yaml": binding, "b.yaml": binding.replace("name: a}", "name: b}", 1)},
+    )
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert {("test/e2e/testing-manifests/a.yaml", "note"), ("b.yaml", "error")} == {
+        (problem["file"], problem["severity"]) for problem in problems if problem["id"] == "REF131"
+    }

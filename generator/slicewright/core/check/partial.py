@@ -11,11 +11,16 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Problem
 
 _NAME = re.compile(
-    r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?)(?:[/.]|$)"
+    r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
+    r"|testing-manifests)(?:[/.]|$)"
 )
+"""`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
-_TODO = re.compile(r""":[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*TODO\b""")
-"""A line with an empty value, or 0, whose comment says what it becomes."""
+_TODO = re.compile(
+    r""":[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*TODO\b"""
+    r"""|[ \t]\#[ \t]*TODO:?[ \t]+(?:[Cc]hange|[Ss]et|[Rr]eplace|[Rr]emove|[Uu]pdate|[Ff]ill)\b"""
+)
+"""A line with an empty value, or 0, and a comment with TODO; or one whose TODO is to change the value."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
 
@@ -25,9 +30,13 @@ def is_called_partial(name: str) -> bool:
     return _NAME.search(name) is not None
 
 
-def as_note(problem: Problem) -> Problem:
-    """Return a problem of a partial object: a note if something is missing."""
-    is_missing = problem.id in _COMPLETED or problem.message.endswith(" is missing")
+def as_note(problem: Problem, *, by_program: bool = False) -> Problem:
+    """Return a problem of a partial object: a note if something is missing; a program adds volumes too."""
+    is_missing = (
+        problem.id in _COMPLETED
+        or (by_program and problem.id == "JS125")
+        or problem.message.endswith(" is missing")
+    )
     return replace(problem, severity="note") if is_missing else problem
 
 
@@ -42,7 +51,7 @@ def of_template(problem: Problem) -> Problem:
 
 
 def of_todo(problem: Problem, text: str) -> Problem:
-    """Return a problem in a text: a note if its value is empty, and a comment beside it says TODO."""
+    """Return a problem in a text: a note if a comment beside it says that somebody still writes its value."""
     if problem.line and "TODO" in text and _TODO.search(text.splitlines()[problem.line - 1]):
         return replace(problem, severity="note")
     return problem

@@ -216,9 +216,12 @@ def certain(
     object in its place. A problem that goes away where the placeholders become a word of its message or its
     value, such as a name that is not defined, is left out too. What a partial object lacks is a note.
     """
+    by_program = any(_PHRASE.fullmatch(token) for token in chain.from_iterable((held or {}).values()))
     problems = [
         # A program names an object without metadata, and adds what else is missing below its top.
-        as_note(problem) if is_partial or (problem.path and not resource.metadata) else problem
+        as_note(problem, by_program=by_program)
+        if is_partial or by_program or (problem.path and not resource.metadata)
+        else problem
         for problem in problems_of()
     ]
     refused = {} if held is None else _refused(resource, problems, problems_of, is_partial=is_partial)
