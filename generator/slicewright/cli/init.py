@@ -155,7 +155,7 @@ def _outside_of_ci(root: Path) -> Iterable[Problem]:
     resolved = root.resolve()
     top = _git_top(root) or resolved
     if top != resolved:
-        message = f"CI looks for its files in {top}, and these are below it"
+        message = f"CI looks for its files in {top}, but these are in a subfolder"
         hint = "move .github/, .gitlab-ci.yml, .pre-commit-config.yaml and CODEOWNERS up; run make -C there"
         yield Problem("INIT002", message, hint, severity="warning")
 

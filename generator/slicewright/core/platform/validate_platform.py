@@ -57,8 +57,8 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
         first, its_pool, its_topology = taken.setdefault(key, (site, pool, topology))
         is_same = first is site and its_pool.name == pool.name
         if not is_same and not (is_written and its_topology == topology):
-            message = f"the workload policy of pool '{pool.name}' has the name '{name}', as that of pool "
-            message += f"'{its_pool.name}' of cluster '{first.cluster.name}'"
+            message = f"pool '{pool.name}' and pool '{its_pool.name}' of cluster '{first.cluster.name}' "
+            message += f"have the same workload policy name '{name}'"
             hint = "write another placementPolicyName for one of them, or give the pool another name"
             place = (*pool.path, "placementPolicyName" if is_written else "name")
             yield site.source.problem("POOL032", place, message, hint)
