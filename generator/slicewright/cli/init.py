@@ -15,7 +15,7 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem, counted, errors, in_order
+from slicewright.core.problem import Problem, counted, errors, first_of, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.folder import SETTINGS
@@ -139,8 +139,7 @@ def _exists(paths: tuple[str, ...]) -> Problem:
     message = "the file already exists"
     others = [path for path in paths if path != file]
     if others:
-        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-        message += f", and so {'does' if len(others) == 1 else 'do'} {', '.join(others[:_SHOWN])}{more}"
+        message += f", and so {'does' if len(others) == 1 else 'do'} {first_of(others, _SHOWN)}"
     return Problem("FILE007", message, hint, file=file)
 
 

@@ -293,6 +293,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def first_of(words: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return `a, b and 7 more`: the first words of a list, and how many there are besides."""
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return separator.join(words[:most]) + more
+
+
 _MEANT, _FEW = "did you mean '", 12
 
 

@@ -15,7 +15,7 @@ from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.core.kubernetes.conditions import conditions
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIONS, SCHEDULING_VERSION
 from slicewright.core.kubernetes.pods import maker
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, first_of
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
 from slicewright.rehearsal.model.surroundings import volume
 from slicewright.testbed import wait
@@ -183,10 +183,8 @@ class ClusterSetup:
         except BedError as error:
             if error.problem.id != wait.TOO_LONG:
                 raise
-            items = left()
-            names = ", ".join(f"{item['kind']} {_name(item)}" for item in items[:_FEW])
-            more = f" and {len(items) - _FEW:,} more" if len(items) > _FEW else ""
-            message = f"{error.problem.message}: {names}{more}"
+            names = [f"{item['kind']} {_name(item)}" for item in left()]
+            message = f"{error.problem.message}: {first_of(names, _FEW)}"
             raise BedError(replace(error.problem, message=message)) from error
 
     def _left(self, kind: tuple[str, str], label: str) -> list[Object]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -71,7 +73,7 @@ FEW = 12
 def joined(words: Sequence[str], conjunction: str = "and") -> str:
     """Return `a, b and c`; of many words the first few, and how many there are besides."""
     if len(words) > FEW:
-        return f"{', '.join(words[:FEW])} and {len(words) - FEW} more"
+        return first_of(words, FEW)
     *most, last = words
     return f"{', '.join(most)} {conjunction} {last}" if most else last
 

@@ -23,6 +23,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.plan.placement import provisioning_selector, shape_selector
 from slicewright.core.plan.ways import fits
 from slicewright.core.platform.flavor import TpuCapacity, capacities, kept_apart
+from slicewright.core.problem import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,11 +70,10 @@ def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterat
     apart = kept_apart(site)
     for name, paths in untainted.items() if site.cluster.managed else ():
         runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
-        more = f" and {len(runs) - _SHOWN} more" if len(runs) > _SHOWN else ""
-        names = ", ".join(runs[:_SHOWN]) + more
         were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
-        message = f"flavor '{name}' gets no taint yet: {names} {were} rendered without the toleration. "
-        message += f"Until {those} over, Kueue may count runs with another provisioning on it"
+        message = f"flavor '{name}' gets no taint yet: {first_of(runs, _SHOWN)} {were} rendered "
+        message += f"without the toleration. Until {those} over, Kueue may count runs "
+        message += "with another provisioning on it"
         hint = "wait until they are over and delete them, or start them again: slicewright rerun NAME"
         place: Path = ("spec", "pools", apart[name].pool.index, "name")
         yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)

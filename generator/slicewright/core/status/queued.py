@@ -10,6 +10,7 @@ from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.problem import first_of
 from slicewright.core.status.cause import Cause
 from slicewright.core.status.held import held
 from slicewright.core.status.inventory import QUOTA_KINDS, called, name_of, namespace_of
@@ -136,10 +137,9 @@ class Queues:
                 hint = "fewer slices, more quota, or a cohort to borrow from; as it is, it never starts"
                 yield Cause("QuotaTooSmall", f"{start}{borrowed}", words, hint)
                 continue
-            listed = ", ".join(f"{holder.chips} by {holder.run}" for holder in lack.held[:_MOST_HOLDERS])
-            more = f" and {len(lack.held) - _MOST_HOLDERS} more" if len(lack.held) > _MOST_HOLDERS else ""
+            holders = [f"{holder.chips} by {holder.run}" for holder in lack.held]
             held_now = sum(holder.chips for holder in lack.held)
-            message = f"{start}{borrowed}, {held_now} held: {listed}{more}"
+            message = f"{start}{borrowed}, {held_now} held: {first_of(holders, _MOST_HOLDERS)}"
             hint = "wait for one of them to end, raise the quota, or use a higher priority class"
             yield Cause("QuotaHeld", message, words, hint)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.problem import did_you_mean
+from slicewright.core.problem import did_you_mean, first_of
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.gang import slices_of
 
@@ -104,8 +104,7 @@ def _why_never_due(timeline: Timeline) -> str:
 def blame(run: str, injected: Iterable[Injected]) -> str:
     """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
     faults = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
-    more = f" and {len(faults) - _FEW} more" if len(faults) > _FEW else ""
-    return f"the rehearsal injected {'; '.join(faults[:_FEW])}{more}" if faults else ""
+    return f"the rehearsal injected {first_of(faults, _FEW, '; ')}" if faults else ""
 
 
 def validate_blocks(parts: Collection[ScenarioPart], known: Known) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, first_of
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.expectation import OWN_SECONDS, answers
 from slicewright.rehearsal.model.fault import blame
@@ -192,9 +192,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
         "the same time"
     )
     if timeline.unplaced:
-        names = sorted(timeline.unplaced)
-        more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-        message += f", and {names[0]}{more} found no node"
+        message += f", and {first_of(sorted(timeline.unplaced), 1)} found no node"
     others = sorted({run for piece in timeline.slices for run in piece.shared_with} - {timeline.run})
     if others:
         pools = sorted({pool for piece in timeline.slices if piece.shared_with for pool in piece.node_pools})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicewright.core.problem import counted
+from slicewright.core.problem import counted, first_of
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def _entry(alike: list[Object]) -> Entry:
 
 def _of_pods(pods: list[Object]) -> tuple[str, str]:
     pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
-    few = 4
-    where = ", ".join(pools[:few]) + (f" and {len(pools) - few} more" if len(pools) > few else "")
-    text = ", ".join(filter(None, (pods[0].get("reason", ""), f"on {where}" if where else "")))
+    text = ", ".join(filter(None, (pods[0].get("reason", ""), f"on {first_of(pools, 4)}" if pools else "")))
     return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slicewright.core.problem import first_of
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
         added = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.added)
         cause = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
         return f"has its quota; {cause}; {f'added meanwhile: {added}' if added else 'no nodes were added'}"
-    ahead = f"; behind {', '.join(wait.ahead[:_MOST_HOLDERS])}" if wait.ahead else ""
-    if len(wait.ahead) > _MOST_HOLDERS:
-        ahead += f" and {len(wait.ahead) - _MOST_HOLDERS} more"
+    ahead = f"; behind {first_of(wait.ahead, _MOST_HOLDERS)}" if wait.ahead else ""
     if wait.lacks:
         return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
     return (f"Kueue says {wait.reason}: {wait.message}" if wait.message else "Kueue wrote no reason") + ahead
