@@ -181,7 +181,7 @@ def test_programs_of_the_configuration_are_not_run(
     """What .git/config names runs for a user of git, and not for `--changed`, which finds the change."""
     called = past / ".git/called"
     git(past, "config", key, str(program.parent if key == "core.hooksPath" else program))
-    with contextlib.suppress(subprocess.CalledProcessError):  # it is a poor filter
+    with contextlib.suppress(AssertionError):  # it is a poor filter
         git(past, *command)
     assert called.exists()
     called.unlink()
@@ -201,7 +201,7 @@ def test_missing_object_is_not_fetched(past: Path, program: Path, key: str) -> N
         ["git", "rev-parse", "HEAD:b.yaml"], cwd=past, check=True, capture_output=True, text=True
     ).stdout.strip()
     (past / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    with contextlib.suppress(subprocess.CalledProcessError):
+    with contextlib.suppress(AssertionError):
         git(past, "cat-file", "blob", blob)
     assert called.exists()
     called.unlink()

@@ -269,7 +269,7 @@ def cluster(folder: Path, draw: Random) -> None:
 
     options = draw.choice(((), ("-o", "json"), ("--write",)))
     with (
-        mock.patch.object(kubectl, "_answered", answered),
+        mock.patch.object(kubectl, "_output", answered),
         mock.patch.object(kubectl, "program", return_value=Path("kubectl")),
     ):
         code, _ = run(folder / "repo", "import", "cluster", "--context", "ctx", *options)

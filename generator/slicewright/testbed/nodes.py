@@ -11,6 +11,7 @@ from slicewright.core.kubernetes.labels import (
     ACCELERATOR_COUNT,
     HOSTNAME,
     INSTANCE_TYPE,
+    KUBERNETES,
     MAX_RUN_DURATION,
     NODE_POOL,
     REGION,
@@ -81,7 +82,7 @@ SIMULATED = "slicewright.dev/simulated"
 """Label of every simulated node; real pods of a mixed cluster can keep away from it."""
 
 _SYSTEM = {
-    f"{prefix}kubernetes.io/{key}": value
+    f"{prefix}{KUBERNETES}{key}": value
     for prefix in ("", "beta.")
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }

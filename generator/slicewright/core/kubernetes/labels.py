@@ -14,6 +14,8 @@ PROVISIONING = f"{OURS}provisioning"
 """The taint of a flavor that no node has: its value is a way of provisioning."""
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
+KUBERNETES = "kubernetes.io/"
+"""The prefix of labels and resources of Kubernetes itself."""
 HOSTNAME = "kubernetes.io/hostname"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 REGION = "topology.kubernetes.io/region"

@@ -20,7 +20,7 @@ from slicewright.core.check.rules.dns import (
     is_subdomain,
 )
 from slicewright.core.kubernetes.kinds import EACH, PODS_OF
-from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.labels import KUBERNETES, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
 
@@ -300,7 +300,7 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
     limits = mapping(resources.get("limits"))
     for name, value in mapping(resources.get("requests")).items():
         request, limit = amount(value), amount(limits.get(name))
-        is_shared = ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")
+        is_shared = ("/" not in name or KUBERNETES in name) and not name.startswith("hugepages-")
         if request is None or (name in limits and limit is None):
             continue
         if limit is None and not is_shared:
