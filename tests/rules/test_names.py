@@ -25,7 +25,7 @@ SHORTEN = "shorten the name of the JobSet or of the replicatedJob"
         ("-train", "must begin with a letter, not with '-'"),
         ("train-", "must end with a letter or digit, not with a hyphen"),
         ("", "must not be empty"),
-        ("a" * 64, "has 64 characters, 63 at most"),
+        ("a" * 64, "has 64 characters; the limit is 63"),
     ],
 )
 def test_message_names_the_character(name: str, said: str) -> None:

@@ -158,7 +158,7 @@ def test_annotations_have_256_kib_at_most() -> None:
 
     metadata["annotations"] = {"x": "y" * (256 * 1024)}
 
-    assert ["annotations have 262,145 bytes, 262,144 at most"] == findings("JS142", data)
+    assert ["annotations have 262,145 bytes; the limit is 262,144"] == findings("JS142", data)
 
 
 _CHOSEN = "the Job controller sets the selector, and the API refuses any other"

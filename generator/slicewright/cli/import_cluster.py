@@ -47,7 +47,7 @@ def import_cluster(context: str, kubeconfig: Path | None, name: str | None, writ
     fields cannot.
     """
     if name is not None and not _NAME.fullmatch(name):
-        hint = "use small letters, digits and hyphens, a letter first"
+        hint = "use lower-case letters, digits and hyphens; begin with a letter"
         raise click.UsageError(f"'{name}' is not a valid name for a cluster: {hint}")
     target = repository_root() / "clusters" / f"{name or name_from(context)}.yaml" if write else None
     binary = program()

@@ -141,7 +141,7 @@ class Bed:
     def start(self) -> None:
         """Start, and wait until everything answers. Raises BedError."""
         if _NAME.fullmatch(self.name) is None:
-            hint = "use small letters, digits and hyphens, 42 at most"
+            hint = "use lower-case letters, digits and hyphens; the limit is 42 characters"
             raise BedError(Problem("BED007", f"'{self.name}' is not a valid name for a cluster", hint))
         began = time.monotonic()
         try:

@@ -55,7 +55,7 @@ def room_in_pathwaysjob() -> Room:
     """Return the room for a PathwaysJob's name: its controller makes a JobSet of that name and subdomain."""
     return Room(
         (MAX_LABEL - _COORDINATOR) // 2,
-        f"its controller puts '<name>-{PATHWAYS_HEAD}-0-0.<name>' into a label value, 63 characters at most",
+        f"its controller puts '<name>-{PATHWAYS_HEAD}-0-0.<name>' into a label of at most 63 characters",
     )
 
 

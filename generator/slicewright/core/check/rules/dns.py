@@ -19,7 +19,7 @@ _MAX_SUBDOMAIN = 253
 def against_dns1035(name: str, most: int = MAX_LABEL) -> str:
     """Return what keeps a name from being a DNS-1035 label; empty where nothing does."""
     if len(name) > most:
-        return f"has {len(name)} characters, {most} at most"
+        return f"has {len(name)} characters; the limit is {most}"
     if _DNS1035.fullmatch(name):
         return ""
     wrong = next((sign for sign in name if not _SIGN.fullmatch(sign)), "")

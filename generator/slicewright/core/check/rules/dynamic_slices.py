@@ -67,7 +67,7 @@ def _partitions(resource: Resource, objects: ObjectSet) -> Findings:
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.name
     if len(name) > _MAX_NAME:
-        message = f"name '{name}' has {len(name)} characters, {_MAX_NAME} at most"
+        message = f"name '{name}' has {len(name)} characters; the limit is {_MAX_NAME}"
         yield Finding(("metadata", "name"), message)
     elif name and not _NAME.fullmatch(name):
         yield Finding(("metadata", "name"), f"'{name}' is not a valid name of a Slice")

@@ -146,7 +146,7 @@ def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
             if refusal := against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name):
                 yield Finding(resource.name_path, f"host name '{name}' {refusal}")
         elif len(name) > MAX_LABEL:
-            message = f"name '{name}' has {len(name)} characters, {MAX_LABEL} at most"
+            message = f"name '{name}' has {len(name)} characters; the limit is {MAX_LABEL}"
             yield Finding(resource.name_path, message)
 
 

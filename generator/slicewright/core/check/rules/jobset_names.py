@@ -86,7 +86,7 @@ def _managed_by(resource: Resource, _objects: ObjectSet) -> Findings:
         message = f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
         yield Finding(path, message)
     elif len(name) > MAX_LABEL:
-        yield Finding(path, f"manager '{name}' has {len(name)} characters, {MAX_LABEL} at most")
+        yield Finding(path, f"manager '{name}' has {len(name)} characters; the limit is {MAX_LABEL}")
 
 
 @rule("JS105", JOBSET)
@@ -122,7 +122,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
     job_index, pod_index = (number(coordinator.get(key), 0) for key in ("jobIndex", "podIndex"))
     value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
     if not is_label_value(value):
-        message = f"the coordinator's address '{value}' has {len(value)} characters, {MAX_LABEL} at most"
+        message = f"the coordinator's address '{value}' has {len(value)} characters; the limit is {MAX_LABEL}"
         yield Finding(("spec", "coordinator"), message)
 
 

@@ -147,11 +147,11 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Findings:
         covered += len(sequence(group.get("coveredResources")))
         combinations = sum(len(sequence(mapping(flavor).get("resources"))) for flavor in flavors)
         if combinations > _MOST_COMBINATIONS:
-            message = f"{combinations} pairs of flavor and resource, {_MOST_COMBINATIONS} at most"
+            message = f"{combinations} pairs of flavor and resource; the limit is {_MOST_COMBINATIONS}"
             yield Finding(path, message)
     for number, noun in ((total, "flavors"), (covered, "covered resources")):
         if number > _MOST_FLAVORS:
-            yield Finding(_GROUPS, f"{number} {noun} in all groups, {_MOST_FLAVORS} at most")
+            yield Finding(_GROUPS, f"{number} {noun} in all groups; the limit is {_MOST_FLAVORS}")
 
 
 @rule("KQ108", _QUEUES, says=("reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",))

@@ -147,7 +147,9 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     if _size(resource) > 1:
         owner, last = last, f"{last}-{_size(resource) - 1}"
     if len(owner) > _MAX_OWNER:
-        message = f"the name '{owner}' of a StatefulSet has {len(owner)} characters, {_MAX_OWNER} at most"
+        message = (
+            f"the name '{owner}' of a StatefulSet has {len(owner)} characters; the limit is {_MAX_OWNER}"
+        )
         yield Finding(("metadata", "name"), message)
     elif resource.name and (refusal := against_dns1035(last)):
         yield Finding(("metadata", "name"), f"the name '{last}' of a pod {refusal}")

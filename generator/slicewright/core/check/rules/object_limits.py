@@ -266,11 +266,13 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from against(_OF_KIND.get(kind, {}), resource.data, ())
     most, is_valid = _OF_NAMES.get(kind, (0, is_subdomain))
     if most and is_subdomain(name) and (len(name) > most or not is_valid(name)):
-        refusal = f"has {len(name)} characters, {most} at most" if len(name) > most else "cannot have dots"
+        refusal = (
+            f"has {len(name)} characters; the limit is {most}" if len(name) > most else "cannot have dots"
+        )
         yield Finding(("metadata", "name"), f"the name of a {kind} {refusal}")
     for path, metadata, _ in resource.holders:
         annotations = texts(metadata.get("annotations"))
         size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
         if size > _MOST_ANNOTATIONS:
-            message = f"annotations have {size:,} bytes, {_MOST_ANNOTATIONS:,} at most"
+            message = f"annotations have {size:,} bytes; the limit is {_MOST_ANNOTATIONS:,}"
             yield Finding((*path, "annotations"), message, "move the text into a ConfigMap")

@@ -248,7 +248,7 @@ _LIST = "pathways-job"
 def _name(resource: Resource, _objects: ObjectSet) -> Findings:
     room = room_in_pathwaysjob()
     if len(resource.name) > room.length:
-        message = f"name '{resource.name}' has {len(resource.name)} characters, {room.length} at most"
+        message = f"name '{resource.name}' has {len(resource.name)} characters; the limit is {room.length}"
         yield Finding(("metadata", "name"), f"{message}: {room.because}")
 
 

@@ -145,7 +145,7 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
         for path, deadline in deadlines.items() if life else ():
             if deadline is not None and deadline > life:
                 message = f"the deadline is {deadline} s, but the nodes live {life} s"
-                yield Finding(path, message, f"write {life} at most, and allow time for the start")
+                yield Finding(path, message, f"write at most {life}, and allow time for the start")
 
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
