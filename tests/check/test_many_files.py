@@ -7,15 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.testbed.kit import eventually
 
 from slicewright.workspace import parallel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_progress_is_shown_on_a_terminal_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +82,29 @@ def test_process_that_is_killed_costs_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(parallel, "_processes", lambda: 2)
 
     assert list(parallel.map_forked(work, 150)) == [number * 2 for number in range(150)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forked processes")
+def test_processes_end_with_the_one_that_wants_their_results(tmp_path: Path) -> None:
+    """Also where that is killed and can say nothing any more: whether they work, or wait for a reader."""
+    script = (
+        "import os, time; from pathlib import Path; from slicewright.workspace import parallel\n"
+        "parallel._processes = lambda: 3\n"
+        "def work(number):\n"
+        f"    Path({str(tmp_path)!r}, str(os.getpid())).touch()\n"
+        "    if number < 25: time.sleep(600)\n"
+        "    return 'x' * 1_000_000\n"
+        "list(parallel.map_forked(work, 150))\n"
+    )
+
+    def alive() -> list[str]:
+        return [path.name for path in tmp_path.iterdir() if Path("/proc", path.name).exists()]
+
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        eventually("three processes work", lambda: len(alive()) == 3)
+        process.kill()
+
+    eventually("no process goes on", lambda: not alive())
 
 
 def test_work_is_spread_where_processes_can_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import multiprocessing.connection
 import os
 import pickle
 import signal
@@ -82,9 +83,21 @@ def cores() -> int:
 
 def _send(sender: Connection, work: Callable[[int], Any], chunks: Iterable[range]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    Thread(target=_end_with_parent, daemon=True).start()
     with sender:
         for chunk in chunks:
             sender.send_bytes(pickle.dumps([work(number) for number in chunk]))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that wants its results has ended, for it may have been killed.
+
+    A process that began later also holds the pipe that tells it: the last one ends first.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _inbox(receiver: Connection) -> SimpleQueue[bytes | None]:
