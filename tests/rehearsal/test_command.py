@@ -131,6 +131,7 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--duration", "b=5s"], "workload 'b' is not part of this rehearsal; one of: a"),
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; one of: c1"),
+        ([""], "there is no cluster ''; one of: c1"),
         (["--jobs", "2"], "--jobs is about comparisons: add --what-if, --sweep or --changed"),
         (["--jobs", "2", "--keep", "--sweep", "pools.tpus.slices=1..2"], "leave out --keep and --kubeconfig"),
         (["--no-pods", "--kubeconfig", "slicewright.yaml", "--context", "kind"], "leave out --kubeconfig"),

@@ -196,9 +196,9 @@ def rehearse(
     jobs = options.jobs_of(jobs, has_own_beds=has_own_beds, has_pods=pods, is_compared=is_compared)
     checkout = open_checkout()
     repository = checkout.repository
-    if cluster and cluster not in repository.sites:
+    if cluster is not None and cluster not in repository.sites:
         raise show.unknown(f"there is no cluster '{cluster}'", did_you_mean(cluster, repository.sites))
-    clusters = [cluster] if cluster else sorted(repository.sites)
+    clusters = sorted(repository.sites) if cluster is None else [cluster]
     if not repository.problems:
         _check_names(repository, clusters, (*submit_at, *duration))
     priced = prices_of(prices, repository.package) if prices else None
