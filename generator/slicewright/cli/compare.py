@@ -59,7 +59,7 @@ def _read(path: Path) -> tuple[list[Object], Noise]:
     """Return the variants of an output, and its noise. Raises Refused."""
     text = read_file(path, str(path))
     if not isinstance(text, str):
-        raise show.Refused(text.id, text.message, text.hint)
+        raise show.Refused(text.id, f"cannot read '{path}': {text.message}", text.hint)
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
