@@ -24,7 +24,10 @@ def prices_of(path: Path, package: Package) -> Prices:
         show.stop((text,))
     documents, problems = read_documents(text, str(path))
     if len(documents) != 1:
-        message, hint = "a file of prices holds one document", "write one YAML document with currency and prices"
+        message, hint = (
+            "a file of prices holds one document",
+            "write one YAML document with currency and prices",
+        )
         show.stop(problems or (Problem("IN007", message, hint, file=str(path)),))
     source = Source(SourceFile(str(path), text), documents[0])
     prices = read_prices(source, package.schemas, package.catalogue)
