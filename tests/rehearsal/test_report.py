@@ -157,7 +157,7 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
 
 def test_report_says_that_there_were_no_pods() -> None:
     """Who reads it must not think that a scheduler placed them."""
-    told = "Played on the real JobSet and Kueue, without pods: only the chips of nodes were counted."
+    told = "Rehearsed on the real JobSet and Kueue, without pods: only the chips of nodes were counted."
     without = replace(played(), has_pods=False)
 
     assert [False, True] == [told in text(report).splitlines() for report in (played(), without)]

@@ -148,7 +148,7 @@ def test_number_of_defaults_is_in_effect(repo: Repo) -> None:
         ("clusters.c3.mode=x", "there is no cluster 'c3'", "one of: c1, c2"),
         ("workloads.a.queueName=+1", "'queueName' has no number to add to", ""),
         ("workloads.a.backoffLimit=+1", "'backoffLimit' has no number to add to",
-         "write the number without a sign"),
+         "write the number without a sign; a quota without a number follows its pool"),
         ("workloads.a.slices.x=1", "'slices' holds no fields", "end the path there"),
         ("workloads.a.slices.x.y=1", "'slices.x' holds no fields", "end the path there"),
     ],

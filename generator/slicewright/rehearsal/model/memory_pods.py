@@ -267,7 +267,9 @@ def needs_pods(
         for index, fault in enumerate(part.faults):
             if fault.kind.needs_pods:
                 place = ("spec", "rehearsal", "faults", index)
-                yield source.problem(_NEEDS_PODS, place, f"a {fault.kind.name} hits pods", _HINT)
+                yield source.problem(
+                    _NEEDS_PODS, place, f"a {fault.kind.name} hits pods, and --no-pods makes none", _HINT
+                )
         for pods in (pods for item in part.runs for pods in pods_of(item, item["kind"])):
             for reason in _reasons(pods):
                 yield source.problem(_NEEDS_PODS, ("metadata", "name"), f"{part.current} {reason}", _HINT)

@@ -61,7 +61,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
         names = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
         parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(names)}."]
     if not report.has_pods:
-        parts += ["", f"Played {on_what(report.has_pods)}."]
+        parts += ["", f"Rehearsed {on_what(report.has_pods)}."]
     if report.operator:
         parts += ["", f"PathwaysJobs were reconciled by the {report.operator}."]
     return "\n".join([*parts, ""])
