@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.tpu_provisioning import own_labels
-from slicewright.core.check.rules.tpu_shape import is_pathways, slices
+from slicewright.core.check.rules.tpu_shape import is_pathways, shapes, slices
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.labels import (
     EXCLUSIVE_TOPOLOGY,
@@ -44,6 +44,8 @@ def _size(resource: Resource) -> int:
 @rule("LWS101", _KIND)
 def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     sub_group = _sub_group(resource)
+    if sub_group is None and any(pods.asks_for_tpu and not shapes(pods, objects) for pods in resource.pods):
+        return  # pods whose shape is not known may be hosts of the slice, too
     for row, pods in slices(resource, objects):
         each = sum(entry.count for entry in pods) if sub_group is None else sub_group
         if each == row.hosts or (each and is_pathways(resource) and each % row.hosts == 0):
