@@ -24,10 +24,8 @@ def prices_of(path: Path, package: Package) -> Prices:
         show.stop((text,))
     documents, problems = read_documents(text, str(path))
     if len(documents) != 1:
-        message, hint = (
-            "a file of prices holds one document",
-            "write one YAML document with currency and prices",
-        )
+        message = "a file of prices holds one document"
+        hint = "write one YAML document with currency and prices"
         show.stop(problems or (Problem("IN007", message, hint, file=str(path)),))
     source = Source(SourceFile(str(path), text), documents[0])
     prices = read_prices(source, package.schemas, package.catalogue)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -52,6 +53,12 @@ def of_template(problem: Problem) -> Problem:
 
 def of_todo(problem: Problem, text: str) -> Problem:
     """Return a problem in a text: a note if a comment beside it says that somebody still writes its value."""
-    if problem.line and "TODO" in text and _TODO.search(text.splitlines()[problem.line - 1]):
-        return replace(problem, severity="note")
-    return problem
+    return replace(problem, severity="note") if problem.line in _todo_lines(text) else problem
+
+
+@lru_cache(maxsize=1)
+def _todo_lines(text: str) -> frozenset[int]:
+    """Return the numbers of such lines, from 1. The problems of a text come one after another."""
+    if "TODO" not in text:
+        return frozenset()
+    return frozenset(number for number, line in enumerate(text.splitlines(), 1) if _TODO.search(line))

@@ -149,12 +149,8 @@ def _set(spec: Any, effective: Any, way: tuple[str, ...], change: Change, defaul
         before = holder.get(last, default.value(way) if inherited is None else inherited)
         if not isinstance(before, int) or isinstance(before, bool):
             message = f"'{'.'.join(way)}' has no number to add to (in '{change.text}')"
-            raise ChangeError(
-                message,
-                "write the number without a sign; a quota without a number follows its pool"
-                if before is None
-                else "",
-            )
+            hint = "write the number without a sign; a quota without a number follows its pool"
+            raise ChangeError(message, hint if before is None else "")
         value += before
     if value is None:
         holder.pop(last, None)
