@@ -404,10 +404,18 @@ def test_placeholder_of_the_kind_is_one_note(tmp_path: Path, head: str) -> None:
         ("\n          - containerPort:  # TODO", "note"),
         ("\n          - containerPort: 70000  # TODO: fewer", "error"),
         ("\n          - containerPort: 0  # no port", "error"),
+        ("\n          - containerPort: 0  # FIXME", "note"),
+        ("\n          - containerPort: 70000  # Replace with the port", "note"),
+        ("\n          - containerPort: 70000  # CHANGE-ME", "note"),
+        ("\n          # TODO: the port\n          # of the server\n          - containerPort: 0", "note"),
+        ("\n          # fill in the port\n          - containerPort: 70000", "note"),
+        ("\n          # TODO: fewer\n          - containerPort: 70000", "error"),
+        ("\n          # TODO: the port\n\n          - containerPort: 0", "error"),
+        ("\n            # TODO: the port\n          - containerPort: 0", "error"),
     ],
 )
 def test_empty_value_beside_a_todo_is_a_note(tmp_path: Path, ports: str, expected: str) -> None:
-    """Who writes TODO beside an empty value, or 0, knows that it is to be filled in."""
+    """Who writes TODO beside or above an empty value, or 0, knows that it is to be filled in."""
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
         f"  containers:\n    - name: a\n      image: a\n      ports: {ports}\n"

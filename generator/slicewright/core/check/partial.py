@@ -17,11 +17,13 @@ _NAME = re.compile(
 )
 """`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
+_MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in")
 _TODO = re.compile(
-    r""":[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*TODO\b"""
-    r"""|[ \t]\#[ \t]*TODO:?[ \t]+(?:[Cc]hange|[Ss]et|[Rr]eplace|[Rr]emove|[Uu]pdate|[Ff]ill)\b"""
+    r"""(?i):[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*(?:todo|fixme)\b"""
+    r"""|[ \t]\#[ \t]*(?:(?:todo|fixme):?[ \t]+(?:change|set|replace|remove|update|fill)"""
+    r"""|replace[ \t]+(?:with|this|me)|change[ _-]?me|fill[ _-]in)\b"""
 )
-"""A line with an empty value, or 0, and a comment with TODO; or one whose TODO is to change the value."""
+"""A line with an empty value, or 0, and a comment with TODO; or one whose comment is to change the value."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
 
@@ -58,7 +60,20 @@ def of_todo(problem: Problem, text: str) -> Problem:
 
 @lru_cache(maxsize=1)
 def _todo_lines(text: str) -> frozenset[int]:
-    """Return the numbers of such lines, from 1. The problems of a text come one after another."""
-    if "TODO" not in text:
-        return frozenset()
-    return frozenset(number for number, line in enumerate(text.splitlines(), 1) if _TODO.search(line))
+    """Return the numbers of such lines, from 1. The problems of a text come one after another.
+
+    A comment in lines of its own, as deep as the line below them, is of that line.
+    """
+    numbers: set[int] = set()
+    above: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1) if _MARK.search(text) else ():
+        content = line.lstrip()
+        if content.startswith("#"):
+            above.append(line)
+            continue
+        depth = len(line) - len(content)
+        comments = (comment[depth:] for comment in above if comment.find("#") == depth)
+        if _TODO.search(line) or any(_TODO.search(f"{line} {comment}") for comment in comments):
+            numbers.add(number)
+        above = []
+    return frozenset(numbers)
