@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
@@ -195,3 +195,50 @@ def test_folder_that_many_paths_need_is_told_once(tmp_path: Path) -> None:
 def test_words_of_kustomize_are_short(said: str) -> None:
     """Of its chain of folders the end is shown, with paths from the folder that is built."""
     assert CHAINS[said] == last_of_chain(f"Error: {said}", "/k")
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("Makefile", "a:\n\tkustomize build --load-restrictor LoadRestrictionsNone a\n"),
+        ("hack/build.sh", "kustomize build --load_restrictor none a\n"),
+        (".github/workflows/a.yml", "run: kustomize build --load-restrictor=LoadRestrictionsNone a\n"),
+        ("argocd-cm.yaml", "data: {kustomize.buildOptions: --load-restrictor LoadRestrictionsNone}\n"),
+        ("skaffold.yaml", 'buildArgs: ["--load-restrictor", "none"]\n'),
+        ("flux.yaml", "apiVersion: kustomize.toolkit.fluxcd.io/v1\n"),
+    ],
+)
+def test_files_of_other_folders_are_a_note_where_the_restriction_is_lifted(
+    tmp_path: Path, file: str, text: str
+) -> None:
+    """Who builds without the load restriction may name files of other folders in all kustomizations."""
+    other = {
+        "b.yaml": CONFIG_MAP,
+        "a/kustomization.yaml": "resources: [../b.yaml]\n",
+        "c/kustomization.yaml": "namePrefix: c-\nresources: [../b.yaml]\n",
+        "d/kustomization.yaml": "resources: [none.yaml]\npatches: [{path: ../b.yaml}]\n",
+    }
+    write(tmp_path, other)
+    before = run(tmp_path, ".", "-o", "json").json["problems"]
+    write(tmp_path, {file: text, ".git/HEAD": ""})
+    after = run(tmp_path, ".", "-o", "json").json["problems"]
+    # The repository is all that is below its `.git`, also if one folder of it is checked.
+    of_folder = run(tmp_path / "a", ".", "-o", "json").json["problems"]
+
+    assert [
+        ("a/kustomization.yaml", "KUS004", "error"),
+        ("c", "KUS011", "error"),
+        ("d/kustomization.yaml", "KUS001", "error"),
+        ("d/kustomization.yaml", "KUS114", "error"),
+    ] == _severities(before)
+    assert [
+        ("a/kustomization.yaml", "KUS004", "note"),
+        ("c", "KUS011", "note"),
+        ("d/kustomization.yaml", "KUS001", "error"),
+    ] == _severities(after)
+    assert [("kustomization.yaml", "KUS004", "note")] == _severities(of_folder)
+
+
+def _severities(problems: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    return [(problem["file"], problem["id"], problem["severity"]) for problem in problems]

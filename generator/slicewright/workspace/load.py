@@ -31,6 +31,7 @@ from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import helm, kustomize
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
+from slicewright.workspace.load_restrictor import is_lifted, of_restriction
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 from slicewright.workspace.unbuilt import explained, plain_files, shown
@@ -64,6 +65,8 @@ class Loaded(Struct, frozen=True):
     """The template of each document, for a chart."""
     used: frozenset[str] = frozenset()
     """Names of values that were filled in."""
+    unrestricted: bool = False
+    """Whether a kustomization that does not build may name files outside of its folder."""
 
 
 def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
@@ -218,10 +221,14 @@ def _compose(unit: Unit) -> Loaded:
         problems = tuple(tree.refused.values()) or (*refused, *composed.problems)
     instead, notes = ([], []) if objects else plain_files(unit, problems)
     named = (of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems))
+    unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
+    named = map(of_restriction, named) if unrestricted else named
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
-    return Loaded(unit, "", documents, (*named, *notes), texts, instead=tuple(instead))
+    return Loaded(
+        unit, "", documents, (*named, *notes), texts, instead=tuple(instead), unrestricted=unrestricted
+    )
 
 
 _MERGES = re.compile(r"patches|generators|transformers|validators")

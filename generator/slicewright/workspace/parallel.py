@@ -186,7 +186,13 @@ def examine_each(
             objects.append(Checked(sent, verdict, is_clean, held, is_partial))
         all_problems = (*loaded.problems, *problems)
         return Examined(
-            loaded.unit, tuple(objects), all_problems, loaded.kustomizations, passed_by, loaded.used
+            loaded.unit,
+            tuple(objects),
+            all_problems,
+            loaded.kustomizations,
+            passed_by,
+            loaded.used,
+            loaded.unrestricted,
         )
 
     return _each_once(map_forked(work, len(units)), {unit.path for unit in units})

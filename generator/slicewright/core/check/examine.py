@@ -41,6 +41,8 @@ _KIND = frozenset({("apiVersion",), ("kind",)})
 """Paths where a placeholder says that nobody knows the kind, so that its schema need not be missed."""
 _UNUSED = "IGN102"
 """A reason to ignore a problem that is not there."""
+_OUTSIDE = "KUS114"
+"""A kustomization that names a file outside of its folder."""
 
 
 class Unit(Struct, frozen=True):
@@ -97,6 +99,8 @@ class Examined(Struct, frozen=True):
     """The file, or documents of it, that are not checked."""
     used: frozenset[str] = frozenset()
     """Names of values that were filled in."""
+    unrestricted: bool = False
+    """Whether kustomizations that a folder is built from may name files outside of their folders."""
 
 
 class Report(Struct, frozen=True):
@@ -215,7 +219,11 @@ def examine(
     )
     problems_of = _object_check(engine, rules, others, scopes, sets)
     of_objects = each(lambda number: map(placed, problems_of(remaining[number])), len(remaining))
-    problems = [*map(placed, problems), *of_objects]
+    unrestricted = {name for part in examined if part.unrestricted for name, _ in part.kustomizations}
+    problems = [
+        *map(placed, problems),
+        *(problem for problem in of_objects if problem.id != _OUTSIDE or problem.file not in unrestricted),
+    ]
     problems += map(placed, engine.unevaluated(checked.resource for checked in others if not checked.clean))
     unknown = (
         checked.resource
