@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.check.kit import CONFIG_MAP, run, write
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.workspace import kustomize
 
@@ -187,3 +187,20 @@ def test_components_that_include_each_other_twice_end(tmp_path: Path, more: str)
     files["top/kustomization.yaml"] = f"resources: [a.yaml]\ncomponents: [../c0, ../c0]\n{more}"
     write(tmp_path, {"top/a.yaml": CONFIG_MAP, **files})
     assert ["KUS021", "KUS003"] == run(tmp_path, "top", "-o", "json").ids
+
+
+@pytest.mark.tools
+def test_transformers_in_a_folder_with_other_metadata_are_built(tmp_path: Path) -> None:
+    """A namespace, prefixes and labels of a configuration change no path in it."""
+    tag = "apiVersion: builtin\nkind: ImageTagTransformer\nmetadata: {name: a}\nimageTag: {name: a}"
+    other = "namespace: a\nnamePrefix: a-\nnameSuffix: -b\ncommonLabels: {a: b}\ncommonAnnotations: {a: b}\n"
+    write(
+        tmp_path,
+        {
+            "one/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../tags]\n",
+            "one/a.yaml": BAD_CONFIG_MAP,
+            "tags/kustomization.yaml": f"resources: [tag.yaml]\n{other}",
+            "tags/tag.yaml": tag,
+        },
+    )
+    assert ["SCHEMA003"] == run(tmp_path, "one", "-o", "json", "--schemas-only").ids

@@ -359,6 +359,17 @@ def test_file_beside_a_kustomization_is_checked_unless_it_is_a_part(tmp_path: Pa
     } == {one["path"]: one["reason"] for one in done["summary"]["passedBy"]}
 
 
+def test_text_of_kyverno_for_helm_is_a_template(tmp_path: Path) -> None:
+    """Helm writes a raw text as it is: braces of Kyverno in it are no YAML before that."""
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
+    write(tmp_path, {"a.yaml": f"{head}  b: {{{{ `{{{{ request.name }}}}` }}}}\n"})
+    write(tmp_path, {"b.yaml": f'{head}  b: {{{{- `"{{{{ x }}}}"` }}}}\n', "c.yaml": f"{head}  b: `c`\n"})
+    done = run(tmp_path, ".", "-o", "json").json
+
+    assert ["a.yaml", "b.yaml"] == [one["path"] for one in done["summary"]["passedBy"]]
+    assert [("c.yaml", "YAML001")] == [(one["file"], one["id"]) for one in done["problems"]]
+
+
 def test_only_templates_of_a_file_are_passed_by(tmp_path: Path) -> None:
     """Whole objects beside a template are checked, also with placeholders; the report has its line."""
     template = "{{- if a }}\napiVersion: v1\nkind: Pod\n{{- end }}\n"

@@ -300,6 +300,27 @@ def test_program_completes_an_object_without_metadata(tmp_path: Path) -> None:
     assert [("SCHEMA005", "error"), ("JS122", "note")] == [(one["id"], one["severity"]) for one in found]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "severity"),
+    [
+        ("", "note"),
+        ("metadata: {labels: {a: 1}, annotations: {b: true}}\n", "note"),
+        ("metadata: {name: a, labels: {a: 1}}\n", "error"),
+        ("metadata: {generateName: a-, labels: {a: 1}}\n", "error"),
+    ],
+)
+def test_program_completes_a_pod_without_name(tmp_path: Path, metadata: str, severity: str) -> None:
+    """Spark and Jenkins name the pods of their templates and add what is missing; the rest is checked."""
+    for name, spec in {"a": "{schedulerName: a}", "b": "{containers: [{name: a}]}"}.items():
+        write(tmp_path, {f"{name}.yaml": f"apiVersion: v1\nkind: Pod\n{metadata}spec: {spec}\n"})
+    write(tmp_path, {"c.yaml": "apiVersion: v1\nkind: Pod\nspec: {schedulername: a}\n"})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert {("a.yaml", severity), ("b.yaml", severity), ("c.yaml", "note"), ("c.yaml", "error")} == {
+        (problem["file"], problem["severity"]) for problem in problems
+    }
+
+
 @pytest.mark.parametrize("key", ["selector", "podFailurePolicy", "parallelism"])
 def test_null_in_a_job_is_no_value(tmp_path: Path, key: str) -> None:
     """The API reads null as a field that is not there."""

@@ -111,7 +111,11 @@ _PATHS = FOLDERS | {
 """Fields of a kustomization, and of what it generates with, whose texts are paths."""
 _VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
 """Fields whose keys are free."""
-_PLAIN = frozenset({"apiversion", "kind", "metadata", "resources"})
+_PLAIN = frozenset(
+    {"apiversion", "kind", "metadata", "resources"}
+    | {"namespace", "nameprefix", "namesuffix", "commonlabels", "commonannotations"}
+)
+"""Fields of a kustomization that leave all paths of a configuration alone: they change its metadata."""
 _UNBUILT = "name the files that hold it, or a kustomization that has only resources"
 
 

@@ -220,9 +220,9 @@ def _compose(unit: Unit) -> Loaded:
         # As above: compose would report each file that was not read once more.
         problems = tuple(tree.refused.values()) or (*refused, *composed.problems)
     instead, notes = ([], []) if objects else plain_files(unit, problems)
-    named = (of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems))
+    named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
     unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
-    named = map(of_restriction, named) if unrestricted else named
+    named = list(map(of_restriction, named)) if unrestricted else named
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))

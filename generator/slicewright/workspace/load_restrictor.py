@@ -24,8 +24,8 @@ _FLAG = "--load-restrictor LoadRestrictionsNone"
 _LIFTED = re.compile(
     r"LoadRestrictionsNone|load[-_]restrictor['\", =]+none\b|kustomize\.toolkit\.fluxcd\.io/", re.IGNORECASE
 )
-"""The option in a script, a workflow, a setting of Argo CD or Skaffold, or a program; and Flux, which never has
-the restriction."""
+"""The option in a script, a workflow, a setting of Argo CD or Skaffold, or a program; and Flux, which never
+has the restriction."""
 _MOST = 20_000
 """Files that are read; without git nobody knows where a repository begins."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from slicewright.core.check.model import Resource
     from slicewright.core.problem import Problem
 
 _NAME = re.compile(
@@ -33,11 +34,20 @@ def is_called_partial(name: str) -> bool:
     return _NAME.search(name) is not None
 
 
-def as_note(problem: Problem, *, by_program: bool = False) -> Problem:
-    """Return a problem of a partial object: a note if something is missing; a program adds volumes too."""
+def is_pod_template(resource: Resource) -> bool:
+    """Tell whether a Pod has no name: a program such as Spark or Jenkins reads it, and completes it."""
+    return resource.kind == "Pod" and not resource.server_name
+
+
+def as_note(problem: Problem, *, by_program: bool = False, is_pod_template: bool = False) -> Problem:
+    """Return a problem of a partial object: a note if something is missing.
+
+    A program adds volumes too. Those that read pod templates take a number in a label for text.
+    """
     is_missing = (
         problem.id in _COMPLETED
         or (by_program and problem.id == "JS125")
+        or (is_pod_template and problem.id == "SCHEMA003" and problem.path[:1] == ("metadata",))
         or problem.message.endswith(" is missing")
     )
     return replace(problem, severity="note") if is_missing else problem

@@ -62,10 +62,12 @@ _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
 _ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
 _DIRECTIVE = re.compile(
     r"^[ \t]*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}[^\s:]*[ \t]*(:.*)?$|\$\{\w+\}[ \t]*$"
-    r"|(- )?\{\{[ \t]*(if|else|end|range|with|define|include|template)\b|[\w.-]+:[A-Z]+(_[A-Z]+)+[ \t]*$)",
+    r"|(- )?\{\{[ \t]*(if|else|end|range|with|define|include|template)\b"
+    r"|[^#\n]*[ \t]\{\{-?[ \t]*`|[\w.-]+:[A-Z]+(_[A-Z]+)+[ \t]*$)",
     re.MULTILINE,
 )
-"""A line that only a template engine reads: Go, Jinja, Terraform, ERB; or a script: `env:ENV_LINES`."""
+"""A line that only a template engine reads: Go, Jinja, Terraform, ERB, or a raw text of Go with
+braces of another engine; or a script: `env:ENV_LINES`."""
 _WORD = re.compile(r"^(apiVersion|kind):", re.MULTILINE)
 _FLOW = re.compile(r"\s*(\[|\{(?![{%]))")
 _FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")

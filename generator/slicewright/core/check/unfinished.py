@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from slicewright.core.check.filling import is_filled
-from slicewright.core.check.partial import as_note
+from slicewright.core.check.partial import as_note, is_pod_template
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
@@ -217,10 +217,11 @@ def certain(
     value, such as a name that is not defined, is left out too. What a partial object lacks is a note.
     """
     by_program = any(_PHRASE.fullmatch(token) for token in chain.from_iterable((held or {}).values()))
+    of_pods = is_pod_template(resource)
     problems = [
         # A program names an object without metadata, and adds what else is missing below its top.
-        as_note(problem, by_program=by_program)
-        if is_partial or by_program or (problem.path and not resource.metadata)
+        as_note(problem, by_program=by_program, is_pod_template=of_pods)
+        if is_partial or by_program or of_pods or (problem.path and not resource.metadata)
         else problem
         for problem in problems_of()
     ]
