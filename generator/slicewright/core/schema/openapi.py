@@ -1,7 +1,7 @@
 """The OpenAPI v3 documents that an API server serves -> the schemas of its built-in kinds.
 
 Go decodes built-in kinds, and what it accepts beside the letter of the document is accepted here: null for
-every optional field, an empty string where an enum is optional, a number as quantity.
+every optional field, an empty string where an enum is optional, a number as quantity, some missing fields.
 """
 
 from __future__ import annotations
@@ -42,6 +42,26 @@ _SPECIAL: dict[str, Schema] = {
     "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": ["object", "null"]},
     _OBJECT_META: kind.object_meta(),
 }
+_MAY_BE_MISSING: dict[str, frozenset[str]] = {
+    "apiextensions.v1.CustomResourceDefinitionVersion": frozenset({"storage"}),
+    "apps.v1.ControllerRevision": frozenset({"revision"}),
+    "batch.v1.PodFailurePolicy": frozenset({"rules"}),
+    "core.v1.HTTPHeader": frozenset({"value"}),
+    "core.v1.LimitRangeSpec": frozenset({"limits"}),
+    "core.v1.PreferredSchedulingTerm": frozenset({"preference"}),
+    "core.v1.SleepAction": frozenset({"seconds"}),
+    "resource.v1.DeviceClass": frozenset({"spec"}),
+    "resource.v1.ResourceClaim": frozenset({"spec"}),
+    "resource.v1.ResourceClaimTemplate": frozenset({"spec"}),
+    "resource.v1.ResourceClaimTemplateSpec": frozenset({"spec"}),
+    "resource.v1.ResourcePool": frozenset({"generation"}),
+    "storage.v1.CSIDriver": frozenset({"spec"}),
+    "storage.v1.CSINode": frozenset({"spec"}),
+    "storage.v1.CSINodeSpec": frozenset({"drivers"}),
+    "storage.v1.TokenRequest": frozenset({"audience"}),
+}
+"""Required fields whose zero value means something. Go reads a missing field as its zero value, and the API
+server accepts these (tried with v1.36.1)."""
 
 
 def trimmed(documents: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,10 +87,20 @@ def trimmed(documents: Mapping[str, Any]) -> dict[str, Any]:
 
 def from_openapi(source: Mapping[str, Any]) -> Iterator[KindSchema]:
     """Yield the schema of every kind in a trimmed source."""
-    components: Components = source["components"]
+    components = {name: _accepted(name, node) for name, node in source["components"].items()}
     for entry in source["kinds"]:
         of = Kind(entry["group"], entry["version"], entry["kind"])
         yield KindSchema(of, _schema(of, entry["component"], entry["scope"], components))
+
+
+def _accepted(name: str, node: Schema) -> Schema:
+    """Return a component without the requirements that the API server does not have."""
+    missing = _MAY_BE_MISSING.get(_short(name), frozenset())
+    return (
+        {**node, "required": [field for field in node["required"] if field not in missing]}
+        if missing
+        else node
+    )
 
 
 def _schema(of: Kind, component: str, scope: str, components: Components) -> Schema:
