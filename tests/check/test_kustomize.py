@@ -356,3 +356,22 @@ def test_target_in_a_remote_base_is_not_missing(tmp_path: Path) -> None:
 
     assert "KUS010" in found
     assert "KUS105" not in found
+
+
+@pytest.mark.tools
+def test_kustomize_judges_patches_that_fit_nothing(tmp_path: Path) -> None:
+    """An object without annotations may get one, and a replace may add; what kustomize refuses is ours."""
+    patch = "patches: [{target: {kind: ConfigMap}, patch: '- {op: %s, path: %s, value: b}'}]\n"
+    cases = [("add", "/metadata/annotations/a"), ("replace", "/metadata/a"), ("add", "/metadata/labels/a")]
+    for number, case in enumerate(cases):
+        write(tmp_path, {f"{number}/kustomization.yaml": "resources: [a.yaml]\n" + patch % case})
+        write(tmp_path, {f"{number}/a.yaml": BAD_CONFIG_MAP})
+    problems = run(tmp_path, ".", "-o", "json", "--schemas-only").json["problems"]
+
+    assert [
+        "0 SCHEMA003",
+        "1 SCHEMA003",
+        "1 SCHEMA004",
+        "2/a.yaml SCHEMA003",
+        "2/kustomization.yaml KUS006",
+    ] == [f"{problem['file']} {problem['id']}" for problem in problems if problem["severity"] == "error"]

@@ -470,10 +470,16 @@ def test_manifests_of_the_tests_of_kubernetes_get_a_namespace(tmp_path: Path) ->
     )
     write(
         tmp_path,
-        {"test/e2e/testing-manifests/a.yaml": binding, "b.yaml": binding.replace("name: a}", "name: b}", 1)},
+        {
+            "test/e2e/testing-manifests/a.yaml": binding,
+            "c/testdata/c.yaml": binding,
+            "b.yaml": binding.replace("name: a}", "name: b}", 1),
+        },
     )
     problems = run(tmp_path, ".", "-o", "json").json["problems"]
 
-    assert {("test/e2e/testing-manifests/a.yaml", "note"), ("b.yaml", "error")} == {
-        (problem["file"], problem["severity"]) for problem in problems if problem["id"] == "REF131"
-    }
+    assert {
+        ("test/e2e/testing-manifests/a.yaml", "note"),
+        ("c/testdata/c.yaml", "note"),
+        ("b.yaml", "error"),
+    } == {(problem["file"], problem["severity"]) for problem in problems if problem["id"] == "REF131"}

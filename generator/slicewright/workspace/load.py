@@ -219,6 +219,9 @@ def _compose(unit: Unit) -> Loaded:
         objects = list(composed.objects)
         # As above: compose would report each file that was not read once more.
         problems = tuple(tree.refused.values()) or (*refused, *composed.problems)
+        if not unit.cluster and any(problem.id == "KUS006" for problem in problems):
+            built, _ = _built(folder, unit, tree)  # kustomize is laxer; what it refuses has our words
+            objects, problems = (built, ()) if built else (objects, problems)
     instead, notes = ([], []) if objects else plain_files(unit, problems)
     named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
     unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(
     r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
-    r"|testing-manifests)(?:[/.]|$)"
+    r"|testing-manifests|testdata)(?:[/.]|$)"
 )
-"""`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
+"""`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own.
+`testdata`, which Go passes by, has what a unit test reads."""
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
 _MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in")
 _TODO = re.compile(

@@ -59,7 +59,9 @@ _OF_OBJECTS = frozenset(
 )
 _TEMPLATE_NAME = re.compile(r"\.(ya?ml|json)\.(tftpl|tmpl|tpl|gotmpl|j2|jinja2?|erb|template|in)$")
 _PATCH_NAME = re.compile(r"(^|[-_.])(json)?patch(es)?([-_.]|$)")
-_ASSERTION_NAME = re.compile(r"^([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?\.ya?ml$")
+_ASSERTION_NAME = re.compile(
+    r"(^|/)(assert(ion)?s?/.*|([0-9]+-|chainsaw-)?(assert|errors?)([-_].*)?)\.ya?ml$"
+)
 _DIRECTIVE = re.compile(
     r"^[ \t]*(\{\{-|\{\{/\*|\{%|%\{|<%|\{\{.*\}\}[^\s:]*[ \t]*(:.*)?$|\$\{\w+\}[ \t]*$"
     r"|(- )?\{\{[ \t]*(if|else|end|range|with|define|include|template)\b"
@@ -104,7 +106,7 @@ def reason(path: str, text: str, documents: Sequence[Any], *, broken: Sequence[i
         return NO_OBJECT
     if "$patch:" in text and objects and all(map(_is_merged, objects)):
         return UNNAMED_PATCH
-    if _ASSERTION_NAME.match(path.rpartition("/")[2]):
+    if _ASSERTION_NAME.search(path):
         return ASSERTION
     if any(has_directives(text[start:end]) for start, end in _unread(text, broken)):
         return TEMPLATE
