@@ -175,6 +175,22 @@ def test_what_is_no_object_is_a_problem(text: str, message: str, place: tuple[in
     assert ("SCHEMA002", message, place) == (problem.id, problem.message, (problem.line, problem.column))
 
 
+@pytest.mark.parametrize(
+    ("kind", "sops", "expected"),
+    [
+        ("Secret", "{mac: a, version: 3.11.0}", {"apiVersion": "v1", "kind": "Secret"}),
+        ("Secret", "{version: b}", {"apiVersion": "v1", "kind": "Secret", "sops": {"version": "b"}}),
+        ("SopsSecret", "{mac: a}", {"apiVersion": "v1", "kind": "SopsSecret", "sops": {"mac": "a"}}),
+    ],
+)
+def test_key_of_an_encrypted_file_is_left_out(kind: str, sops: str, expected: dict[str, object]) -> None:
+    """What SOPS adds to a file that it encrypts never reaches a cluster; the kind of an operator keeps it."""
+    (item,) = unpacked(f"{{apiVersion: v1, kind: {kind}, sops: {sops}}}")
+
+    assert isinstance(item, Resource)
+    assert expected == item.data
+
+
 def test_lists_are_what_they_hold() -> None:
     """The objects of a List are checked one by one, at their own lines."""
     text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {}}\n- 5\n"

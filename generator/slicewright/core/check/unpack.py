@@ -29,7 +29,12 @@ _LISTS = 4
 
 
 def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Resource | Problem]:
-    """Yield the objects in a document, those that it holds too, or what keeps it from being one."""
+    """Yield the objects in a document, those that it holds too, or what keeps it from being one.
+
+    The key `sops` of a file that SOPS encrypted is gone when Flux or KSOPS have decrypted it.
+    """
+    if isinstance(data, dict) and data.get("kind") != "SopsSecret" and "mac" in mapping(data.get("sops")):
+        data = {key: value for key, value in data.items() if key != "sops"}
     resource = Resource(data if isinstance(data, dict) else {}, file, source, at)
     if not isinstance(data, dict):
         message = (
