@@ -77,7 +77,7 @@ def test_help_lists_every_command_without_importing_it() -> None:
     """What the list says of a command is how the command's own help begins."""
     out, _ = invoke("--help")
 
-    assert "Exit codes: 0 fine, 1 problems found, 2 wrong usage" in out
+    assert "Exit codes: 0 success, 1 problems found, 2 wrong usage" in out
     for name in main._COMMANDS:
         assert f"\n  {name} " in out
 

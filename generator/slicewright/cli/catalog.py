@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     "--tier",
     type=click.Choice(["listed", "rule", "all"]),
     default="listed",
-    help="Shapes that are published, those that only the rule of a generation makes, or both.",
+    help="List shapes that sources publish, shapes that only follow from the rule of a generation, or both.",
 )
 def catalog(name: str | None, tier: str, output: str) -> None:
     """Show accelerators, machine types and topologies.
 
-    Without NAME, each machine type is a line. NAME lists shapes; it is a generation (v5e), an accelerator
-    label (tpu-v5-lite-podslice), a machine type (ct5lp-hightpu-4t) or a Cloud TPU name (v5litepod-16). The
-    JSON form has all shapes, with the sources of each.
+    Without NAME, there is one line for each machine type. NAME lists shapes; it is a generation (v5e), an
+    accelerator label (tpu-v5-lite-podslice), a machine type (ct5lp-hightpu-4t) or a Cloud TPU name
+    (v5litepod-16). The JSON form has all shapes, with the sources of each.
     """
     known, problems = catalogue_at(Path())
     show.messages(problems)

@@ -35,7 +35,8 @@ _name_option = click.option(
 def cluster() -> None:
     """Run a real control plane with JobSet and Kueue on this machine, with simulated TPU nodes.
 
-    No container, no root: its programs are processes of your user, and listen on the loopback address only.
+    It needs no container and no root: its programs are processes of your user, and listen only on the
+    loopback address.
     """
 
 
@@ -84,7 +85,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
 @_name_option
 @click.option("--all", "everything", is_flag=True, help="Stop all running test clusters.")
 def down(name: str, *, everything: bool) -> None:
-    """End a cluster and all that belongs to it."""
+    """Stop a cluster with all of its processes."""
     failed: list[Problem] = []
     for entry in process_group.running(clusters_root()) if everything else [_running(name)]:
         try:
@@ -103,7 +104,7 @@ def down(name: str, *, everything: bool) -> None:
     epilog=epilog("cluster", "slicewright cluster status -o json"),
 )
 def status(output: str) -> None:
-    """Show the clusters that run."""
+    """List running clusters."""
     running = process_group.running(clusters_root())
     if output == "json":
         show.as_json([entry.record() for entry in running])

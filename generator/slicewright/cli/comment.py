@@ -26,14 +26,18 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
     "slicewright comment slicewright-review/comment.md", "slicewright comment clusters.md --name clusters"
 )
 @click.argument("file", type=FILE)
-@click.option("--name", default="review", help="Which comment: others of this pull request have other names.")
+@click.option(
+    "--name",
+    default="review",
+    help="The name of the comment. Several comments on a pull request need different names.",
+)
 def comment(file: Path, name: str, output: str) -> None:
-    """Write a comment on the pull request that a CI job is about.
+    """Write a comment on the pull request of a CI job.
 
-    A second run changes the comment of the first. In GitHub Actions the job needs GITHUB_TOKEN and the
-    permission `pull-requests: write`: the token of the job, of a GitHub App, or of a person. In GitLab CI it
-    needs GITLAB_TOKEN. A run with the token of another author writes a comment of its own. A job without a
-    pull request, or of a fork, writes none and warns.
+    A later run updates the comment. In GitHub Actions the job needs GITHUB_TOKEN with the permission
+    `pull-requests: write`: the token of the job, of a GitHub App, or of a person. In GitLab CI it needs
+    GITLAB_TOKEN. With the token of another author, a run writes another comment. Without a pull request, or
+    for a fork, the command writes no comment and warns.
     """
     if not _NAME.fullmatch(name):
         raise click.BadParameter(f"'{name}' has other characters than letters, digits, '.', '_' and '-'")

@@ -26,7 +26,7 @@ _SHELLS = ("bash", "zsh", "fish")
 def completion(context: click.Context, shell: str) -> None:
     """Print a script that completes commands, options and names.
 
-    Names are those of the repository: workloads, clusters and queues; and TPU names, rules and programs.
+    It completes workloads, clusters and queues of the repository, TPU names, rules and programs.
     """
     known = get_completion_class(shell)
     assert known is not None, "click has all three"  # noqa: S101 - for the types

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 @click.argument("rev", default="HEAD")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when something differs.")
 def diff(rev: str, exit_code: bool, output: str) -> None:
-    """Say what a change does to the clusters.
+    """Show the effect of a change on the clusters.
 
-    Runs that start and end, quotas that move, chips that runs request, then every object that differs. The
-    rendered tree is compared as it is applied: the form of a file is not a difference.
+    It lists runs that start and end, quotas that change, chips that runs request, and then every object that
+    differs. It compares objects, not the form of files.
 
-    REV is a commit that is compared with the working tree; default: HEAD. Edits there that are not rendered
-    yet are shown below, with what a render makes of them. REV..REV compares two commits, REV...REV the second
-    with the commit where it left the first. Nothing is checked out.
+    It compares the working tree with the commit REV; the default is HEAD. If edits are not rendered yet, it
+    also shows their effect after a render. REV..REV compares two commits. REV...REV compares the second one
+    with the commit where it left the first. It checks nothing out.
     """
     root = repository_root()
     with git_errors_shown(), _sides(root, rev) as (before, after):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @command("slicewright doctor", "slicewright doctor -o json")
 def doctor(output: str) -> None:
-    """Say what is missing or wrong on this machine, and how to fix it.
+    """Check this machine, and say how to fix each problem.
 
     It checks Python, packages, programs, the cache, git, the repository, the kubeconfig and the needs of
     rehearsals. It changes nothing and uses no network. `missing` items are needed only by some commands;

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @command("slicewright explain llama")
 @click.argument("name", shell_complete=candidates.workloads)
 def explain(name: str, output: str) -> None:
-    """Say where each number of a workload comes from.
+    """Show where each number of a workload comes from.
 
-    NAME is a workload, as name or namespace/name. Of a sweep, its entries are listed, with what their runs
-    have of the matrix; SWEEP/ENTRY explains one.
+    NAME is a workload, as name or namespace/name. For a sweep, its entries are listed, with their runs and
+    their values of the matrix; SWEEP/ENTRY explains one entry.
     """
     if name.isupper() and name in ids():
         hint = f"did you mean: slicewright rule {name}"

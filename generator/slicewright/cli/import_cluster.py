@@ -36,15 +36,15 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
     name="import",
 )
 @click.option("--context", required=True, help="The context of the kubeconfig file.")
-@click.option("--kubeconfig", type=FILE, help="The kubeconfig file, instead of the one that kubectl takes.")
-@click.option("--name", help="The name of the cluster. Default: that of the context.")
+@click.option("--kubeconfig", type=FILE, help="The kubeconfig file. Default: the one that kubectl uses.")
+@click.option("--name", help="The name of the cluster. Default: from the name of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
 def import_cluster(context: str, kubeconfig: Path | None, name: str | None, write: bool, output: str) -> None:
-    """Write a TPUCluster file from a living cluster, read only.
+    """Write a TPUCluster file from a live cluster, read only.
 
-    Nodes, Kueue's objects and priority classes are read through kubectl; nothing is changed, and no secret is
-    read. The file says `managed: false`, because somebody else made the cluster. Comments in it say what the
-    fields cannot.
+    It reads nodes, Kueue's objects and priority classes with kubectl. It changes nothing, and reads no
+    Secret. The file has `managed: false`, because slicewright did not create the cluster. Comments in the
+    file mark settings without a field.
     """
     if name is not None and not _NAME.fullmatch(name):
         hint = "use lower-case letters, digits and hyphens; begin with a letter"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
-    candidates.cluster_option("--cluster", required=True, help="The TPUCluster that the run is for."),
+    candidates.cluster_option("--cluster", required=True, help="The TPUCluster of the run."),
     click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
 )
 
@@ -46,8 +46,8 @@ _options = options(
 def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: str) -> None:
     """Write a TPUWorkload file from a command `gcluster job submit`.
 
-    Everything after `--` is the command of Google's Cluster Toolkit; it is read, not run. What the file has
-    otherwise than the command is listed.
+    Everything after `--` is the command of Google's Cluster Toolkit; it is read, not run. Differences between
+    the file and the command are listed.
     """
     _finish(words, GCLUSTER, cluster, output, write=write)
 

@@ -68,9 +68,9 @@ class Candidate(Struct, frozen=True):
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
 @candidates.cluster_option(
-    "--cluster", help="The TPUCluster that the runs are for. Default: that of --from-cluster."
+    "--cluster", help="The TPUCluster of the runs. Default: the cluster of --from-cluster."
 )
-@candidates.cluster_option("--from-cluster", help="Import the runs that a living cluster holds, read only.")
+@candidates.cluster_option("--from-cluster", help="Import the runs of a live cluster, read only.")
 @reach.options
 @click.option(
     "--kustomize",
@@ -78,7 +78,7 @@ class Candidate(Struct, frozen=True):
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Import what the kustomization of a folder builds. Repeatable.",
+    help="Import the runs that the kustomization in this folder builds. Repeatable.",
 )
 @placeholder_values.options
 @click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists.")
@@ -96,8 +96,8 @@ def import_workload(
 ) -> None:
     """Write TPUWorkload files from JobSets, Jobs and PathwaysJobs.
 
-    PATH is a file, a folder or - for stdin. Each workload is rendered and compared with its object. What no
-    field says becomes a patch of the TPUWorkload; what is rendered differently is listed with the reason.
+    PATH is a file, a folder or - for stdin. Each workload is rendered and compared with its object. Values
+    without a field become patches of the TPUWorkload. Differences are listed with their reasons.
     """
     if not (paths or kustomizations or from_cluster):
         raise click.UsageError("name what to import: PATH, --kustomize DIR or --from-cluster CLUSTER")

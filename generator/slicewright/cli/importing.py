@@ -23,7 +23,7 @@ from slicewright.cli.import_workload import import_workload
     params=[folder_option()],
 )
 def importing() -> None:
-    """Write TPUCluster and TPUWorkload files from what exists."""
+    """Write TPUCluster and TPUWorkload files from existing objects."""
 
 
 importing.add_command(import_cluster, "cluster")

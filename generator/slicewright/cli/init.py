@@ -47,17 +47,17 @@ _SHOWN = 5
     "requirement",
     metavar="REQ",
     default="",
-    help="What pip installs slicewright from: a requirement, or the path of a wheel.",
+    help="The slicewright that pip installs: a requirement, or the path of a wheel.",
 )
 def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str) -> None:
-    """Make a GitOps repository, or upgrade one.
+    """Create a GitOps repository, or upgrade one.
 
-    DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and what
-    editors and git need; default: the current folder. No file is overwritten: where one exists, nothing is
-    written at all.
+    DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and
+    settings of editors and git; the default is the current folder. No file is overwritten: if one of them
+    exists, nothing is written.
 
-    With --upgrade only bases/ and schemas/ change, and in them only files that nobody edited. Frozen runs
-    stay.
+    --upgrade changes only bases/ and schemas/. An edited file there stops the upgrade. Frozen runs do not
+    change.
     """
     if upgrade and requirement:
         raise click.UsageError("--slicewright-requirement is for a new repository: edit requirements.txt")

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Start": {
-        "init": "Make a GitOps repository, or upgrade one.",
+        "init": "Create a GitOps repository, or upgrade one.",
         "new": "Write a TPUWorkload file from a few options.",
-        "import": "Write TPUCluster and TPUWorkload files from what exists.",
+        "import": "Write TPUCluster and TPUWorkload files from existing objects.",
     },
     "Render": {
-        "render": "Write the overlays, and say which runs start and end.",
+        "render": "Write the overlays, and list the runs that start and end.",
         "rerun": "Give workloads the next run number.",
-        "explain": "Say where each number of a workload comes from.",
+        "explain": "Show where each number of a workload comes from.",
     },
     "Check": {
         "validate": "Check Kubernetes objects offline: schemas, references, quota.",
-        "diff": "Say what a change does to the clusters.",
-        "review": "Run all checks of a change, and print them as one Markdown text.",
-        "outdated": "Show frozen runs that today's tool would write differently.",
-        "rule": "Say what the id of a problem means, and what to do.",
+        "diff": "Show the effect of a change on the clusters.",
+        "review": "Run all checks of a change, and print one Markdown text.",
+        "outdated": "Show frozen runs that would render differently now.",
+        "rule": "Explain the id of a problem, and how to fix it.",
         "schema": "Convert CRDs to JSON Schemas.",
     },
     "Decide": {
@@ -47,12 +47,12 @@ GROUPS = {
         "rehearse": "Run the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
-        "status": "Say what runs now, and why a run waits or fails, read only.",
+        "status": "Show the runs of clusters, and why they wait or fail, read only.",
         "wait": "Wait until a workload runs or has finished, read only.",
-        "doctor": "Say what is missing or wrong on this machine, and how to fix it.",
+        "doctor": "Check this machine, and say how to fix each problem.",
         "tools": "List and build the pinned programs of the test bed.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
-        "comment": "Write a comment on the pull request that a CI job is about.",
+        "comment": "Write a comment on the pull request of a CI job.",
         "completion": "Print a script that completes commands, options and names.",
     },
 }
@@ -185,7 +185,7 @@ def _wants_json(arguments: list[str]) -> bool:
 def cli() -> None:
     """Render a few lines of intent into Kustomize overlays for Cloud TPUs on GKE.
 
-    Exit codes: 0 fine, 1 problems found, 2 wrong usage, 3 a tool is missing or broke.
+    Exit codes: 0 success, 1 problems found, 2 wrong usage, 3 a tool is missing or failed.
     """
 
 

@@ -98,9 +98,9 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     shell_complete=candidates.tpus,
     help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.",
 )
-@click.option("--slices", metavar="N", type=click.IntRange(min=1), help="How many slices.  [default: 1]")
+@click.option("--slices", metavar="N", type=click.IntRange(min=1), help="The number of slices.  [default: 1]")
 @click.option("--cpu", metavar="POOL", help="A CPU pool of the cluster, for a run without TPUs.")
-@click.option("--nodes", metavar="N", type=click.IntRange(min=1), help="How many nodes of the CPU pool.")
+@click.option("--nodes", metavar="N", type=click.IntRange(min=1), help="The number of nodes of the CPU pool.")
 @click.option("--image", metavar="IMAGE", help="The container's image, unless TPUDefaults name one.")
 @click.option(
     "--script",
@@ -118,29 +118,29 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
 @_pair_option(
     *("--bucket", "buckets"),
     metavar="BUCKET=PATH",
-    help="A Cloud Storage bucket, and where the container sees it. Repeatable.",
+    help="A Cloud Storage bucket, and its path in the container. Repeatable.",
 )
 @_pair_option(
     *("--file", "files"),
     metavar="FILE=PATH",
-    help="A text file of the repository, and where the container sees it. Repeatable.",
+    help="A text file of the repository, and its path in the container. Repeatable.",
 )
 @click.option("--priority", metavar="CLASS", help="A WorkloadPriorityClass of the cluster.")
 @click.option("--service-account", metavar="NAME", help="The Kubernetes service account of the pods.")
 @click.option(
-    "--pathways", metavar="gs://DIR", help="Run it under Pathways, with its temporary files in this folder."
+    "--pathways", metavar="gs://DIR", help="Run with Pathways, with its temporary files in this folder."
 )
-@candidates.cluster_option("--cluster", "clusters", multiple=True, help="A cluster. Repeatable.")
+@candidates.cluster_option("--cluster", "clusters", multiple=True, help="A TPUCluster. Repeatable.")
 @click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
 @click.option(
     "--queue",
     metavar="QUEUE",
     shell_complete=candidates.queues,
-    help="A LocalQueue of the namespace; default: the only one, if there is one.",
+    help="A LocalQueue of the namespace. Default: the only one, if there is only one.",
 )
 @click.option(
     "--provisioning",
-    metavar="WAY",
+    metavar="TYPE",
     callback=_provisioning,
     shell_complete=lambda _context, _option, word: [way for way in _WAYS if way.startswith(word)],
     help="OnDemand, Spot, FlexStart, FlexStartQueued, Reservation=NAME or ComputeClass=NAME.",
@@ -164,7 +164,7 @@ def new(
     """Write a TPUWorkload file from a few options.
 
     The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs. On a
-    terminal it asks for the cluster, the TPU, the queue, the image and the command where no option says
+    terminal slicewright asks for the cluster, the TPU, the queue, the image and the command, unless you name
     them.
     """
     if command and fields["script"]:

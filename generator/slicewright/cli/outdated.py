@@ -20,10 +20,10 @@ from slicewright.workspace.judge import acknowledged
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a run is outdated.")
 def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
-    """Show frozen runs that today's tool would write differently.
+    """Show frozen runs that would render differently now.
 
-    NAME is a workload, as name or namespace/name; without one all are compared. The difference is shown, and
-    nothing changes: a run stays as it was rendered until you ask for the next one (slicewright rerun).
+    NAME is a workload, as name or namespace/name; without it all workloads are compared. The command shows
+    the differences and changes nothing. slicewright rerun starts such a run again.
     """
     checkout = open_checkout()
     chosen = workloads_named(names, checkout.repository)

@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from slicewright.workspace.repository_reader import Checkout
 
 options = declared(
-    click.option("--context", help="The context. Default: the one that gcloud writes for the TPUCluster."),
+    click.option(
+        "--context", help="The context. Default: the context that gcloud writes for the TPUCluster."
+    ),
     click.option(
         "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
     ),
 )
 cluster_option = click.option(
-    "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, where a workload has several."
+    "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, if a workload has several."
 )
 
 
@@ -139,7 +141,7 @@ def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: P
     """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
     clusters = list(names)
     if not clusters:
-        hint = "slicewright import cluster writes one from a living cluster"
+        hint = "slicewright import cluster writes one from a live cluster"
         raise show.Refused("USE004", "the repository has no TPUCluster to read", hint)
     if context is not None and len(clusters) > 1:
         message = f"--context names one cluster, but {', '.join(clusters)} are meant"

@@ -55,13 +55,13 @@ _MOST_JOBS = 64
     "--submit-at",
     type=Span(),
     multiple=True,
-    help="When to submit one workload, or all; overrides submitAt in the file. Repeatable.",
+    help="The time at which one workload, or all, are submitted; overrides submitAt in the file. Repeatable.",
 )
 @click.option(
     "--duration",
     type=Span(),
     multiple=True,
-    help="How long one workload, or all, run; overrides duration in the file. Repeatable.",
+    help="The run time of one workload, or of all; overrides duration in the file. Repeatable.",
 )
 @click.option(
     "--deadline",
@@ -72,23 +72,26 @@ _MOST_JOBS = 64
 @click.option(
     "--delay",
     type=Duration(),
-    help="How long GKE takes to create flex-start nodes, in simulated time. By default 2 s of real time.",
+    help="The time that GKE takes to create flex-start nodes, in simulated time. By default 2 s "
+    "of real time.",
 )
 @click.option(
     "--idle",
     type=Duration(),
-    help="How long flex-start nodes stay without work, in simulated time. By default 3 s of real "
-    "time, which is the minimum.",
+    help="The time after which idle flex-start nodes are removed, in simulated time. By default "
+    "3 s of real time, which is the minimum.",
 )
 @click.option(
     "--skip-idle/--no-skip-idle",
     default=True,
     help="Skip time in which nothing happens. With --kubeconfig nothing is skipped.",
 )
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the timeline as a page.")
-@click.option("--kubeconfig", type=FILE, help="Use an existing cluster.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the report as an HTML page."
+)
+@click.option("--kubeconfig", type=FILE, help="Use the cluster of this kubeconfig file, not a test bed.")
 @click.option("--context", help="The context of that kubeconfig file.")
-@click.option("--mark", is_flag=True, help="Mark that cluster as one for tests.")
+@click.option("--mark", is_flag=True, help="Mark the cluster of --kubeconfig as a test cluster.")
 @click.option(
     "--keep",
     is_flag=True,
@@ -174,10 +177,10 @@ def rehearse(
 ) -> None:
     """Run the tree on the real controllers, with simulated TPU nodes.
 
-    The real API server, scheduler, JobSet and Kueue run as processes of this machine. CLUSTER is a TPUCluster
-    of the repository; without it every cluster that has workloads is simulated, one after another. Its pools
-    become simulated nodes; the pods that land there run as long as the workload's `rehearsal` says;
-    time passes faster (--speed).
+    The real API server, scheduler, JobSet and Kueue run as processes on this machine. CLUSTER is a TPUCluster
+    of the repository; without it all clusters with workloads are rehearsed, one after another. Its pools
+    become simulated nodes. Pods run for the `rehearsal.duration` of their workload, and time passes faster
+    (--speed).
     """
     if compare:
         from slicewright.cli.compare import compare_outputs  # noqa: PLC0415 - commands start fast

@@ -51,8 +51,8 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     help="With --check: refuse runs that are new since REV and not as slicewright renders them; default: "
     "the merge base with the default branch.",
 )
-@click.option("--stdout", is_flag=True, help="Print the objects instead, for kubectl create -f -.")
-@candidates.cluster_option("--cluster", help="With --stdout: the cluster, for a workload that names several.")
+@click.option("--stdout", is_flag=True, help="Write no files; print the objects, for kubectl create -f -.")
+@candidates.cluster_option("--cluster", help="With --stdout: the cluster, if a workload has several.")
 @click.option(
     "--end-runs",
     metavar="N",
@@ -68,10 +68,11 @@ def render(
     end_runs: int | None,
     output: str,
 ) -> None:
-    """Write the overlays, and say which runs start and end.
+    """Write the overlays, and list the runs that start and end.
 
-    NAME is a workload, as name or namespace/name; without one all are rendered. A frozen run is never written
-    again. While anything is wrong, such as a frozen run that was edited by hand, nothing is written.
+    NAME is a workload, as name or namespace/name; without it all workloads are rendered. A frozen run is
+    never written again. If there is an error, such as a frozen run that was edited by hand, nothing is
+    written.
     """
     _exclude(check=check, since=since, stdout=stdout, cluster=cluster, end_runs=end_runs)
     root = repository_root()

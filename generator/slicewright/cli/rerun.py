@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
-@click.option("--outdated", is_flag=True, help="Only what slicewright outdated shows; without NAME: all.")
+@click.option(
+    "--outdated", is_flag=True, help="Only workloads with outdated runs; without NAME: all of these."
+)
 def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
     """Give workloads the next run number.
 
-    NAME is a workload, as name or namespace/name; of a sweep, SWEEP means all entries and SWEEP/ENTRY one.
-    Only `run:` changes in its file (for one entry its number in matrix.runs), and comments stay. The next
-    render then starts it again, with the tool, the bases and the cluster as they are today.
+    NAME is a workload, as name or namespace/name; SWEEP means all entries of a sweep, and SWEEP/ENTRY one
+    entry. Only `run:` changes in its file (for one entry its number in matrix.runs), and comments stay. The
+    next render starts it again, with the current slicewright, bases and cluster.
     """
     if not names and not outdated:
         raise click.UsageError("Missing argument 'NAME...', or --outdated.")

@@ -49,7 +49,7 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
 )
 @click.argument("rev", default="")
 @candidates.cluster_option(
-    "--rehearse", multiple=True, callback=_clusters, help="Rehearse it too. Repeatable."
+    "--rehearse", multiple=True, callback=_clusters, help="Rehearse this cluster too. Repeatable."
 )
 @click.option(
     "--rehearse-changed", is_flag=True, help="Rehearse the clusters that differ from REV, before and after."
@@ -61,7 +61,11 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
     help="Write comment.md, summary.md, a text for each check, and a page for each rehearsal.",
 )
 @click.option(
-    "--link", metavar="URL", default="", callback=_link, help="Where readers find the files of --report."
+    "--link",
+    metavar="URL",
+    default="",
+    callback=_link,
+    help="The address of the files of --report, for readers of the comment.",
 )
 def review(
     rev: str,
@@ -71,11 +75,11 @@ def review(
     link: str,
     output: str,
 ) -> None:
-    """Run all checks of a change, and print them as one Markdown text.
+    """Run all checks of a change, and print one Markdown text.
 
-    The checks are render --check, validate, diff, and the rehearsals that you ask for. Each runs, also after
-    one that fails. REV is the commit that the change is compared with, as in diff. The exit code is the
-    highest of all checks.
+    The checks are render --check, validate, diff, and the rehearsals that you name. All of them run, even if
+    one fails. REV is the commit before the change, as in diff. The exit code is the highest exit code of the
+    checks.
 
     comment.md is short enough for a comment on a pull request, and `slicewright comment` writes it there.
     With -o github each problem is printed as an annotation too.

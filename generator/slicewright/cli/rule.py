@@ -34,9 +34,10 @@ _EXAMPLES = {
 @command("slicewright rule TPU003")
 @click.argument("ident", metavar="[ID]", required=False, shell_complete=candidates.ids)
 def rule(ident: str | None, output: str) -> None:
-    """Say what the id of a problem means, and what to do.
+    """Explain the id of a problem, and how to fix it.
 
-    ID is one that a command printed, such as TPU003. A group, such as TPU, is listed; without ID all are.
+    ID is an id in the output of a command, such as TPU003. A family, such as TPU, lists its ids; without ID
+    all ids are listed.
     """
     rules = all_rules()
     if ident is None:

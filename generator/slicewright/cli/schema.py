@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 def schema(files: tuple[str, ...], output_dir: Path | None, output: str) -> None:
     """Convert CRDs to JSON Schemas.
 
-    They are as strict as the API server. FILE is YAML or JSON and may hold several CRDs among other objects;
-    - is stdin. Without --output-dir there must be one kind and version, which is printed.
+    The schemas are as strict as the API server. FILE is YAML or JSON, and may contain several CRDs and other
+    objects; - is stdin. Without --output-dir the schema is printed; then FILE must have only one kind and
+    version.
     """
     schemas, problems = _convert(files)
     for schema in schemas:

@@ -58,14 +58,14 @@ def status(
     watch: bool,
     output: str,
 ) -> None:
-    """Say what runs now, and why a run waits or fails, read only.
+    """Show the runs of clusters, and why they wait or fail, read only.
 
     Without a name it lists all runs in the tree and in all clusters; with the name of a TPUCluster only the
-    runs of this cluster. For a workload three lines say the state of each of its runs, why it does not run,
+    runs of this cluster. For a workload it prints three lines for each run: its state, why it does not run,
     and what to do. For a sweep it lists the runs.
 
-    The context is the one that gcloud writes for the project, location and name of the TPUCluster, or the one
-    that --context names. The current context is never used.
+    It uses the context of --context, or the context that gcloud writes for the project, location and name of
+    the TPUCluster. It never uses the current context.
     """
     if watch and output == "json":
         message = "--watch has no JSON form; use slicewright wait in scripts"

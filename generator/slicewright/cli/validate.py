@@ -102,7 +102,7 @@ _selector_option = partial(
     "--disable", help="Do not report these problems: ids such as TPU119, or families such as TPU. Repeatable."
 )
 @_selector_option(
-    "--only", help="Report these problems alone, and why something could not be checked. Repeatable."
+    "--only", help="Report only these problems, and why something could not be checked. Repeatable."
 )
 @click.option(
     "--min-severity",
@@ -114,13 +114,13 @@ _selector_option = partial(
     "--baseline",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Leave out the problems that this file holds, and report new ones.",
+    help="Report only problems that this file does not list.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
 @click.option(
     "--changed",
     metavar="REV",
-    help="Check all, and report what the working tree changed since it left this commit.",
+    help="Check all, and report only problems of changes since the working tree left this commit.",
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Skip the semantic rules.")
@@ -129,11 +129,14 @@ _selector_option = partial(
 @click.option(
     "--diff",
     is_flag=True,
-    help="Print what --fix would change; exit 1 if there is something, or a file cannot be read.",
+    help="Print the changes of --fix, and write nothing; exit 1 if there are any, or if a file "
+    "cannot be read.",
 )
 @placeholder_values.options
 @click.option("--helm", is_flag=True, help="Render Helm charts with the helm on PATH, and check the result.")
-@click.option("--one-cluster", is_flag=True, help="All objects below the paths are for one cluster.")
+@click.option(
+    "--one-cluster", is_flag=True, help="Treat all objects below the paths as objects of one cluster."
+)
 def validate(
     paths: tuple[str, ...],
     strict: bool,
@@ -161,11 +164,11 @@ def validate(
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
 
-    Checks schemas, list keys and CEL rules as the API server does, then what controllers refuse or never run.
-    The network is not used.
+    It checks schemas, list keys and CEL rules as the API server does. Then it looks for objects that
+    controllers refuse or never run. It uses no network.
 
-    PATH is a file, a folder, a folder with a kustomization (which is checked as it builds), or - for stdin.
-    Without one the repository is checked: its input, every overlay as it builds, and custom/.
+    PATH is a file, a folder, a folder with a kustomization (which is built first), or - for stdin. Without
+    PATH the repository is checked: its input, every built overlay, and custom/.
     """
     mends = fix or diff
     _refuse_together(click.get_current_context().params)

@@ -53,8 +53,8 @@ def wait(
 ) -> None:
     """Wait until a workload runs or has finished, read only.
 
-    It waits for the current runs of the tree, on all clusters of the workload or on that of --cluster. A
-    run may not be in the cluster yet. A finished run counts as a run that is running.
+    It waits for the current runs of the tree, on all clusters of the workload or on the cluster of --cluster.
+    The cluster need not have the run yet. With --for running, a finished run counts too.
 
     Exit codes: 0 the state is reached, 1 a run failed or the tree has no run of it, 2 wrong usage, 3 a
     cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
