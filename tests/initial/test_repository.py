@@ -254,7 +254,7 @@ def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -
     code, said = commit_of(root, "--all")
 
     assert (code, said.splitlines()[0], "overlays") == (1, new, new.partition("/")[0])
-    assert "these files are rendered and not in the commit: git add overlays provision\n" in said
+    assert "these files are rendered, but not added to git: git add overlays provision\n" in said
     git(root, "add", "overlays")
     assert commit_of(root, "--all")[0] == 0
     assert git(root, "show", "--name-only", "--format=", "HEAD", "--", new) == new
