@@ -14,7 +14,7 @@ from slicewright.testbed.manifests import installation
 from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit
-from .test_queueing import assert_slices, jobset, submit
+from .test_queueing import THREE_ONE_TWO, assert_slices, end_running, jobset, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,10 +199,11 @@ def test_tutorial_on_the_rendered_platform(platform_bed: Bed) -> None:
     bed.add_nodes(kit.site("multislice-cluster"))
     put_up(bed, committed("multislice-cluster"))
 
-    submit(bed, [jobset(f"multislice-{count}slice", seconds=2) for count in (3, 1, 2)])
+    submit(bed, [jobset(f"multislice-{count}slice", seconds=seconds) for count, seconds in THREE_ONE_TWO])
 
     bed.until("the 3-slice to run", lambda: len(kit.pods_of(bed, "multislice-3slice", phase="Running")) == 6)
     assert kit.admitted(bed) == {"multislice-3slice"}
+    end_running(bed, "multislice-3slice")
     bed.until("the 3-slice to complete", lambda: kit.completed(bed, "multislice-3slice"))
     bed.until("both to complete", lambda: kit.completed(bed, "multislice-1slice", "multislice-2slice"))
     used = assert_slices(bed, "multislice-1slice", 1) + assert_slices(bed, "multislice-2slice", 2)

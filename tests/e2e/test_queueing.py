@@ -48,7 +48,7 @@ def test_three_alone_then_one_and_two_together(bed: Bed) -> None:
     """Submitted as 3, 1, 2: the 3-slice runs alone, then the others together, each slice on one node pool."""
     prepare(bed)
 
-    submit(bed, [jobset(f"multislice-{count}slice", seconds=2) for count in (3, 1, 2)])
+    submit(bed, [jobset(f"multislice-{count}slice", seconds=seconds) for count, seconds in THREE_ONE_TWO])
 
     bed.until("the 3-slice to run", lambda: len(kit.pods_of(bed, "multislice-3slice", phase="Running")) == 6)
     assert kit.admitted(bed) == {"multislice-3slice"}
@@ -56,6 +56,7 @@ def test_three_alone_then_one_and_two_together(bed: Bed) -> None:
     assert kit.completed(bed, "multislice-3slice") is False
     assert_slices(bed, "multislice-3slice", 3)
 
+    end_running(bed, "multislice-3slice")
     bed.until("the 3-slice to complete", lambda: kit.completed(bed, "multislice-3slice"))
     bed.until(
         "the other two to be admitted together",
@@ -64,6 +65,16 @@ def test_three_alone_then_one_and_two_together(bed: Bed) -> None:
     bed.until("both to complete", lambda: kit.completed(bed, "multislice-1slice", "multislice-2slice"))
     used = assert_slices(bed, "multislice-1slice", 1) + assert_slices(bed, "multislice-2slice", 2)
     assert sorted(used) == ["nodepool1", "nodepool2", "nodepool3"]
+
+
+THREE_ONE_TWO = (3, 600), (1, 2), (2, 2)
+"""Slices and seconds of the tutorial's runs in their order; the first one runs until the test ends it."""
+
+
+def end_running(bed: Bed, name: str) -> None:
+    """Let each running pod of a JobSet end well."""
+    for pod in kit.pods_of(bed, name, phase="Running"):
+        kit.end_pod(bed, pod)
 
 
 def assert_slices(bed: Bed, name: str, count: int) -> list[str]:
@@ -98,8 +109,7 @@ def test_low_priority_is_evicted_and_comes_back(bed: Bed) -> None:
         if item["metadata"]["ownerReferences"][0]["name"] == "low-priority"
     ]
     assert workload["status"]["schedulingStats"]["evictions"][0]["reason"] == "Preempted"
-    for pod in kit.pods_of(bed, "low-priority", phase="Running"):
-        kit.end_pod(bed, pod)
+    end_running(bed, "low-priority")
     bed.until("low-priority to complete", lambda: kit.completed(bed, "low-priority"))
 
 
