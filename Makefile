@@ -15,7 +15,7 @@ ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
-# They measure waits to a few seconds, so other work must wait for them.
+# They measure waits to a few seconds: nothing else may run beside them.
 TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py no_pods.py queueing_theory.py what_if.py)
 # Controllers of other projects, which only tests marked `ci` start.
 CONTROLLERS := lws trainer kuberay
@@ -106,8 +106,8 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster
 	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-times
-e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits: alone, or beside work of a lower priority (about 14 minutes).
-	@$(PYTEST) $(TIMED_TESTS) $(PYTEST_ARGS)
+e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits, with nothing beside them.
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.
