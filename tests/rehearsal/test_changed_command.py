@@ -96,7 +96,7 @@ def test_only_clusters_that_differ_are_played(changed: Repo, plays: list[str]) -
     assert ["c2", "c2"] == plays
     assert "c1: nothing that is rehearsed differs from HEAD" in done.out
     assert "c2: HEAD and working tree; time resolution 10s" in done.out
-    assert "  working tree: nothing changes by more than 30s, 3 times the time resolution" in done.out
+    assert "  working tree: nothing changes by more than 1m00s, 6 times the time resolution" in done.out
 
 
 def test_longer_wait_fails_and_a_share_allows_it(changed: Repo, plays: list[str]) -> None:

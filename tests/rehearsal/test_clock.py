@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -29,17 +30,37 @@ from .kit import part_of
 )
 def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float) -> None:
     """The longest run takes forty seconds, and no waiting for one thing more than a minute."""
-    assert speed == clock_settings([part_of(rehearsal)], delay=delay).speed
+    assert speed == clock_settings([part_of(rehearsal)], delay=delay, skips=False).speed
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "speed"),
+    [
+        (16, {}, 36.0),
+        (17, {}, 180.0),
+        (1, {"limit": 600.0}, 36.0),
+        (1, {"limit": 599.0}, 180.0),
+        (1, {"limit": 3600.0, "deadline": 7200.0}, 180.0),
+        (1, {"skips": False}, 180.0),
+    ],
+)
+def test_few_runs_play_slower_where_idle_time_is_skipped(
+    number: int, times: dict[str, Any], speed: float
+) -> None:
+    """Five times, and not where a controller counts a span that this rehearsal reaches: nothing is skipped then."""
+    parts = [part_of("duration: 2h", name=f"w{index}") for index in range(number)]
+
+    assert speed == clock_settings(parts, **times).speed
 
 
 def test_what_is_given_holds() -> None:
     """Also where it is nothing."""
     part = part_of("duration: 2h")
 
-    assert ClockSettings(2.0, 30.0, 0.0, 0.0, 180.0) == clock_settings(
+    assert ClockSettings(2.0, 30.0, 0.0, 0.0, 36.0) == clock_settings(
         [part], speed=2, deadline=30, delay=0, idle=0
     )
-    assert ClockSettings(10.0, math.inf, 20.0, 30.0, 180.0) == clock_settings([part], speed=10)
+    assert ClockSettings(10.0, math.inf, 20.0, 30.0, 36.0) == clock_settings([part], speed=10)
 
 
 def test_rehearsal_takes_ten_minutes_of_real_time_at_most() -> None:
@@ -58,7 +79,7 @@ def test_work_that_does_not_fit_at_once_plays_faster(number: int, room: int, spe
     """All work takes two minutes at most, as long as the longest run still takes a second."""
     parts = [part_of("", name=f"w{index}") for index in range(number)]
 
-    assert speed == clock_settings(parts, room=room).speed
+    assert speed == clock_settings(parts, room=room, skips=False).speed
 
 
 @pytest.mark.parametrize(
@@ -76,6 +97,6 @@ def test_arrivals_do_not_make_time_pass_faster() -> None:
         for hours in (1, 3)
     ]
 
-    assert 1.5 == clock_settings([part_of(), *coming], room=8).speed
+    assert 1.0 == clock_settings([part_of(), *coming], room=8).speed
     assert 630.0 == clock_settings([part_of(), *coming]).real_deadline
     assert 7200.0 == clock_settings([part_of(), *coming], skips=False).speed

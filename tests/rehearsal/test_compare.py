@@ -55,7 +55,7 @@ def test_output_of_a_comparison_can_be_compared(empty: Repo) -> None:
     assert [f"{again} {name}" for name in names for _ in range(2)] == [
         variant["name"] for variant in done.json["variants"]
     ]
-    assert {"", f"{again} {first}: nothing changes by more than 30s, 3 times the time resolution"} <= {
+    assert {"", f"{again} {first}: nothing changes by more than 1m00s, 6 times the time resolution"} <= {
         variant["verdict"] for variant in done.json["variants"]
     }
 

@@ -74,7 +74,7 @@ BASE = variant(record(train=(0.0, 600.0), pretrain=(600.0, 1200.0)))
         ({"train": (0.0, 600.0), "pretrain": (0.0, 600.0)},
          "pretrain starts 10m00s earlier, the makespan is 10m00s shorter; nothing else moves"),
         ({"train": (20.0, 620.0), "pretrain": (620.0, 1220.0)},
-         "nothing changes by more than 30s, 3 times the time resolution"),
+         "nothing changes by more than 1m00s, 6 times the time resolution"),
         ({"train": (0.0, 900.0), "pretrain": (900.0, 1500.0)},
          "pretrain starts 5m00s later, train ends 5m00s later, the makespan is 5m00s longer"),
         ({"train": (0.0, 600.0), "pretrain": (None, None)},
@@ -237,12 +237,12 @@ def test_problem_is_added_where_the_base_has_fewer_of_its_id_and_place() -> None
 
 
 def test_wait_is_longer_by_more_than_a_share_and_by_more_than_noise() -> None:
-    """Of 100 s a fifth is 20 s, and noise is 30 s; what never waited or is never admitted counts, too."""
+    """Of 100 s a fifth is 20 s, and noise is 60 s; what never waited or is never admitted counts, too."""
     base = variant(
         record(a=(100.0, 900.0), b=(1000.0, 1900.0), c=(1000.0, 1900.0), d=(0.0, 900.0), e=(5.0, 9.0))
     )
     later = variant(
-        record(a=(125.0, 900.0), b=(1190.0, 1900.0), c=(1210.0, 1900.0), d=(60.0, 900.0), e=(None, None))
+        record(a=(155.0, 900.0), b=(1190.0, 1900.0), c=(1210.0, 1900.0), d=(65.0, 900.0), e=(None, None))
     )
 
     found = [move.name for move in longer_waits(base, later, NOISE, 0.2)]
@@ -280,7 +280,7 @@ def test_arrivals_are_compared_by_profile() -> None:
         ((60.0,), (600.0,), "the p95 wait of the arrivals of evening in cq is 9m00s longer"),
         ((600.0,), (None,), "more than 5 % of the arrivals of evening in cq are never admitted"),
         ((None,), (60.0,), "fewer than 5 % of the arrivals of evening in cq are never admitted"),
-        ((600.0,), (590.0,), "nothing changes by more than 30s, 3 times the time resolution"),
+        ((600.0,), (590.0,), "nothing changes by more than 1m00s, 6 times the time resolution"),
     ],
 )
 def test_verdict_tells_of_arrivals(before: Any, after: Any, told: str) -> None:

@@ -150,11 +150,9 @@ def test_base_and_variants_are_played_and_compared(repo: Repo, plays: list[float
     repo.write("more.txt", "pools.tpus.slices=+1\nworkloads.a.rehearsal.duration=4h")
     done = repo.run("rehearse", "--what-if", "pools.tpus.slices=+1", "--what-if", f"@{repo.root}/more.txt")
 
-    assert [360.0] * 3 == plays
-    assert (
-        "  1 more slice of tpus: nothing changes by more than 18m00s, 3 times the time resolution" in done.out
-    )
-    assert "  more: nothing changes" in done.out
+    assert [72.0] * 3 == plays
+    assert "  1 more slice of tpus: a starts 10m00s earlier, the makespan is 10m00s shorter" in done.out
+    assert "  more: a starts 10m00s earlier" in done.out
     assert not (repo.root / "overlays").exists()
 
 

@@ -116,8 +116,6 @@ def run_scenario(
     bed: Bed | None = None
     rehearsal: Rehearsal | None = None
     cause: Problem | None = None
-    # What else works on another cluster is not seen.
-    paced = replace(time, skips=False) if elsewhere else time
     with Interruption() as interruption:
         try:
             with ExitStack() as stack:
@@ -131,7 +129,7 @@ def run_scenario(
                     rehearsal = Rehearsal(
                         bed,
                         scenario,
-                        paced,
+                        time,
                         clean=clean,
                         is_ours=keep,
                         has_pods=has_pods,

@@ -35,6 +35,14 @@ _WORK_SECONDS = 120.0
 """How long all work may take then, where not all of it fits at once."""
 _LEAST_SECONDS = 1.0
 """How long the longest workload runs at least: faster, nothing but the controllers' own time is seen."""
+_FINER = 5.0
+"""So many times slower time passes where idle time is skipped and runs are few.
+
+It costs nothing then: the controllers' own time and the looks before each skip are what counts. It stays so
+fast that a rehearsal in which something is always under way ends before its deadline.
+"""
+_FEW = 16
+"""Runs whose starts and ends, one after another, take no longer than work may: about 7 seconds each."""
 _MOST_SECONDS = 600.0
 """The deadline, in seconds of real time, where nobody says one."""
 _ARRIVAL_SECONDS = 15.0
@@ -73,14 +81,22 @@ def clock_settings(
     idle: float | None = None,
     room: float | None = None,
     skips: bool = True,
+    limit: float = math.inf,
 ) -> ClockSettings:
     """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
+
+    `limit` is the shortest span that a controller counts in real time: a rehearsal that takes as long skips
+    no idle time.
 
     Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
     Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
     """
     paced = [part for part in parts if not (skips and part.profile)]
-    advised = min(FASTEST, max(1.0, *_needed(paced, delay or 0.0), _for_work(paced, room)))
+    needed = max(*_needed(paced, delay or 0.0), _for_work(paced, room))
+    real_limit = _MOST_SECONDS + _ARRIVAL_SECONDS * sum(bool(part.profile) for part in parts)
+    is_skipped = skips and limit >= (real_limit if deadline is None else deadline)
+    is_finer = is_skipped and sum(len(part.runs) for part in paced) <= _FEW
+    advised = min(FASTEST, max(1.0, needed / _FINER if is_finer else needed))
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,
@@ -89,7 +105,7 @@ def clock_settings(
         idle=idle if idle is not None else 3 * chosen,
         advised=advised,
         skips=skips,
-        real_limit=_MOST_SECONDS + _ARRIVAL_SECONDS * sum(bool(part.profile) for part in parts),
+        real_limit=real_limit,
     )
 
 

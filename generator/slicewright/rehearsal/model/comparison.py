@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
 BASE = "base"
-_ALONE = 3
+_ALONE = 6
 """Times the time resolution that a difference exceeds where each variant was played once."""
 _NAMED = 3
 """Runs that a verdict names one by one."""
