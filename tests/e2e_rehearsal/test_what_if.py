@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # fourteen plays on test beds of their own: about six minutes
+pytestmark = pytest.mark.ci  # fourteen plays on test beds of their own: about four minutes
 
 CLUSTER = """
 pools:
@@ -77,8 +77,8 @@ ONE_MORE = "pools.equal.slices=+1,clusterQueues.equal.quota.equal.nominalSlices=
 PREEMPTION = "clusterQueues.pushed.preemption.withinClusterQueue=LowerPriority"
 BORROWING = "clusterQueues.borrower.quota.lent.borrowingLimit=null"
 RECLAIM = "clusterQueues.owner.preemption.reclaimWithinCohort=Any"
-SPEED = 30
-CONTROLLERS = 3.5 * MINUTE
+SPEED = 6
+CONTROLLERS = 1.5 * MINUTE
 """What the controllers' own time may add to a time: a few seconds of real time for each start and end."""
 
 

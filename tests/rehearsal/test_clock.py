@@ -47,7 +47,7 @@ def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float)
 def test_few_runs_play_slower_where_idle_time_is_skipped(
     number: int, times: dict[str, Any], speed: float
 ) -> None:
-    """Five times, and not where a controller counts a span that this rehearsal reaches: nothing is skipped then."""
+    """Five times; where a controller counts a span that ends within the rehearsal, nothing is skipped."""
     parts = [part_of("duration: 2h", name=f"w{index}") for index in range(number)]
 
     assert speed == clock_settings(parts, **times).speed

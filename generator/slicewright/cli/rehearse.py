@@ -49,7 +49,8 @@ _MOST_JOBS = 64
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),
-    help="Simulated seconds per second of real time. By default the longest workload takes 40 seconds, or 200 where idle time is skipped and runs are few.",
+    help="Simulated seconds per second of real time. By default the longest workload takes 40 seconds,"
+    " or 200 with at most 16 runs and skipped idle time.",
 )
 @click.option(
     "--submit-at",
