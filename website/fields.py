@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "reference" / "fields.md"
 _FORMATS = {
-    "TPUWorkload": ("slicewright/tpuworkload.json", "What to run: a file in `workloads/`."),
-    "TPUCluster": ("slicewright/tpucluster.json", "What exists: a file in `clusters/`."),
+    "TPUWorkload": ("slicewright/tpuworkload.json", "A workload: a file in `workloads/`."),
+    "TPUCluster": ("slicewright/tpucluster.json", "A cluster: a file in `clusters/`."),
     "TPUDefaults": (
         "slicewright/tpudefaults.json",
-        "What workloads have where they do not say otherwise: a file in `defaults/`.",
+        "Defaults and limits of workloads: a file in `defaults/`.",
     ),
     "slicewright.yaml": ("slicewright/settings.json", "Settings of the repository, in its root."),
     "Prices": (
         "slicewright/prices.json",
-        "What chips cost: a file anywhere, for `slicewright rehearse --prices`.",
+        "Prices of chips: a file in any folder, for `slicewright rehearse --prices`.",
     ),
 }
 _HEAD = """\
 # Fields
 
-Made from the JSON Schemas in `schemas/slicewright` (`make docs`); editors read the same schemas.
+`make docs` writes this page from the JSON Schemas in `schemas/slicewright`; editors read the same schemas.
 An unknown field is an error.
-`[]` is an element of a list, `{}` a value of a map. A **required** field is required where its object is.
+`[]` is an element of a list, `{}` a value of a map. A **required** field is required if its object is written.
 """
 
 Schema = dict[str, Any]
