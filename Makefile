@@ -40,22 +40,22 @@ render: $(VENV)/.run ## Write the overlays of this repository.
 	@$(BIN)/slicewright render
 
 .PHONY: check
-check: $(VENV)/.run ## Fail unless the overlays are what a render would write, and right.
+check: $(VENV)/.run ## Fail if the overlays are not rendered or have errors.
 	@$(BIN)/slicewright render --check
 	@$(BIN)/slicewright validate
 
 ##@ Develop
 
 .PHONY: quick
-quick: ## Lint, types, imports and the tests that take little: under a minute, without `make tools`.
+quick: ## Lint, check types and imports, and run fast tests: under a minute, without `make tools`.
 	@$(MAKE) --jobs=2 quick-p-z quick-a-o lint imports types
 
 .PHONY: test
-test: sound ## Everything that a change must pass: no root, only package registries.
+test: sound ## Run all tests that a change must pass: no root, only package registries.
 	@$(MAKE) unit e2e-process
 
 .PHONY: ci
-ci: sound ## All of `make test` with coverage, and what is proven in CI alone: great numbers, fresh machines, second versions.
+ci: sound ## Run `make test` with coverage, and the tests that only CI runs: large numbers, fresh machines, second versions.
 	@$(MAKE) $(UNIT) e2e-process ALL=1
 
 .PHONY: sound
@@ -74,7 +74,7 @@ types: $(VENV)/.dev ## Check the types.
 	@$(BIN)/mypy
 
 .PHONY: imports
-imports: $(VENV)/.dev ## Check which module may import which.
+imports: $(VENV)/.dev ## Check the imports between modules.
 	@$(BIN)/lint-imports --no-cache
 
 .PHONY: quick-a-o quick-p-z
@@ -101,21 +101,21 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 	  tests/e2e_rehearsal/test_tutorial.py::test_first_page_shows_what_its_commands_print $(PYTEST_ARGS)
 
 .PHONY: e2e-process
-e2e-process: $(VENV)/.dev tools ## Run the tests of the tools and on the cluster of processes.
+e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on clusters of processes.
 	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
 	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-times
-e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits, with nothing beside them.
+e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else may run at the same time.
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
-e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a kind cluster of their own: needs Docker, see docs/explanation/testbed.md.
+e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a separate kind cluster: needs Docker, see docs/explanation/testbed.md.
 	@$(BIN)/slicewright tools build kind kubectl kwok
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-html
-e2e-html: site ## Look at the page of a rehearsal and at the site in a browser: needs chromium and chromium-driver.
+e2e-html: site ## Test the page of a rehearsal and the site in a browser: needs chromium and chromium-driver.
 	@$(BIN)/python -m pytest $(BROWSER_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-argocd
@@ -124,12 +124,12 @@ e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and
 	@$(BIN)/python -m tests.e2e_argocd $(PYTEST_ARGS)
 
 .PHONY: e2e-terraform
-e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the google provider itself: needs a way to fetch it.
+e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the real google provider: needs a way to download it.
 	@$(BIN)/slicewright tools build tofu
 	@$(BIN)/python -m tests.provision.e2e_terraform
 
 .PHONY: format
-format: $(VENV)/.dev ## Format the code and mend what the linter can.
+format: $(VENV)/.dev ## Format the code, and apply the fixes of the linter.
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
@@ -139,7 +139,7 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 	@$(BIN)/python -m bench.render
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the pages of docs/ that are made and committed.
+docs: $(VENV)/.dev ## Write the generated pages of docs/ that are committed.
 	@$(BIN)/python -m website.fields
 	@$(BIN)/python -m tests.seeds.table
 
@@ -148,11 +148,11 @@ site: $(VENV)/.docs ## Build the site of docs/ into site/, with the pages of com
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --clean
 
 .PHONY: pictures
-pictures: $(VENV)/.dev ## Take the pictures of the docs anew: needs chromium and chromium-driver.
+pictures: $(VENV)/.dev ## Take the pictures of the docs again: needs chromium and chromium-driver.
 	@$(BIN)/python -m tests.e2e_html.picture
 
 .PHONY: fuzz
-fuzz: $(VENV)/.dev ## Put what strangers could write before the commands: MINUTES=5 SEED=1; failures are kept in .fuzz/.
+fuzz: $(VENV)/.dev ## Run the commands on random input: MINUTES=5 SEED=1; failures are kept in .fuzz/.
 	@$(BIN)/slicewright tools build kustomize
 	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
@@ -166,7 +166,7 @@ bench-validate: $(VENV)/.dev ## Measure validation against kubeconform; prints J
 	@$(BIN)/python -m bench.validate
 
 .PHONY: bench-public
-bench-public: $(VENV)/.dev ## Count what validate says of public repositories, checked out below FOLDER; prints JSON.
+bench-public: $(VENV)/.dev ## Count the problems that validate reports for public repositories below FOLDER; prints JSON.
 	@$(BIN)/python -m bench.public $(FOLDER)
 
 .PHONY: bench-cluster
@@ -178,13 +178,13 @@ bench-rehearse: $(VENV)/.dev tools ## Measure rehearsals of 1,024 and 4,000 node
 	@$(BIN)/python -m bench.rehearse
 
 .PHONY: schemas
-schemas: $(VENV)/.dev ## Write the schemas of all kinds anew from their sources.
+schemas: $(VENV)/.dev ## Write the schemas of all kinds from their sources.
 	@$(BIN)/python schemas/rebuild.py
 
 ##@ Tools and pins
 
 .PHONY: tools
-tools: $(VENV)/.dev ## Build the pinned binaries that are missing (about 16 minutes the first time).
+tools: $(VENV)/.dev ## Build the missing pinned programs (about 16 minutes the first time).
 	@$(BIN)/slicewright tools build
 
 .PHONY: wheel
@@ -192,7 +192,7 @@ wheel: $(VENV)/.build ## Build the wheel of slicewright into dist/.
 	@$(BIN)/python -m hatchling build -t wheel
 
 .PHONY: wheels
-wheels: $(VENV)/.dev wheel ## Build all wheels into dist/, those of the test bed for this machine or PLATFORMS="linux-arm64 darwin-arm64".
+wheels: $(VENV)/.dev wheel ## Build all wheels into dist/; the wheels of the test bed for this machine, or for PLATFORMS="linux-arm64 darwin-arm64".
 	@$(BIN)/python -m tools.wheels $(PLATFORMS)
 
 .PHONY: fresh
@@ -200,7 +200,7 @@ fresh: wheels ## Install the wheels as a new user does, and rehearse; prints JSO
 	@$(BIN)/python -m bench.fresh dist $(LIMIT)
 
 .PHONY: requirements
-requirements: ## Pin the Python packages anew, with hashes.
+requirements: ## Pin the Python packages again, with hashes.
 	@$(PYTHON) -m venv $(VENV)-pins
 	@$(VENV)-pins/bin/pip install --quiet --require-hashes -r requirements/pins.txt
 	@for name in pins build run dev docs; do $(VENV)-pins/bin/uv pip compile --quiet --universal --python-version 3.11 \
@@ -208,7 +208,7 @@ requirements: ## Pin the Python packages anew, with hashes.
 	@rm -rf $(VENV)-pins
 
 .PHONY: clean
-clean: ## Remove the virtual environment and what the tools left.
+clean: ## Remove the virtual environment and temporary files of the tools.
 	@rm -rf $(VENV) build dist site .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
