@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TEXT = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
 HELLO = "workloads/hello.yaml"
 SYMPTOMS = {
-    "A queue that is not there": f"sed -i 's/queueName: team/&s/' {HELLO}; slicewright render",
+    "A queue that does not exist": f"sed -i 's/queueName: team/&s/' {HELLO}; slicewright render",
     "A run that never fits": f"sed -i 's/^  tpu: .*/&\\n  slices: 5/' {HELLO}; slicewright render",
     "A topology that does not exist": f"sed -i 's/v5litepod-8/v5p-2x2x3/' {HELLO}; slicewright render",
     "A run without TPUs": f"sed -i '/^  tpu:/d' {HELLO}; slicewright render",
