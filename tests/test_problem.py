@@ -184,12 +184,12 @@ def test_nearest(word: str, count: int, expected: list[str]) -> None:
     ("word", "choices", "expected"),
     [
         ("slcies", ["slices", "run"], "did you mean 'slices'?"),
-        ("zzz", ["b", "a", "a"], "one of: a, b"),
+        ("zzz", ["b", "a", "a"], "write one of: a, b"),
         ("zzz", [], ""),
         (
             "zzz",
             [f"c{index:02}" for index in range(12)],
-            f"one of: {', '.join(f'c{i:02}' for i in range(12))}",
+            f"write one of: {', '.join(f'c{i:02}' for i in range(12))}",
         ),
         ("zzz", [f"c{index:02}" for index in range(13)], ""),
     ],

@@ -99,7 +99,7 @@ def _github(environ: Mapping[str, str]) -> Conversation | Problem:
     repository = environ["GITHUB_REPOSITORY"]
     if _mapping(request["head"]["repo"] or {}).get("full_name") != repository:
         return _left_out(
-            "the pull request comes from a fork, whose jobs may only read", "read the job's summary"
+            "the pull request comes from a fork, and its jobs may only read", "read the summary of the job"
         )
     token = _token(environ, "GITHUB_TOKEN", "pass it to this step: GITHUB_TOKEN: ${{ github.token }}")
     if isinstance(token, Problem):
@@ -118,7 +118,7 @@ def _gitlab(environ: Mapping[str, str]) -> Conversation | Problem:
     number = environ.get("CI_MERGE_REQUEST_IID")
     if not number:
         return _left_out("this job is not about a merge request", "let the job run on merge_request_event")
-    hint = "make a project access token of scope api, and store it as a masked variable of this name"
+    hint = "create a project access token with scope api, and store it as a masked variable of this name"
     token = _token(environ, "GITLAB_TOKEN", hint)
     if isinstance(token, Problem):
         return token

@@ -104,11 +104,11 @@ def _broken(command: str, output: str) -> Problem:
     lines = [line for line in output.partition("usage: ")[0].splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith("fatal: ")]
     why = (fatal or lines[-1:] or ["it said nothing"])[0]
-    hint = "see what git fsck says; in a shallow or partial clone, fetch what is missing"
+    hint = "run git fsck; in a shallow or partial clone, fetch the missing objects"
     if "dubious ownership" in why:
         hint = "another user owns the folder: git config --global --add safe.directory DIR, for its folder"
     if "must be run in a work tree" in why:
-        hint = "run it in a clone with files: a bare repository has none"
+        hint = "run the command in a clone with files: a bare repository has none"
     if "Not a git repository" in why:
         hint = "git config core.worktree names a folder that belongs to no repository: unset it"
     return Problem("GIT002", f"git {command} failed: {why.removeprefix('fatal: ')}", hint)
@@ -127,7 +127,7 @@ class UnknownRevisionError(Exception):
     """Git knows no revision of a name; carries the name and those that it knows."""
 
     def __init__(self, name: str, known: tuple[str, ...], *, is_shallow: bool = False) -> None:
-        super().__init__(f"git knows no revision '{name}'")
+        super().__init__(f"unknown git revision '{name}'")
         self.is_shallow = is_shallow  # Then commits are missing.
         self.name = name
         self.known = known
@@ -321,7 +321,7 @@ def write_tree(root: Path, name: str, folder: Path) -> None:
                 try:
                     _write(folder, path, text)
                 except OSError as error:
-                    hint = "see what git fsck says, and whether the temporary folder has space"
+                    hint = "run git fsck, and check that the temporary folder has space"
                     message = f"the commit {name:.12} cannot be written to compare it: {error.strerror}"
                     raise GitError(Problem("GIT002", message, hint, file=path)) from error
 

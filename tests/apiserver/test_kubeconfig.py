@@ -59,7 +59,7 @@ def test_no_kubeconfig(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(text)
 
-    with pytest.raises(AccessError, match=f"{path} is not a kubeconfig"):
+    with pytest.raises(AccessError, match=f"{path} is not a usable kubeconfig"):
         kubeconfig.read(path)
 
 
@@ -76,7 +76,7 @@ def test_kubeconfig_without_credentials(access: Access, tmp_path: Path) -> None:
 
 def test_missing_kubeconfig(tmp_path: Path) -> None:
     """A file that is not there is refused with its name."""
-    with pytest.raises(AccessError, match="is not a kubeconfig"):
+    with pytest.raises(AccessError, match="is not a usable kubeconfig"):
         kubeconfig.read(tmp_path / "absent")
 
 

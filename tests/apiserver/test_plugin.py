@@ -313,7 +313,7 @@ def test_section_that_is_none(config: Config, section: Object) -> None:
     """A section with wrong values is a problem of the file."""
     config.section |= section
 
-    with pytest.raises(AccessError, match=r"BED004 .* is not a kubeconfig"):
+    with pytest.raises(AccessError, match=r"BED004 .* is not a usable kubeconfig"):
         config.access()
 
 

@@ -160,7 +160,7 @@ def test_a_build_of_another_version_is_refused(
     """What was built is asked for its version before it comes into the cache."""
     variables = fake_go(script, environ, writes("v1.2.2"))
     (problem,) = build_all([tool], io.StringIO(), folder=folder, environ=variables)
-    assert problem.text().splitlines()[0] == "TOOL007 tiny-tool was built as v1.2.2, v1.2.3 is pinned"
+    assert problem.text().splitlines()[0] == "TOOL007 tiny-tool was built as v1.2.2, but v1.2.3 is pinned"
     assert files(environ) == [".lock"]
 
 

@@ -225,8 +225,8 @@ def test_patch_must_match_one_object(kind: str, count: int) -> None:
 
     (problem,) = problems
     assert problem.id == "PATCH001"
-    assert f"matches {count} objects" in problem.message
-    assert problem.hint == "the objects are JobSet w, ConfigMap a, ConfigMap b"
+    assert problem.message.endswith(f", but matches {count}")
+    assert problem.hint == "correct the target; the objects are JobSet w, ConfigMap a, ConfigMap b"
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ TAB = "\tfirst\nsecond\n"
 LOST_ANYWHERE: dict[str, tuple[Any, str]] = {
     **{f"U+{ord(sign):04X}": (f"a{sign}b", f"the character U+{ord(sign):04X}") for sign in CONTROL},
     "a merge key": ({"<<": "x"}, "the key '<<' for a merge"),
-    "a long key": ({"k" * 1010: "x"}, "a key of 1,012 bytes is longer than kustomize reads"),
-    "a large number": (2**53 + 1, "9007199254740993 is more than every reader of JSON keeps exact"),
-    "a small number": (-(2**53) - 1, "-9007199254740993 is more than every reader"),
+    "a long key": ({"k" * 1010: "x"}, "a key of 1,012 bytes is too long for kustomize"),
+    "a large number": (2**53 + 1, "9007199254740993 is beyond 2^53: kustomize rounds it in a patch"),
+    "a small number": (-(2**53) - 1, "-9007199254740993 is beyond 2^53"),
     "a control character in a key": ({"a\x7f": "x"}, "the character U+007F"),
 }
 LOST_IN_PATCHES: dict[str, tuple[Any, str]] = {
@@ -162,7 +162,7 @@ def test_lost_value_of_a_base_is_blamed_on_the_base() -> None:
     (problem,) = rendering("jobset", {}, files=files).problems
 
     assert (problem.id, problem.file) == ("BUILD002", "bases/jobset/jobset.yaml")
-    assert problem.message == "kustomize cannot carry the character U+007F: spec.failurePolicy.x"
+    assert problem.message == "kustomize cannot write the character U+007F: spec.failurePolicy.x"
 
 
 def test_value_of_a_base_that_comes_into_a_patch_is_refused() -> None:

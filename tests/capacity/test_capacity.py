@@ -144,8 +144,8 @@ def test_table_marks_what_is_wrong(repo: Repo) -> None:
     assert "all - v5e-2x4-4t google.com/tpu 8 0\n" in shown
     assert "big all v5e-2x4-4t google.com/tpu 16 8 8 24\n" in shown
     said = (
-        "FIT101 the run requests 16 chips; "
-        "ClusterQueue 'small' can give 8 (nominal 0, borrowing 8) of 'v5e-2x4-4t'"
+        "FIT101 the run requests 16 chips, but "
+        "ClusterQueue 'small' can give only 8 (nominal 0, borrowing 8) of flavor 'v5e-2x4-4t'"
     )
     assert f"JobSet small 16 8 NO - {said}" in shown
     assert "FIT101" in done.err

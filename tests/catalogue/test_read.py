@@ -65,7 +65,7 @@ def test_small_file() -> None:
         (
             "aliases: [v9]",
             "aliases: [v8]",
-            "v9.yaml: the first of names must have v9 as its prefix or as an alias",
+            "v9.yaml: names[0] must have the prefix or the alias v9",
         ),
         ("aliases: [v9]", "aliases: v9", "v9.yaml: names v9pod: aliases must be a list of texts"),
         ("aliases: [v9]", "alias: [v9]", "v9.yaml: names v9pod: unknown key 'alias'"),
@@ -149,7 +149,7 @@ def test_small_file() -> None:
         (
             "topology: 2x2x1",
             "topology: 2x4x1",
-            "v9.yaml: ct9-4t 2x2x2: v9pod-8 is in v9.yaml: ct9-4t 2x4x1 already",
+            "v9.yaml: ct9-4t 2x2x2: v9pod-8 is already in v9.yaml: ct9-4t 2x4x1",
         ),
         (
             "- {topology: 2x2x1, listedBy: doc}",
@@ -205,5 +205,5 @@ def test_a_word_means_one_generation() -> None:
     """A prefix or a machine type that two files have is refused."""
     document = yaml.safe_load(SMALL)
 
-    with pytest.raises(ValueError, match=r"other.yaml: v9pod is in v9.yaml already"):
+    with pytest.raises(ValueError, match=r"other.yaml: v9pod is already in v9.yaml"):
         read_catalogue({"v9.yaml": document, "other.yaml": document})

@@ -53,7 +53,7 @@ def test_bad_files_are_named_and_the_rest_is_checked(tmp_path: Path) -> None:
         ("y.yaml", "YAML007"),
     ]
     huge_one = next(problem for problem in done.json["problems"] if problem["id"] == "FILE005")
-    assert huge_one["message"] == "has 95 MiB; more than 16 MiB are not read"
+    assert huge_one["message"] == "the file has 95 MiB; the limit is 16 MiB"
 
 
 def test_large_stdin_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_paths_that_cannot_be_read_are_problems(tmp_path: Path, monkeypatch: pyt
     done = run(tmp_path, "nowhere", ".", "-o", "json")
     assert [(problem["file"], problem["id"], problem["message"]) for problem in done.json["problems"]] == [
         ("a.yaml", "SCHEMA003", "'a' must be a string, not an integer (1)"),
-        ("locked", "FILE001", "cannot be read: Permission denied"),
+        ("locked", "FILE001", "the path cannot be read: Permission denied"),
         ("nowhere", "FILE001", "no such file or folder"),
     ]
 
@@ -106,9 +106,9 @@ def test_hint_is_about_what_is_wrong_with_the_path(tmp_path: Path) -> None:
 
     assert [(problem.message, problem.hint) for problem in said if isinstance(problem, Problem)] == [
         ("no such file or folder", "check the spelling; paths are relative to the current folder"),
-        ("cannot be read: Not a directory", "check the path"),
-        ("is a folder", "name a file in it, or - for stdin"),
-        ("is not a regular file", "name another file, or - for stdin"),
+        ("the path cannot be read: Not a directory", "check the path"),
+        ("the path is a folder", "name a file in it"),
+        ("the path is not a regular file", "name a regular file"),
     ]
 
 

@@ -120,10 +120,10 @@ def test_tree_is_left_as_it_is(past: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        (["--changed", "mian"], 2, "Error: git knows no revision 'mian'; did you mean 'main'?\n"),
+        (["--changed", "mian"], 2, "Error: unknown git revision 'mian'; did you mean 'main'?\n"),
         (["--changed", ""], 2, "Error: --changed needs a revision, and this one is empty"),
-        (["--changed", "^HEAD"], 2, "Error: git knows no revision '^HEAD'"),
-        (["--changed", "HEAD^{tree}"], 2, "Error: git knows no revision 'HEAD^{tree}'"),
+        (["--changed", "^HEAD"], 2, "Error: unknown git revision '^HEAD'"),
+        (["--changed", "HEAD^{tree}"], 2, "Error: unknown git revision 'HEAD^{tree}'"),
         (["--changed", "main", "-"], 2, "Error: --changed compares files with git: stdin has"),
         (
             ["--changed", "main", "--baseline", "b", "--write-baseline"],
@@ -285,4 +285,4 @@ def test_shallow_clone_is_named(past: Path) -> None:
 
     done = run(past / "shallow", ".", "--changed", "HEAD~1")
     hint = "this clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
-    assert (2, f"Error: git knows no revision 'HEAD~1'; {hint}\n") == (done.code, done.err)
+    assert (2, f"Error: unknown git revision 'HEAD~1'; {hint}\n") == (done.code, done.err)

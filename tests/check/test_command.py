@@ -166,7 +166,7 @@ def test_skipped_kind_that_nothing_is_of_is_reported(tmp_path: Path) -> None:
 
     (problem,) = done.json["problems"]
     assert (problem["id"], problem["severity"]) == ("IGN104", "warning")
-    assert problem["message"] == "--skip-kind ConfigMaps: no object is of that kind"
+    assert problem["message"] == "--skip-kind ConfigMaps: no object has this kind"
     assert problem["hint"] == "did you mean 'ConfigMap'?"
     assert done.code == 0
 
@@ -273,7 +273,7 @@ def test_what_custom_holds_is_in_the_tree_of_each_cluster(empty: Repo) -> None:
         return [(one["id"], one["message"]) for one in found if one["id"].startswith("REF")]
 
     assert [
-        ("REF122", "Secret 'token' of namespace 'default' is not in the tree, and 1 more needs it")
+        ("REF122", "Secret 'token' of namespace 'default' is not in the tree, and 1 more object needs it")
     ] == told()
     held = "{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: default}}\n"
     empty.write("custom/token.yaml", held)

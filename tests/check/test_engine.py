@@ -25,8 +25,8 @@ THING = {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": 
     [
         ("jobset.x-k8s.io/v1alpha1", "JobSet", "known versions: v1alpha2; or convert its CRD"),
         ("jobset.k8s.io/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
-        ("kueue/v1", "LocalQueue", "one of: kueue.x-k8s.io/v1beta1, kueue.x-k8s.io/v1beta2"),
-        ("v2", "Pod", "one of: v1"),
+        ("kueue/v1", "LocalQueue", "write one of: kueue.x-k8s.io/v1beta1, kueue.x-k8s.io/v1beta2"),
+        ("v2", "Pod", "write one of: v1"),
         ("example.test/v1", "Thing", "or let it pass: --skip-kind Thing"),
         ("../../etc/v1", "Thing", "or let it pass: --skip-kind Thing"),
         ("a b/v1", "Thing", "or let it pass: --skip-kind Thing"),
@@ -42,7 +42,7 @@ def test_kind_without_a_schema_is_an_error(api_version: str, kind: str, hint: st
 def test_kind_in_an_unlike_group_is_named() -> None:
     """Where the right group looks nothing like the written one, it is told nevertheless."""
     (problem,) = problems({"apiVersion": "zzz/v9", "kind": "Deployment", "metadata": {"name": "a"}})
-    assert problem.hint == "one of: apps/v1"
+    assert problem.hint == "write one of: apps/v1"
 
 
 @pytest.mark.parametrize("text", ["Thing", "Thing.example.test", "example.test/v1/Thing"])

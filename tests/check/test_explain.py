@@ -24,7 +24,7 @@ def named(**metadata: Any) -> dict[str, Any]:
     [
         (named(name="A_b"), "SCHEMA007", "'name' cannot be 'A_b'", "lower-case letters"),
         (named(namespace="a.b"), "SCHEMA007", "'namespace' cannot be 'a.b'", "at most 63"),
-        (named(labels={"a": "b c"}), "SCHEMA007", "'a' cannot be 'b c'", "a label's value"),
+        (named(labels={"a": "b c"}), "SCHEMA007", "'a' cannot be 'b c'", "write at most 63 letters"),
         (named(labels={"a b": "c"}), "SCHEMA007", "'a b' cannot be a key of 'labels'", "name"),
         (
             named(labels={"a": 1}),
@@ -85,7 +85,7 @@ def named(**metadata: Any) -> dict[str, Any]:
             },
             "SCHEMA007",
             "'clusterQueue' cannot be 'A'",
-            "it must match ^",
+            "write a value that matches ^",
         ),
     ],
 )

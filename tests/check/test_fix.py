@@ -153,7 +153,7 @@ def test_links_and_generated_files_stay(tmp_path: Path) -> None:
 
     done = run(tmp_path, "tree", "--diff")
     assert "" == done.out
-    assert "tree/link.yaml: FILE004 there is a link in the place of a file" in done.err
+    assert "tree/link.yaml: FILE004 the path is a link, but must be a file" in done.err
 
 
 @pytest.mark.slow  # git is another process

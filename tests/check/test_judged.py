@@ -266,7 +266,7 @@ def test_run_from_before_a_topology_is_to_start_again(empty: Repo) -> None:
     empty.write("clusters/c1.yaml", f"{text}  topologies: [{{name: t, {levels}}}]\n")
 
     (found,) = [one for one in empty.run("render", "-o", "json").json["problems"] if one["id"] == "FIT102"]
-    assert found["hint"].endswith("asks for what the flavors have now: slicewright rerun default/a")
+    assert found["hint"].endswith("with the labels that the flavors have now: slicewright rerun default/a")
 
     empty.run("rerun", "default/a")
     empty.run("render")

@@ -131,7 +131,7 @@ def test_rules_of_kustomizations_see_the_hand_written_ones(tmp_path: Path) -> No
             ("KUS001", "one/kustomization.yaml", "'nowhere.yaml'"),
         ),
         ("namePrefix: a\nresource: [b]\n", ("KUS011", "one", 'unknown field "resource"')),
-        ("resources: [huge.yaml]\n", ("FILE005", "one/huge.yaml", "more than 16 MiB")),
+        ("resources: [huge.yaml]\n", ("FILE005", "one/huge.yaml", "the limit is 16 MiB")),
         (
             "resources: [deep]\nnamePrefix: a\n",
             ("KUS010", "one/deep/kustomization.yaml", "'git@example.test:a/b' is remote"),

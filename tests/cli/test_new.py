@@ -248,7 +248,7 @@ def test_cluster_has_to_be_named_where_there_is_not_one(empty: Repo) -> None:
     several = empty.run(*NEW, code=2)
 
     assert none.err == (
-        "Error: there is no cluster yet that it could run on\n"
+        "Error: the repository has no TPUCluster, so the workload has no cluster to run on\n"
         "  hint: declare a TPUCluster in a file of clusters/\n"
     )
     assert several.err.endswith("Error: name a cluster with --cluster: c1, c2\n")

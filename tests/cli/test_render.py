@@ -158,7 +158,7 @@ def test_unknown_workload_is_a_usage_error_with_the_nearest(repo: Repo) -> None:
     far = repo.run("render", "xyz", code=2)
 
     assert near.err.endswith("Error: there is no workload 'trainr'; did you mean 'trainer'?\n")
-    assert far.err.endswith("Error: there is no workload 'xyz'; one of: a, research/other, trainer\n")
+    assert far.err.endswith("Error: there is no workload 'xyz'; write one of: a, research/other, trainer\n")
 
 
 def test_unknown_entry_of_a_sweep_is_answered_with_its_entries(repo: Repo) -> None:
@@ -168,7 +168,7 @@ def test_unknown_entry_of_a_sweep_is_answered_with_its_entries(repo: Repo) -> No
 
     error = repo.run("render", "lr/nope", code=2).err
 
-    assert error.endswith("Error: there is no workload 'lr/nope'; one of: lr/1, lr/2\n")
+    assert error.endswith("Error: there is no workload 'lr/nope'; write one of: lr/1, lr/2\n")
 
 
 def test_unknown_workload_among_none(empty: Repo) -> None:

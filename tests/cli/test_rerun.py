@@ -118,7 +118,7 @@ def test_file_behind_a_link_is_not_replaced(repo: Repo) -> None:
 def test_names_are_needed_and_known(repo: Repo) -> None:
     """To start everything again is nobody's intention."""
     assert "Missing argument 'NAME...'" in repo.run("rerun", code=2).err
-    assert "there is no workload 'b'; one of: a" in repo.run("rerun", "b", code=2).err
+    assert "there is no workload 'b'; write one of: a" in repo.run("rerun", "b", code=2).err
 
 
 def test_wrong_files_are_shown_first(repo: Repo) -> None:

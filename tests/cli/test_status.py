@@ -149,7 +149,7 @@ def test_wrong_usage(living: Repo, arguments: tuple[str, ...], expected: str) ->
 def test_nothing_says_which_context(repo: Repo, kubeconfig: Path) -> None:
     """The current context is never taken in silence."""
     assert "current-context: other" in kubeconfig.read_text(encoding="utf-8")
-    assert "nothing says which context cluster 'c1' has" in repo.run("status", code=2).err
+    assert "the context of cluster 'c1' is not known" in repo.run("status", code=2).err
 
 
 def test_context_that_gcloud_has_not_written(repo: Repo, kubeconfig: Path) -> None:

@@ -85,7 +85,8 @@ def test_what_is_outside_of_the_subset_is_a_problem() -> None:
 
     assert [("DIFF001", "error")] == [(one.id, one.severity) for one in found.problems]
     assert (
-        "overlays/c/_x in new is not compared: namePrefix is not a feature that" in found.problems[0].message
+        "overlays/c/_x in new is not compared: slicewright does not evaluate namePrefix"
+        in found.problems[0].message
     )
     assert ["w-1"] == [run.name for run in found.runs]
     assert ([("DIFF001", "warning")], True) == (

@@ -59,11 +59,12 @@ def test_unknown_revision_is_wrong_usage(base: Repo) -> None:
     """Exit 2 with the nearest name, also where it looks like an option of git."""
     for rev in ("mian", "HEAD..mian", "mian...HEAD"):
         assert (
-            base.run("diff", rev, code=2).err == "Error: git knows no revision 'mian'; did you mean 'main'?\n"
+            base.run("diff", rev, code=2).err == "Error: unknown git revision 'mian'; did you mean 'main'?\n"
         )
     other = base.run("diff", "nosuch", code=2).err
-    assert other == "Error: git knows no revision 'nosuch'; branches and tags: main\n"
-    assert "git knows no revision '--output=x'" in base.run("diff", "--", "--output=x", code=2).err
+    assert other == "Error: unknown git revision 'nosuch'; branches and tags: main\n"
+    assert r"unknown git revision 'a\nb'" in base.run("diff", "a\nb", code=2).err
+    assert "unknown git revision '--output=x'" in base.run("diff", "--", "--output=x", code=2).err
     assert not (base.root / "x").exists()
 
 
@@ -83,7 +84,7 @@ def test_no_git_repository_is_wrong_usage(repo: Repo) -> None:
     """Exit 2, and the hint says what to do."""
     found = repo.run("diff", "-o", "json", code=2).json["problems"]
 
-    assert [("GIT003", "git init, and commit")] == [(problem["id"], problem["hint"]) for problem in found]
+    assert [("GIT003", "run git init, and commit")] == [(problem["id"], problem["hint"]) for problem in found]
 
 
 def test_missing_git_is_a_missing_tool(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

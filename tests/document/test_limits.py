@@ -42,7 +42,7 @@ def test_mistakes_of_a_document_are_counted_up_to_a_number(tmp_path: Path, repo:
     assert (1001, 1) == (len(ids), ids.count("FILE020"))
     repo.workload("b", keys.replace("  k", "k"))
     done = repo.run("render", code=1)
-    assert "more than 1,000 mistakes; the others are not listed" in done.err
+    assert "more than 1,000 errors; the others are not listed" in done.err
     assert time.process_time() - began < 10
 
 

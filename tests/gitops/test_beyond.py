@@ -37,7 +37,7 @@ def refused(objects: str) -> str:
     """Return what is said of a workload whose component brings these objects."""
     return (
         f"workloads/a.yaml:5:20: GITOPS002 the run contains objects {objects}: "
-        "with them nothing in namespace 'team-a' is synced\n"
+        "Argo CD and Flux would sync nothing in namespace 'team-a'\n"
     )
 
 

@@ -185,8 +185,8 @@ def test_what_may_not_be_read_is_named(program: Path) -> None:
     found = run("-o", "json", code=1).json["problems"]
 
     assert [(problem["id"], problem["message"].partition(":")[0]) for problem in found] == [
-        ("IMP003", "may not read nodes"),
-        ("IMP003", "may not read clusterqueues.v1beta2.kueue.x-k8s.io"),
+        ("IMP003", "you may not read nodes"),
+        ("IMP003", "you may not read clusterqueues.v1beta2.kueue.x-k8s.io"),
     ]
     stub.answers(program, **{**FOUND, NAME: FORBIDDEN.format("x")})
     assert "IMP003" in run(code=1).err

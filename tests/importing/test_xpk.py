@@ -235,7 +235,7 @@ def test_queue_is_that_of_the_cluster_where_it_has_one() -> None:
     assert "a" == spec("create", "a")["queueName"]
     assert ["--cluster has no 'multislice-queue' of xpk: queueName is 'a'"] == remarks("create", "a")
     assert [
-        "--cluster cannot be imported: 'default' has no LocalQueue 'multislice-queue', but a, b"
+        "--cluster cannot be imported: namespace 'default' has no LocalQueue 'multislice-queue', only a, b"
     ] == refusals("create", "a", "b")
 
 
@@ -243,22 +243,22 @@ def test_queue_is_that_of_the_cluster_where_it_has_one() -> None:
     ("args", "why"),
     [
         ("create --base-docker-image a --script-dir .", "xpk builds an image"),
-        ("create --env-file f", "its file is not read"),
+        ("create --env-file f", "slicewright does not read the file"),
         ("create --storage s", "xpk looks it up in the cluster"),
         ("create --priority urgent", "'urgent' is not known"),
         ("create --num-slices two", "'two' is not a whole number"),
         ("create --max-restarts 1 --restart-on-exit-codes 4x", "'4x' is not an exit code"),
-        ("create --env A", "'A' is not a variable"),
-        ("create --device-type v6e-8 --tpu-type v6e-8", "--tpu-type is there"),
-        ("create --docker-image ''", "it is missing, and xpk builds an image"),
-        ("create --command ''", "it is missing"),
-        ("create --tpu-type ''", "it is missing"),
-        ("create --foo", "option 'foo' is not known"),
-        ("create --headless", "option 'headless' is not known"),
-        ("create --de", "'--de' is short for several options"),
+        ("create --env A", "'A' is not of the form NAME=VALUE"),
+        ("create --device-type v6e-8 --tpu-type v6e-8", "it excludes --tpu-type"),
+        ("create --docker-image ''", "--docker-image is missing, so xpk would build an image"),
+        ("create --command ''", "--command is missing"),
+        ("create --tpu-type ''", "--tpu-type is missing"),
+        ("create --foo", "unknown option 'foo'"),
+        ("create --headless", "unknown option 'headless'"),
+        ("create --de", "'--de' can mean several options"),
         ("create --command --version", "its value is missing"),
         ("create --quiet=yes", "'yes' is not true or false"),
-        ("create train.py", "'train.py' is not the value of an option"),
+        ("create train.py", "'train.py' does not belong to an option"),
         ("create --use-pathways", "xpk refuses it"),
         ("delete", "only 'xpk workload create' or 'xpk workload create-pathways' can be imported"),
     ],

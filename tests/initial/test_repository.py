@@ -268,7 +268,7 @@ def test_revision_of_make_diff_is_no_command(made: Path, tmp_path: Path) -> None
         done = subprocess.run(
             ["make", "diff", command, f"REV={rev}"], cwd=made, check=False, capture_output=True, text=True
         )
-        assert done.stderr.startswith(f"Error: git knows no revision '{rev}'")
+        assert done.stderr.startswith(f"Error: unknown git revision '{rev}'")
     assert not list(tmp_path.iterdir())
     assert make(made, "diff", command, "REV=HEAD").startswith("nothing differs")
 

@@ -167,7 +167,7 @@ def test_copies_that_no_record_names_are_nobodys(team: Team) -> None:
     found = team.upgrade(code=1)
 
     assert [("INIT001", edited)] == ids(found)
-    assert found["problems"][0]["message"] == "is of a version that no record names"
+    assert found["problems"][0]["message"] == "the version of the file is not known"
 
 
 def test_ends_of_lines_are_no_edit(team: Team) -> None:

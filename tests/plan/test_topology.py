@@ -197,5 +197,6 @@ def test_pools_that_a_request_shuts_out_are_named(spec: str, said: str) -> None:
     place, severity, which = said.split(" ", 2)
     assert (place, severity) == (dotted(found.path), found.severity)
     assert (
-        f"the run requests a Topology, and {which} in its queue has one: Kueue gives it no flavor without one"
+        f"the run requests a Topology, but {which} in its queue has one: "
+        "Kueue gives the run no flavor without a Topology"
     ) == found.message

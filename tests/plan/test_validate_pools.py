@@ -14,8 +14,8 @@ CLASS = f"{SPOT[:-1]}, {{name: b, tpu: v4-8, provisioning: {{type: ComputeClass,
 OTHER = "tpu: v6e-8"
 SAME = "tpu: v5litepod-8"
 TOLERATION = "{key: cloud.google.com/gke-spot, operator: Exists}"
-NEVER, UNLESS = "it never starts:", "it never starts unless another tool creates such nodes:"
-MAY = "it may never start:"
+NEVER, UNLESS = "the run never starts:", "the run never starts unless another tool creates such nodes:"
+MAY = "the run may never start:"
 
 
 def said(spec: str, pools: str) -> tuple[str, str]:

@@ -145,6 +145,6 @@ def test_ways_are_called_by_all_that_tells_them_apart() -> None:
     kept, shape = "Reservation r1 block b1", "2x4 on ct5lp-hightpu-4t"
     wanted = "Reservation r1 project p2 block b2 subBlock s3"
     assert [
-        f"REF006 cluster 'c1' has {shape} only as 'kept' ({kept}), 'spot' (Spot)",
+        f"REF006 cluster 'c1' has {shape} only in 'kept' ({kept}), 'spot' (Spot)",
         f"REF150 ClusterQueue 'c' has {shape} only as {kept}, Spot, not as {wanted}",
     ] == re.findall(r"(?m)warning: (.*)$", said)

@@ -105,7 +105,7 @@ def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, s
             "{waitForPodsReady: {timeout: 5 minutes}}",
             "spec.kueue.waitForPodsReady.timeout",
             "'timeout' cannot be '5 minutes'",
-            "a duration, for example 90s, 10m or 1h30m",
+            "write a duration, for example 90s, 10m or 1h30m",
         ),
     ],
 )

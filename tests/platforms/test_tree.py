@@ -252,7 +252,7 @@ def test_namespace_that_nothing_makes_is_told(managed: Repo) -> None:
     found = managed.run("render", "-o", "json").json["problems"]
 
     told = [(problem["id"], problem["severity"], problem["message"], problem["hint"]) for problem in found]
-    message = "nothing makes namespace 'reserch' on cluster "
+    message = "nothing creates namespace 'reserch' on cluster "
     assert [
         ("TEAM006", "warning", f"{message}'c1'", "add a team to clusters/c1.yaml"),
         ("TEAM006", "warning", f"{message}'c3'", "did you mean 'research'?"),

@@ -230,4 +230,4 @@ def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.Monke
     done = changed.run("rehearse", "c1", "--changed", "HEAD", "--speed", "10", code=1)
 
     assert "clusters/c1.yaml:" in done.out
-    assert "REH022 arrivals of evening in cq wait 1h40m (95 %); at HEAD they wait 10m00s" in done.out
+    assert "REH022 arrivals of evening in cq wait 1h40m (p95); at HEAD they wait 10m00s" in done.out

@@ -388,12 +388,12 @@ def test_arrivals_are_told_by_profile() -> None:
         profile_of=dict.fromkeys((late.run, never.run, alone.run), "evening"),
         queue_of={late.run: "cq", never.run: "cq"},
     )
-    waits = "median 20s, 95 % at most without end, longest without end"
+    waits = "median 20s, p95 never admitted, longest never admitted"
 
     assert [
         "arrivals",
         f"evening in cq: 2 runs, 1 finished, waits: {waits} (seed 7)",
-        "evening, no queue: 1 run, 1 finished, waits: median 10s, 95 % at most 10s, longest 10s (seed 7)",
+        "evening, no queue: 1 run, 1 finished, waits: median 10s, p95 10s, longest 10s (seed 7)",
         "night, no queue: 0 runs, 0 finished (seed 1)",
     ] == text(report).splitlines()[4:]
     assert ["evening"] * 3 == [run["profile"] for run in report.record()["workloads"]]

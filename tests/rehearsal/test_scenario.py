@@ -77,7 +77,7 @@ def test_platform_is_played_as_it_stands_in_overlays(rendered: Repo) -> None:
 
     assert ((), quota(before)) == (before.notes, quota(after))
     files = "queues.yaml"
-    message = f"{FOLDER} differs from what a render would write ({files}); it is rehearsed as it is"
+    message = f"{FOLDER} differs from what a render would write ({files}); the rehearsal uses the overlay"
     assert [("REH007", "warning", message)] == told(after.notes)
 
 
@@ -89,13 +89,14 @@ def test_kueues_own_configuration_is_said_to_be_the_files(rendered: Repo) -> Non
     files = "kueue-manager-config.patch.yaml, kueue-restart.patch.yaml, kustomization.yaml"
 
     assert note.message == (
-        f"overlays/c1/_controllers differs from what a render would write ({files}); it is rehearsed as it is"
+        f"overlays/c1/_controllers differs from what a render would write ({files}); "
+        "the rehearsal uses the overlay"
     )
     write(rendered, more="controllers: {managed: false}\n    kueue: {}")
     (note,) = scenario(rendered).notes
     files = "kueue-manager-config.yaml, kustomization.yaml"
     assert note.message == (
-        f"{FOLDER} differs from what a render would write ({files}); it is rehearsed as it is, except "
+        f"{FOLDER} differs from what a render would write ({files}); the rehearsal uses the overlay, except "
         "Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     )
 
@@ -183,7 +184,7 @@ def test_another_release_than_the_test_beds_is_said(rendered: Repo) -> None:
         (
             "CTRL005",
             "warning",
-            f"cluster 'c1' has Kueue v0.18.1, and the test cluster has v0.19.2: {UNTOLD}",
+            f"cluster 'c1' has Kueue v0.18.1, but the test cluster has v0.19.2: {UNTOLD}",
         )
     ] == told(found.notes)
     assert () == found.installation.objects

@@ -79,7 +79,7 @@ PROBLEM = Problem("BED001", "etcd ended")
         (["--what-if", "pools.tpus.slices"],
          "'pools.tpus.slices' is not a change; write PATH=VALUE, for example pools.NAME.slices=+2"),
         (["--what-if", "@missing.txt"], "cannot read 'missing.txt': no such file or folder"),
-        (["--what-if", "@/dev/zero"], "cannot read '/dev/zero': is not a regular file"),
+        (["--what-if", "@/dev/zero"], "'/dev/zero': the path is not a regular file; name a regular file"),
         (["--what-if", "@"], "--what-if @ names no file"),
         (["--sweep", ""], "--sweep needs a path and numbers, and this one is empty: is a variable unset?"),
         (["--worse-than", "5%"], "--worse-than is about a change: add --changed"),
@@ -135,7 +135,7 @@ def test_variants_are_about_one_cluster(repo: Repo) -> None:
     repo.workload("b", RUN.replace("[c1]", "[c2]"))
     told = repo.run("rehearse", "--what-if", "pools.tpus.slices=+1", code=2).err
 
-    assert "variants are about one cluster: name it; one of: c1, c2" in told
+    assert "variants are about one cluster: name it; write one of: c1, c2" in told
 
 
 def test_cluster_without_workloads_has_nothing_to_rehearse(repo: Repo) -> None:

@@ -71,7 +71,7 @@ def test_requests_that_only_a_cpu_pool_has(empty: Repo) -> None:
     more = (
         f"queueName: cpus\npodTemplate: {{spec: {{initContainers: [{{name: x, image: x, {CPU}}}], {CPU}}}}}"
     )
-    why = "Kueue would send the pods on TPU hosts to their nodes, and they would never run"
+    why = "Kueue would send the pods on TPU hosts to the CPU nodes, so they would never run"
 
     found = said(empty, more, code=1)
 

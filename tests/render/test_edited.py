@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
 EDITED = (
-    "RUN001 a frozen run was edited by hand: its content is not what its header says\n"
+    "RUN001 a frozen run was edited by hand: its content does not match its header\n"
     "  hint: restore it (git checkout), or start a new run: slicewright rerun NAME\n"
     "1 error, 0 warnings\n"
 )

@@ -152,7 +152,7 @@ def test_problem_is_one_record(repo: Repo) -> None:
         "object": "TPUWorkload default/a",
         "path": "spec.tpu",
         "message": "'v5litepod-7' does not exist: no v5e slice has 7 chips",
-        "hint": "nearest are v5litepod-4 and v5litepod-8",
+        "hint": "write the nearest: v5litepod-4 or v5litepod-8",
     }
 
 

@@ -91,7 +91,7 @@ def test_name_may_carry_its_namespace(three: Repo) -> None:
 
     done = three.run("render", "a", code=2)
 
-    assert "'a' is the name of several workloads; one of: default/a, other/a" in done.err
+    assert "'a' is the name of several workloads; write one of: default/a, other/a" in done.err
     assert [effect.split()[0] for effect in three.effects("other/a")] == ["starts"]
 
 

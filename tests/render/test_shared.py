@@ -85,7 +85,7 @@ def test_claim_that_leaves_the_tree_is_named_with_the_command_that_deletes_it(re
     err = repo.run("render").err
 
     assert 1 == err.count("warning: ")
-    said = "SHARED004 PersistentVolumeClaim 'dataset' leaves the tree; it stays in cluster 'c1'"
+    said = "SHARED004 PersistentVolumeClaim 'dataset' is removed from the tree, but stays in cluster 'c1'"
     assert f"shared/c1/default: warning: {said}" in err
     assert "kubectl delete persistentvolumeclaim dataset --namespace=default" in err
     assert "" == repo.run("render").err

@@ -91,7 +91,7 @@ def test_kept_run_that_nobody_asks_for_is_refused(branched: Repo) -> None:
     done = branched.run("render", "--check", code=1)
 
     assert f"{other}: RUN008 the run is new since" in done.err
-    assert "no TPUWorkload asks for it" in done.err
+    assert "no TPUWorkload declares it" in done.err
 
 
 def test_older_runs_stay_frozen(branched: Repo) -> None:
@@ -185,7 +185,10 @@ def test_list_whose_entry_hides_in_a_comment_is_not_current(branched: Repo) -> N
 
 def test_unknown_commit_is_refused(branched: Repo) -> None:
     """A name that git does not know is wrong usage, and so is `--since` without `--check`."""
-    assert "no revision 'nothing'" in branched.run("render", "--check", "--since", "nothing", code=2).err
+    assert (
+        "unknown git revision 'nothing'"
+        in branched.run("render", "--check", "--since", "nothing", code=2).err
+    )
     assert "--since is empty" in branched.run("render", "--check", "--since", "", code=2).err
     assert "use it with --check" in branched.run("render", "--since", "main", code=2).err
 

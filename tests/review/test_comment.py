@@ -100,8 +100,8 @@ def test_names_keep_comments_apart(tmp_path: Path, api: Service) -> None:
 @pytest.mark.parametrize(
     ("about", "less", "why"),
     [
-        (event(head="stranger/r"), "", "the pull request comes from a fork, whose jobs may only read"),
-        (event(head=None), "", "the pull request comes from a fork, whose jobs may only read"),
+        (event(head="stranger/r"), "", "the pull request comes from a fork, and its jobs may only read"),
+        (event(head=None), "", "the pull request comes from a fork, and its jobs may only read"),
         ({"ref": "refs/heads/main"}, "", "this job is not about a pull request"),
         (event(), "GITHUB_TOKEN", "GITHUB_TOKEN is not set"),
         (event(), "GITHUB_ACTIONS", "this is not a job of GitHub Actions or GitLab CI"),

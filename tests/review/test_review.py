@@ -249,6 +249,4 @@ def test_rehearsals_of_a_change_are_a_check(repo: Repo) -> None:
 
     done = repo.run("review", "nowhere", "--rehearse-changed", code=2)
     assert "- ❌ `slicewright rehearse --changed=nowhere`" in done.out
-    assert (
-        "git knows no revision 'nowhere'" in done.out.partition("**What the change does to rehearsals**")[2]
-    )
+    assert "unknown git revision 'nowhere'" in done.out.partition("**What the change does to rehearsals**")[2]

@@ -72,7 +72,10 @@ def test_flavor_in_other_words_is_a_drift(queued: Repo) -> None:
     )
 
     assert {problem["message"] for problem in found(queued)} == {
-        "flavor 'v5e-4x4-spot' adds the toleration of cloud.google.com/gke-spot:NoSchedule to those here"
+        (
+            "flavor 'v5e-4x4-spot' adds a toleration that is not in the file: "
+            "cloud.google.com/gke-spot:NoSchedule"
+        )
     }
     assert sorted(problem["object"].partition("/")[2].rpartition("-")[0] for problem in found(queued)) == [
         "colocated",
@@ -89,7 +92,7 @@ def test_flavor_that_tolerates_more_is_a_drift(queued: Repo) -> None:
     queued.write(FLAVORS, queued.read(FLAVORS).replace("  tolerations:\n", more))
 
     assert {problem["message"] for problem in found(queued)} == {
-        "flavor 'v5e-4x4-spot' adds the toleration of every taint to those here"
+        "flavor 'v5e-4x4-spot' adds a toleration that is not in the file: every taint"
     }
 
 

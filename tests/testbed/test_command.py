@@ -126,7 +126,7 @@ def test_nothing_runs(tmp_path: Path) -> None:
 
     assert status(cache) == []
     down = run(cache, "down", "--name", "lab")
-    assert (down.returncode, down.stderr.splitlines()[0]) == (1, "BED006 no cluster 'lab' runs")
+    assert (down.returncode, down.stderr.splitlines()[0]) == (1, "BED006 cluster 'lab' is not running")
 
 
 def test_unknown_cluster(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_file_that_cannot_be_written_is_found_while_files_are_staged(tmp_path: P
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    assert ("o/x.yaml", "cannot be written: File too large") == (problem.file, problem.message)
+    assert ("o/x.yaml", "the file cannot be written: File too large") == (problem.file, problem.message)
     assert everything(tmp_path) == []
 
 

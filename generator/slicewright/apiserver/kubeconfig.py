@@ -244,7 +244,7 @@ def _read_errors(path: Path) -> Iterator[None]:
         reason = type(error).__name__ if may_quote else repr(error)
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
-        message = f"{path} is not a kubeconfig that can be used here: {reason}"
+        message = f"{path} is not a usable kubeconfig: {reason}"
         hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
         raise AccessError(Problem("BED004", message, hint)) from error
 

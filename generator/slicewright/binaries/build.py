@@ -96,7 +96,7 @@ def build_all(
         except OSError as error:
             progress.done("failed")
             message = f"{tool.title} cannot be put into the cache: {error}"
-            hint = "make room and the folder writable, or set SLICEWRIGHT_CACHE to another folder"
+            hint = "free some space, make the folder writable, or set SLICEWRIGHT_CACHE to another folder"
             problem = Problem("TOOL006", message, hint)
         if problem:
             problems.append(problem)
@@ -205,7 +205,7 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress, loc
         return Problem("TOOL006", message, hint)
     version = version_of(tool, output, workshop.target)
     if version != tool.version:
-        message = f"{tool.name} was built as {version or 'no version'}, {tool.version} is pinned"
+        message = f"{tool.name} was built as {version or 'no version'}, but {tool.version} is pinned"
         hint = f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod"
         return Problem("TOOL007", message, hint)
     return None

@@ -90,7 +90,7 @@ def new_errors(family: Family, group: Group, share: float) -> list[Object]:
     cluster = family.scenarios[-1].site.cluster.source
     for profile, *rows in slower_arrivals(before, after, group.noise, share):
         waits = [_waited(row["p95WaitSeconds"], group.noise.resolution) for row in rows]
-        message = f"arrivals of {profile} wait {waits[1]} (95 %); at {before['name']} they wait {waits[0]}"
+        message = f"arrivals of {profile} wait {waits[1]} (p95); at {before['name']} they wait {waits[0]}"
         path = ("spec", "rehearsal", "arrivals")
         after["problems"].append(cluster.problem("REH022", path, message, _LONGER.format(share)).record())
     return _added_errors(before, after)

@@ -125,7 +125,7 @@ def _running(name: str) -> process_group.Running:
     running = {entry.name: entry for entry in process_group.running(clusters_root())}
     if name not in running:
         hint = did_you_mean(name, running) or "start one with slicewright cluster up"
-        show.stop((Problem("BED006", f"no cluster '{name}' runs", hint),))
+        show.stop((Problem("BED006", f"cluster '{name}' is not running", hint),))
     return running[name]
 
 

@@ -43,7 +43,7 @@ def families(
     used = {name for workload in repository.workloads for name in workload.clusters}
     choices = [name for name in clusters if name in used]
     if len(choices) > 1:
-        raise show.unknown("variants are about one cluster: name it", f"one of: {', '.join(choices)}")
+        raise show.unknown("variants are about one cluster: name it", f"write one of: {', '.join(choices)}")
     return [variant_scenarios(checkout, (choices or clusters)[0], asked)]
 
 

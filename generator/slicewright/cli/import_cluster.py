@@ -66,13 +66,13 @@ def import_cluster(context: str, kubeconfig: Path | None, name: str | None, writ
     cluster = imported(inventory, catalogue, name=name or name_from(context), context=context)
     unreadable = read_documents(write_document(cluster.document), "")[1]
     if unreadable:
-        hint = "look at kubectl get -o yaml of the objects that hold it"
-        message = f"the cluster holds what no file can: {unreadable[0].message}"
+        hint = "look for the value in the output of kubectl get -o yaml"
+        message = f"the cluster has a value that a file cannot contain: {unreadable[0].message}"
         show.stop((Problem("IMP012", message, hint),), BROKEN)
     text = text_of(cluster, context)
     if not cluster.document["spec"]["pools"]:
         message = "the cluster shows no GKE node pool and no quota of chips, so the file has no pools"
-        hint = "node pools that grow from nothing have no nodes now: add them by hand"
+        hint = "add node pools that scale up from zero by hand: they have no nodes now"
         problems = (*problems, Problem("IMP005", message, hint, severity="warning"))
     problems = (*problems, *_file_problems(cluster, text, catalogue))
     if target is not None and not errors(problems):
@@ -110,6 +110,6 @@ def _write(target: Path, text: str) -> tuple[Problem, ...]:
         with target.open("x", encoding="utf-8") as new:
             new.write(text)
     except OSError as error:
-        message, hint = f"cannot be written: {error.strerror}", "check the permissions of clusters/"
+        message, hint = f"the file cannot be written: {error.strerror}", "check the permissions of clusters/"
         return (Problem("IMP006", message, hint, file=file),)
     return ()

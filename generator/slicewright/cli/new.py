@@ -234,7 +234,9 @@ def _cluster(checkout: Checkout) -> list[str]:
     names = sorted(checkout.repository.sites)
     if not names:
         hint = "declare a TPUCluster in a file of clusters/"
-        raise show.Refused("USE004", "there is no cluster yet that it could run on", hint)
+        raise show.Refused(
+            "USE004", "the repository has no TPUCluster, so the workload has no cluster to run on", hint
+        )
     return names if len(names) == 1 else [asking.choice("cluster", names)]
 
 

@@ -96,7 +96,8 @@ def warnings(statuses: Iterable[Status]) -> list[Problem]:
 
 
 def _not_listed(cluster: str, unread: Mapping[str, str]) -> Iterator[Problem]:
-    hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/, or mend what is skipped"
+    hint = "ask for the role of https://slicewright.dev/docs/how-to/see-what-runs/, "
+    hint += "or correct the skipped objects"
     for kind, why in unread.items():
         message = f"not every {kind} on {cluster} can be read: {why}"
         yield Problem("STA002", message, hint, severity="warning")
@@ -133,7 +134,9 @@ def clusters_of(
     keys = workloads_named([name], repository) or frozenset()
     clusters = {each for workload in workloads if workload.key in keys for each in workload.clusters}
     if cluster is not None and cluster not in clusters:
-        raise show.unknown(f"{name} does not run on '{cluster}'", f"one of: {', '.join(sorted(clusters))}")
+        raise show.unknown(
+            f"{name} does not run on '{cluster}'", f"write one of: {', '.join(sorted(clusters))}"
+        )
     return ([cluster] if cluster else sorted(clusters & sites.keys())), keys
 
 
@@ -144,7 +147,7 @@ def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: P
         hint = "slicewright import cluster writes one from a live cluster"
         raise show.Refused("USE004", "the repository has no TPUCluster to read", hint)
     if context is not None and len(clusters) > 1:
-        message = f"--context names one cluster, but {', '.join(clusters)} are meant"
+        message = f"--context names one cluster, but the command is about {', '.join(clusters)}"
         raise show.Refused("USE001", message, "name one of them")
     return [_reach(checkout.repository.sites[name], context, file) for name in clusters]
 
@@ -153,7 +156,7 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
     name, spec = site.cluster.name, site.cluster.spec
     if context is None and not (spec.get("project") and spec.get("location")):
         hint = "add --context, or write project and location into its file"
-        raise show.Refused("USE001", f"nothing says which context cluster '{name}' has", hint)
+        raise show.Refused("USE001", f"the context of cluster '{name}' is not known", hint)
     chosen = context or context_of(spec["project"], spec["location"], name)
     try:
         files = [file] if file else _files()

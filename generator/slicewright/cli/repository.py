@@ -70,7 +70,9 @@ def already_there(root: Path, path: str, *, write: bool) -> tuple[Problem, ...]:
         return ()
     hint = "compare it with what the command prints without --write, or give another name"
     severity: Severity = "error" if write else "warning"
-    return (Problem("IMP006", "the file exists and is left alone", hint, severity=severity, file=path),)
+    return (
+        Problem("IMP006", "the file already exists and is not changed", hint, severity=severity, file=path),
+    )
 
 
 def cluster_named(name: str, repository: Repository) -> ResolvedCluster:
@@ -108,7 +110,7 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
             hint = near or ("" if pool else "there is none yet; slicewright new writes one")
             raise show.unknown(f"there is no workload '{name}'", hint)
         if len(workloads) > 1:
-            hint = f"one of: {', '.join(sorted(workloads))}"
+            hint = f"write one of: {', '.join(sorted(workloads))}"
             raise show.unknown(f"'{name}' is the name of several workloads", hint)
         chosen.update(*workloads.values())
     return frozenset(chosen) if chosen else None
@@ -127,12 +129,12 @@ def git_errors_shown() -> Iterator[None]:
     except gitrepo.GitError as error:
         show.stop((error.problem,), BROKEN)
     except gitrepo.NoGitRepositoryError as error:
-        raise show.Refused("GIT003", str(error), "git init, and commit") from None
+        raise show.Refused("GIT003", str(error), "run git init, and commit") from None
     except gitrepo.UnrelatedError as error:
         hint = f"in a shallow clone: {_MORE_COMMITS}; else name another revision"
         raise show.unknown(str(error), hint) from None
     except gitrepo.UnknownRevisionError as error:
-        near = did_you_mean(error.name, error.known).replace("one of: ", "branches and tags: ")
+        near = did_you_mean(error.name, error.known).replace("write one of: ", "branches and tags: ")
         hint = near or "name a branch, a tag or a commit; git fetch gets others"
         if error.is_shallow and not near.startswith("did you mean"):
             hint = f"this clone is shallow: {_MORE_COMMITS}"

@@ -73,8 +73,8 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
         objects = [document.data for document in loaded.documents]
         crds = [data for data in objects if isinstance(data, dict) and data.get("kind") == CRD]
         if not crds and not loaded.problems:
-            message = f"there is no {CRD} in it"
-            problems.append(Problem("SCHEMA011", message, "name the CRD's file", file=file))
+            message = f"the file has no {CRD}"
+            problems.append(Problem("SCHEMA011", message, "name the file of the CRD", file=file))
         for crd in crds:
             try:
                 schemas += from_crd(crd, reads_defaults=cel.needs_library)
@@ -92,7 +92,10 @@ def _write(schemas: list[KindSchema], folder: Path, problems: list[Problem]) -> 
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(schema.text(), encoding="utf-8")
         except OSError as error:
-            message, hint = f"cannot be written: {error.strerror}", "check the path given with --output-dir"
+            message, hint = (
+                f"the file cannot be written: {error.strerror}",
+                "check the path given with --output-dir",
+            )
             problems.append(Problem("FILE003", message, hint, file=str(path)))
             break
         paths.append(str(path))

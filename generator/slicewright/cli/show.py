@@ -27,8 +27,8 @@ class Refused(click.UsageError):
 
     def __init__(self, ident: str, message: str, hint: str = "", *, between: str = "\n  hint: ") -> None:
         # Ids of wrong usage are for programs: the text says enough. Other ids are those of problems in files.
-        text = message if ident.startswith("USE") else f"{ident} {message}"
-        super().__init__(f"{text}{between}{hint}" if hint else text)
+        text = visible(message if ident.startswith("USE") else f"{ident} {message}")
+        super().__init__(f"{text}{between}{visible(hint)}" if hint else text)
         self.problem = Problem(ident, message, hint)
 
     def show(self, _file: IO[Any] | None = None) -> None:

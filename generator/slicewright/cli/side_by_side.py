@@ -99,7 +99,7 @@ class _Processes:
             raise KeyboardInterrupt
         if code > 0:
             sys.exit(code)
-        message, hint = "a play ended: its process was killed", "play one at a time: --jobs 1"
+        message, hint = "a rehearsal ended: its process was killed", "run one rehearsal at a time: --jobs 1"
         show.stop((Problem("REH009", message, hint),), BROKEN)
 
 

@@ -296,7 +296,7 @@ def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
     """Return the problem of a check without objects: a repository may have none, what is named has one."""
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(passed.reason == HELM for passed in report.passed_by)
-    hint = "render its Helm charts: --helm" if has_charts else "check the path, and what --exclude leaves out"
+    hint = "render its Helm charts: --helm" if has_charts else "check the path and the patterns of --exclude"
     if only == STDIN:
         hint = "check the program before the pipe: it printed no Kubernetes object"
     file = "stdin" if only == STDIN else only

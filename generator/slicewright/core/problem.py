@@ -245,8 +245,8 @@ def bounded(problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems of one document, and of very many the first with a word on the rest."""
     first = list(islice(problems, MOST + 1))
     if len(first) > MOST:
-        message = f"it has more than {MOST:,} mistakes; the others are not listed"
-        first[MOST] = Problem("FILE020", message, "mend those that are, and look again")
+        message = f"the document has more than {MOST:,} errors; the others are not listed"
+        first[MOST] = Problem("FILE020", message, "correct the listed errors, and check again")
     return first
 
 
@@ -312,4 +312,4 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     pool = sorted(set(choices))
     if near := nearest(word, pool):
         return f"{_MEANT}{near[0]}'?"
-    return f"one of: {', '.join(pool)}" if 0 < len(pool) <= _FEW else ""
+    return f"write one of: {', '.join(pool)}" if 0 < len(pool) <= _FEW else ""

@@ -81,7 +81,9 @@ class Kubectl(Struct, frozen=True):
         if answer is None:
             return []
         if why := flaw(answer):
-            hint = f"look at kubectl get {resource} -o json: an API server answers otherwise"
+            hint = (
+                f"look at the output of kubectl get {resource} -o json: it does not come from an API server"
+            )
             message = f"the answer about {resource} is not a list of objects: {why[:_SHOWN]}"
             raise KubectlError(Problem("IMP010", message, hint))
         items: list[dict[str, Any]] = answer["items"]
@@ -108,7 +110,7 @@ class Kubectl(Struct, frozen=True):
             problem = Problem("IMP001", f"{self.program} does not start: {error.strerror}", hint)
             raise KubectlError(problem) from error
         if len(answer) > _LARGEST:
-            hint = "import reads clusters of up to about 15,000 nodes"
+            hint = "write the TPUCluster by hand: import reads clusters of up to about 15,000 nodes"
             message = f"the answer about {arguments[1]} has more than {_LARGEST >> 20} MiB"
             raise KubectlError(Problem("IMP011", message, hint))
         if code == 0:
@@ -117,7 +119,7 @@ class Kubectl(Struct, frozen=True):
             raise _NotFoundError
         if _FORBIDDEN.search(stderr):
             hint = "ask for a role with get and list on it; on GKE roles/container.viewer has them"
-            problem = Problem("IMP003", f"may not read {arguments[1]}: {_last(stderr)}", hint)
+            problem = Problem("IMP003", f"you may not read {arguments[1]}: {_last(stderr)}", hint)
             raise KubectlError(problem, refused=True)
         raise KubectlError(_unreachable(stderr))
 

@@ -189,12 +189,14 @@ def _present(path: Path) -> str | None:
 
 
 def _edited(path: str, *, gone: bool, known: bool) -> Problem:
-    message = "was edited since slicewright wrote it" if known else "is of a version that no record names"
+    message = (
+        "the file was edited since slicewright wrote it" if known else "the version of the file is not known"
+    )
     if gone:
-        hint = "this version has no such file: move what you need of it to custom/, and delete it"
+        hint = "this version has no such file: move the parts that you need to custom/, and delete it"
     else:
         hint = (
-            "move your change to a component in custom/ and delete the file here, which brings it as it is "
-            "shipped; or go on without it: --keep"
+            "move your change to a component in custom/ and delete the file, so that the upgrade writes the "
+            "original; or keep the file: --keep"
         )
     return Problem("INIT001", message, hint, file=path)

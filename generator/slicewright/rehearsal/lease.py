@@ -153,7 +153,7 @@ class Lease:
         }
 
     def _taken(self, holder: str) -> Problem:
-        hint = f"wait for its end; one that was killed is forgotten after {_FORGET_SECONDS} s"
+        hint = f"wait for its end; if it was killed, start again after {_FORGET_SECONDS} s"
         message = f"another rehearsal is using {self._server}: {holder or 'it has just begun'}"
         return Problem("REH009", message, hint)
 

@@ -301,13 +301,13 @@ class Rehearsal:
         if ended := self._bed.ended():
             return ended
         if isinstance(error, ApiError):
-            message = f"the cluster did not do what a rehearsal needs: {error}"
+            message = f"the cluster refused a step of the rehearsal: {error}"
             return Problem("REH009", message, "check that its controllers run")
-        return Problem("REH009", f"the cluster does not answer: {error}", "check that it is up")
+        return Problem("REH009", f"the cluster does not answer: {error}", "check that the cluster runs")
 
     def _not_removed(self) -> Problem:
         message = f"not all objects of the rehearsal are removed: {self._left}"
-        hint = f"they carry the label {OWNER_LABEL}={self._owner}"
+        hint = f"the objects have the label {OWNER_LABEL}={self._owner}"
         if self._lease:
             hint += "; the next rehearsal on this cluster removes them"
         return Problem("REH009", message, hint)

@@ -173,7 +173,9 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
         if folder not in played:
             message = f"{name} is live in {folder}, but is not rehearsed: {run.reason}"
         elif run.effect == "changes":
-            message = f"{folder} differs from what a render would write; {name} is rehearsed as it is there"
+            message = (
+                f"{folder} differs from what a render would write; the rehearsal of {name} uses the overlay"
+            )
         else:
             message = (
                 f"the next render ends {name} ({run.reason}); it is rehearsed, because it is live in {folder}"
@@ -189,9 +191,8 @@ def _of_folder(checkout: Checkout, folder: str, files: list[str], subject: str) 
     """Return in words what a render would change about a folder of a platform."""
     if f"{folder}/{FILE_NAME}" not in checkout.existing:
         return f"{folder} does not exist: {subject} rehearsed as a render would write it"
-    message = (
-        f"{folder} differs from what a render would write ({', '.join(files)}); it is rehearsed as it is"
-    )
+    message = f"{folder} differs from what a render would write ({', '.join(files)}); "
+    message += "the rehearsal uses the overlay"
     if _KUEUE in files:
         message += ", except Kueue's own configuration: the rehearsal uses that of the TPUCluster file"
     return message
@@ -214,7 +215,7 @@ def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple
         live = {item["metadata"]["name"] for item in objects if is_run(item)}
         if problems or entry.plan.name in live:
             return objects, problems
-        message = f"{folder} does not hold the run {entry.plan.name} that {entry.workload.key} asks for"
+        message = f"{folder} does not contain the run {entry.plan.name} of {entry.workload.key}"
     else:
         message = f"{entry.plan.cluster} has no overlay of {entry.workload.key}: there is nothing to rehearse"
     return (), (source.problem("REH007", ("metadata", "name"), message, _RENDER),)

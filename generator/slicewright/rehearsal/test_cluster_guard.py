@@ -33,11 +33,12 @@ def admit(access: Access, *, mark: bool) -> None:
                 return
             if not mark:
                 message = f"{access.server} is not marked as a test cluster"
-                hint = "a rehearsal makes nodes, queues and pods there; if that is wanted, add --mark"
+                hint = "a rehearsal creates nodes, queues and pods in the cluster; "
+                hint += "add --mark if it is a test cluster"
                 raise BedError(Problem("REH008", message, hint))
             api.patch(_NAMESPACE, {"metadata": {"labels": {MARK: "true"}}})
         except (ApiError, OSError) as error:
-            hint = "is the context right, and is the cluster up?"
+            hint = "check the context, and that the cluster runs"
             raise BedError(Problem("REH009", f"{access.server} cannot be used: {error}", hint)) from error
 
 

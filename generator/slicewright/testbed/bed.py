@@ -234,7 +234,7 @@ class Bed:
         try:
             self._connection.install_controllers(self._api)
         except (ApiError, OSError) as error:
-            usual = Problem("BED002", f"the API server did not do what a test bed needs: {error}")
+            usual = Problem("BED002", f"the API server refused a step of the test bed: {error}")
             raise BedError(self.ended() or usual) from error
 
     def _close_api(self) -> None:

@@ -159,7 +159,7 @@ def _others(site: ResolvedCluster) -> Iterator[Problem]:
         theirs = releases.get(controller.field, ours.version)
         if theirs != ours.version:
             message = (
-                f"cluster '{site.cluster.name}' has {controller.title} {theirs}, and the test cluster has "
+                f"cluster '{site.cluster.name}' has {controller.title} {theirs}, but the test cluster has "
                 f"{ours.version}: differences between the two are not rehearsed"
             )
             hint = "rehearse with --kubeconfig on a cluster that has this release"

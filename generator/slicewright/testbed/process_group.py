@@ -109,7 +109,7 @@ class ProcessGroup:
             raise BedError(self.blame("BED002", f"{name} ended: {why}", name))
         if self._process.poll() is not None:
             message = f"the supervisor of the cluster ended with exit code {self._process.returncode}"
-            raise BedError(Problem("BED002", message, "it was stopped: start the cluster again"))
+            raise BedError(Problem("BED002", message, "start the cluster again"))
 
     def blame(self, ident: str, message: str, program: str) -> Problem:
         """Return a problem with the last line of a program's log."""

@@ -80,7 +80,7 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
         return Loaded(unit, documents=documents, problems=problems, files=files)
     text = unit.text
     if text is None:
-        text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name)
+        text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name, or_stdin=True)
     if isinstance(text, Problem):
         unread = "" if unit.named else _unread(unit.path, text.id)
         passed_by = (PassedBy(unit.name, unread),) if unread else ()

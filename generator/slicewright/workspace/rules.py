@@ -55,10 +55,16 @@ def added() -> Added:
         for rule in loaded:
             if not _ID.fullmatch(rule.id):
                 message = f"{package}: rule id '{rule.id}' must be letters, a hyphen and a number"
-                problems.append(Problem("EXT002", message, "name it like ACME-101; our ids have no hyphen"))
+                problems.append(
+                    Problem(
+                        "EXT002",
+                        message,
+                        "write an id such as ACME-101; only ids of slicewright have no hyphen",
+                    )
+                )
             elif rules.setdefault(rule.id, rule) is not rule:
-                message = f"{package}: another rule has the id {rule.id} already"
-                problems.append(Problem("EXT002", message, "choose other letters"))
+                message = f"{package}: another rule already has the id {rule.id}"
+                problems.append(Problem("EXT002", message, "choose an id with other letters"))
     return Added(tuple(rules.values()), tuple(problems))
 
 

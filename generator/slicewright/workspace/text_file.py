@@ -15,8 +15,12 @@ LARGEST = 16 * 1024 * 1024
 SPELLING = "check the spelling; paths are relative to the current folder"
 
 
-def read_file(path: str | os.PathLike[str], name: str) -> str | Problem:
-    """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8."""
+def read_file(path: str | os.PathLike[str], name: str, *, or_stdin: bool = False) -> str | Problem:
+    """Return the text of a file, or why it is not read: too large, no file, no permission, no UTF-8.
+
+    Hints name `-` if the command reads stdin too, `or_stdin`.
+    """
+    instead = ", or - for stdin" if or_stdin else ""
     try:
         # A pipe is opened without waiting for a writer.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -25,9 +29,11 @@ def read_file(path: str | os.PathLike[str], name: str) -> str | Problem:
     try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
-            return Problem("FILE001", "is a folder", "name a file in it, or - for stdin", file=name)
+            return Problem("FILE001", "the path is a folder", f"name a file in it{instead}", file=name)
         if not stat.S_ISREG(status.st_mode):
-            return Problem("FILE001", "is not a regular file", "name another file, or - for stdin", file=name)
+            return Problem(
+                "FILE001", "the path is not a regular file", f"name a regular file{instead}", file=name
+            )
         if status.st_size > LARGEST:
             return _too_large(name, status.st_size)
         with os.fdopen(handle, "rb", closefd=False) as file:
@@ -46,7 +52,7 @@ def read_file(path: str | os.PathLike[str], name: str) -> str | Problem:
 def read_stdin() -> str | Problem:
     """Return what is piped into this process, or why it is not read."""
     if sys.stdin is None:  # closed by the caller
-        return Problem("FILE001", "is closed", "pipe something into it, or name a path", file="stdin")
+        return Problem("FILE001", "stdin is closed", "pipe something into it, or name a path", file="stdin")
     return decoded(sys.stdin.buffer.read(LARGEST + 1), "stdin")
 
 
@@ -54,7 +60,7 @@ def unreadable(name: str, error: OSError) -> Problem:
     """Return the problem of a file or folder that the system does not let us read."""
     if error.errno == errno.ENOENT:
         return Problem("FILE001", "no such file or folder", SPELLING, file=name)
-    message = f"cannot be read: {error.strerror or error}"
+    message = f"the path cannot be read: {error.strerror or error}"
     hint = "check its permissions" if isinstance(error, PermissionError) else "check the path"
     return Problem("FILE001", message, hint, file=name)
 
@@ -71,11 +77,16 @@ def decoded(content: bytes, name: str) -> str | Problem:
         return content.decode("utf-16") if is_utf_16 else content.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         form = "UTF-16" if is_utf_16 else "UTF-8"
-        message = f"not {form}: byte {error.start} is 0x{error.object[error.start]:02x}"
+        message = f"the file is not {form}: byte {error.start} is 0x{error.object[error.start]:02x}"
         return Problem("FILE002", message, "save the file as UTF-8", file=name)
 
 
 def _too_large(name: str, size: int) -> Problem:
     mebi = 1024 * 1024
-    message = f"has {size / mebi:.0f} MiB; more than {LARGEST // mebi} MiB are not read"
-    return Problem("FILE005", message, "split it; validate leaves it out with --exclude", file=name)
+    message = f"the file has {size / mebi:.0f} MiB; the limit is {LARGEST // mebi} MiB"
+    return Problem(
+        "FILE005",
+        message,
+        "split the file, or leave it out: slicewright validate --exclude PATTERN",
+        file=name,
+    )

@@ -141,21 +141,21 @@ def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()
         target = f"{root}/{path}"
         if os.path.islink(target):
             hint = "replace the link with the file that it points to"
-            problems[path] = Problem("FILE004", "there is a link in the place of a file", hint, file=path)
+            problems[path] = Problem("FILE004", "the path is a link, but must be a file", hint, file=path)
         elif os.path.isdir(target):
-            message, hint = "there is a folder in the place of a file", "move the folder away"
+            message, hint = "the path is a folder, but must be a file", "move the folder away"
             problems[path] = Problem("FILE003", message, hint, file=path)
     return tuple(problems.values())
 
 
 def _in_the_way(folder: str, name: str) -> Problem | None:
     if os.path.islink(folder) and name != ".":
-        message, hint = "there is a link in the place of a folder", "replace the link with a folder"
+        message, hint = "the path is a link, but must be a folder", "replace the link with a folder"
         return Problem("FILE004", message, hint, file=name)
     if not os.path.isdir(folder):
-        return Problem("FILE003", "there is a file in the place of a folder", "move the file away", file=name)
+        return Problem("FILE003", "the path is a file, but must be a folder", "move the file away", file=name)
     if not os.access(folder, os.W_OK | os.X_OK):
-        return Problem("FILE003", "cannot be written to", "check the permissions of the folder", file=name)
+        return Problem("FILE003", "the folder cannot be written to", "check its permissions", file=name)
     return None
 
 
@@ -179,5 +179,5 @@ def _remove_empty(root: Path, folder: Path) -> None:
 
 
 def _unwritable(name: str, error: OSError) -> Problem:
-    message = f"cannot be written: {error.strerror}"
+    message = f"the file cannot be written: {error.strerror}"
     return Problem("FILE003", message, "check permissions and free space, then run it again", file=name)

@@ -168,7 +168,8 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
         targets = matching(entry["target"], objects)
         if len(targets) != 1:
             names = ", ".join(f"{identity(item)[1]} {identity(item)[3]}" for item in objects)
-            message, hint = f"the patch matches {len(targets)} objects, not one", f"the objects are {names}"
+            message = f"the patch must match one object, but matches {len(targets)}"
+            hint = f"correct the target; the objects are {names}"
             problems.append(source.problem("PATCH001", (*path, "target"), message, hint))
             continue
         if any(operation["path"] == "" and operation["op"] != "test" for operation in entry["ops"]):
@@ -181,7 +182,7 @@ def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Obj
             patch.apply(entry["ops"], targets[0])
         except patch.PatchError as error:
             hint = "look at the object: slicewright render NAME --stdout"
-            problems.append(source.problem("PATCH002", (*path, "ops"), str(error), hint))
+            problems.append(source.problem("PATCH002", (*path, "ops"), f"the patch fails: {error}", hint))
             continue
         if not is_object(targets[0]) or identity(targets[0]) != before:
             message = "a patch changes the name, namespace or kind of an object"

@@ -46,7 +46,9 @@ def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
         marked = (path for path, value in values_in(item) if isinstance(value, str) and MARKER in value)
         for at in marked:
             message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
-            hint = "a base or a component asks for one: give it in podTemplate, or leave the component out"
+            hint = (
+                "a base or a component needs the value: write it in podTemplate, or leave the component out"
+            )
             yield source.problem("BUILD001", ("spec",), message, hint, key=True)
 
 
@@ -86,8 +88,8 @@ def _lost(data: Any) -> Iterator[Loss]:
         if isinstance(value, str):
             yield from _control(value, path)
         elif isinstance(value, int) and abs(value) > _EXACT:
-            message = f"{value} is more than every reader of JSON keeps exact: kustomize rounds it in a patch"
-            yield path, message, "write it in quotes if it is text, else a number up to 2^53"
+            message = f"{value} is beyond 2^53: kustomize rounds it in a patch"
+            yield path, message, "write it in quotes if it is text, or write a number up to 2^53"
 
 
 def _lost_key(key: str, path: Path) -> Iterator[Loss]:
@@ -96,13 +98,13 @@ def _lost_key(key: str, path: Path) -> Iterator[Loss]:
         yield path, "kustomize takes the key '<<' for a merge and drops it", "choose another key"
     length = len(write_quoted(key).encode())
     if length > _LONG_KEY:
-        message = f"a key of {length:,} bytes is longer than kustomize reads"
-        yield path, message, f"choose one of {_LONG_KEY:,} bytes at most"
+        message = f"a key of {length:,} bytes is too long for kustomize"
+        yield path, message, f"write a key of at most {_LONG_KEY:,} bytes"
 
 
 def _control(text: str, path: Path) -> Iterator[Loss]:
     if character := _CONTROL.search(text):
-        message = f"kustomize cannot carry the character U+{ord(character[0]):04X}"
+        message = f"kustomize cannot write the character U+{ord(character[0]):04X}"
         yield path, message, "leave it out, or write it as an escape that the program itself reads"
 
 
@@ -110,5 +112,5 @@ def _lost_in_patches(data: Any) -> Iterator[Loss]:
     """Yield what kustomize changes or refuses in a patch, and carries in an object."""
     for path, value in values_in(data):
         if isinstance(value, str) and value.startswith("\t") and "\n" in value:
-            message = "kustomize cannot carry a patch with a text of several lines that begins with a tab"
+            message = "kustomize cannot write a patch with a text of several lines that begins with a tab"
             yield path, message, "begin it with an empty line, or write naming: Hashed"

@@ -80,7 +80,7 @@ def joined(words: Sequence[str], conjunction: str = "and") -> str:
 
 def nearest_are(words: Sequence[str]) -> str:
     """Return the hint that names the nearest legal choices."""
-    return f"nearest {'is' if len(words) == 1 else 'are'} {joined(words)}"
+    return f"write the nearest: {joined(words, 'or')}"
 
 
 def near_topologies(lengths: tuple[int, ...], choices: Iterable[str]) -> list[str]:

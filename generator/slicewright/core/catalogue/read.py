@@ -91,7 +91,7 @@ def _cpu_machines(document: object) -> CpuMachines:
 def _once(seen: dict[str, str], where: str, words: Iterable[str]) -> None:
     for word in words:
         if word in seen:
-            raise CatalogueError(where, f"{word} is in {seen[word]} already")
+            raise CatalogueError(where, f"{word} is already in {seen[word]}")
         seen[word] = where
 
 
@@ -103,7 +103,7 @@ def _generation(file: Fields) -> Generation:
         for entry in file.each("names", "prefix")
     )
     if not families or name not in families[0].prefixes:
-        raise file.wrong(f"the first of names must have {name} as its prefix or as an alias")
+        raise file.wrong(f"names[0] must have the prefix or the alias {name}")
     cores_per_chip = file.number("coresPerChip")
     zones = file.texts("zones")
     machines: list[MachineType] = []

@@ -142,7 +142,7 @@ def _unknown(catalogue: Catalogue, word: str, field: RequestField) -> Refusal:
 
 
 def _accelerators(catalogue: Catalogue) -> str:
-    return f"one of {joined(_prefixes(catalogue))}"
+    return f"write one of: {', '.join(_prefixes(catalogue))}"
 
 
 def _prefixes(catalogue: Catalogue) -> list[str]:
@@ -163,15 +163,15 @@ def _refused_machine(catalogue: Catalogue, scope: Scope, name: str) -> Refusal:
         message = f"machine type '{name}' is not offered: {left_out.why}"
     else:
         message = f"unknown machine type '{name}'"
-    offered = joined([machine.machine_type for machine in scope.machines])
-    return Refusal("TPU007", message, f"{scope.word} has {offered}", "machineType")
+    offered = joined([machine.machine_type for machine in scope.machines], "or")
+    return Refusal("TPU007", message, f"write a machine type of {scope.word}: {offered}", "machineType")
 
 
 def _no_topology(request: TpuRequest, topologies: list[str]) -> Refusal:
     """Refuse an accelerator or a machine type that has several topologies when none is named: TPU008."""
     word = request.machine_type or request.accelerator
     message = f"'{word}' has {len(topologies)} topologies; write one"
-    hint = f"add a topology: {joined(topologies)}"
+    hint = f"add a topology: {joined(topologies, 'or')}"
     return Refusal("TPU008", message, hint, "machineType" if request.machine_type else "accelerator")
 
 

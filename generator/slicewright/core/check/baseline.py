@@ -62,7 +62,12 @@ class Baseline(Struct, frozen=True):
         is_known = _known(report, is_checked)
         notes = [
             Problem(
-                "IGN112", f"gone: {mark[0]} {mark[1]}", _REWRITE, "note", self.file, self.lines.get(mark, 0)
+                "IGN112",
+                f"the problem no longer exists: {mark[0]} {mark[1]}",
+                _REWRITE,
+                "note",
+                self.file,
+                self.lines.get(mark, 0),
             )
             for mark, number in gone.items()
             if number and is_known(mark)

@@ -75,9 +75,9 @@ class Engine:
         objects = [first for first, *_ in grouped(resources, _kind_of).values()]
         for skip in self._skip:
             if not any(map(skip.matches, objects)):
-                message = f"--skip-kind {skip.text}: no object is of that kind"
+                message = f"--skip-kind {skip.text}: no object has this kind"
                 hint = did_you_mean(skip.text, {resource.kind for resource in objects})
-                yield Problem("IGN104", message, hint or "leave it out", "warning")
+                yield Problem("IGN104", message, hint or "leave the option out", "warning")
 
     def unevaluated(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a warning for each kind with CEL rules that nobody evaluates here, at its first object."""

@@ -26,15 +26,15 @@ _IDS = {
     "IN006": "SCHEMA008",
 }
 """From the ids of our input's explainer to those of Kubernetes objects."""
-_NAMES = "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+_NAMES = "write lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 _HINTS = {
     "name": _NAMES,
-    "namespace": "lower-case letters, digits and '-', at most 63",
+    "namespace": "write lower-case letters, digits and '-', at most 63",
     "generateName": _NAMES,
 }
-_LABEL_HINT = "a label's value has at most 63 letters, digits, '-', '_' and '.', and begins and ends with one"
-_KEY_HINT = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/ before it"
-_QUANTITY_HINT = "a quantity, for example 500m, 4, 1.5Gi or 2e9"
+_LABEL_HINT = "write at most 63 letters, digits, '-', '_' and '.'; begin and end with a letter or a digit"
+_KEY_HINT = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/ before it"
+_QUANTITY_HINT = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
 _QUANTITY = "[numkMGTPE]"
 """A part of the pattern of quantities, and of no other."""
 
@@ -110,13 +110,13 @@ def _explain(refusal: _Refusal) -> Iterator[Problem]:
         hint = f"add '{keys[0]}'" + (f", or {others}" if others else "")
         yield Problem("IN003", f"'{keys[0]}' is missing", hint, path=refusal.absolute_path)
     elif refusal.validator == "oneOf":
-        message = f"{_last(refusal.absolute_path)} fits none, or more than one, of the forms that it may have"
-        yield Problem("IN006", message, "give exactly one of the alternatives", path=refusal.absolute_path)
+        message = f"{_last(refusal.absolute_path)} must have exactly one of its alternatives"
+        yield Problem("IN006", message, "write exactly one of the alternatives", path=refusal.absolute_path)
     elif refusal.validator == "not":
-        message = f"{_last(refusal.absolute_path)} has a form that is excluded here"
+        message = f"{_last(refusal.absolute_path)} has a form that is not allowed here"
         yield Problem("IN006", message, path=refusal.absolute_path)
     elif refusal.validator == "anyOf" and not all("type" in branch for branch in refusal.validator_value):
-        message = f"{_last(refusal.absolute_path)} fits none of the forms that it may have"
+        message = f"{_last(refusal.absolute_path)} has none of its allowed forms"
         yield Problem("IN006", message, path=refusal.absolute_path)
     else:
         yield from input_check.explain(refusal)
@@ -136,11 +136,11 @@ def _worded(problem: Problem, refusal: _Refusal) -> Problem:
         if _QUANTITY in pattern:
             hint = _QUANTITY_HINT
         elif refusal.validator == "format":
-            hint = "a date and time such as 2026-01-31T12:00:00Z"
+            hint = "write a date and time such as 2026-01-31T12:00:00Z"
         elif refusal.absolute_path[-2:-1] == ("labels",):
             hint = _LABEL_HINT
         elif refusal.absolute_path[-2:-1] == ("metadata",):
             hint = _HINTS.get(str(refusal.absolute_path[-1]), "")
         elif refusal.validator == "pattern":
-            hint = f"it must match {pattern}"
+            hint = f"write a value that matches {pattern}"
     return replace(problem, id=_IDS[problem.id], hint=hint)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slicewright.core.problem import Path
 
 FILE_NAME = ".slicewright-ignore.yaml"
-UNUSED = "nothing here has problem"
+UNUSED = "nothing here has the problem"
 UNKNOWN = "is not defined, so nothing is ignored"
 NO_REASON = "is ignored without a reason, so it is still reported"
 WHY = "add a reason: a reader must know why this is not a problem here"

@@ -268,7 +268,9 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
             item.data = patch.apply(change.operations, item.own())
         except patch.PatchError as error:
             subject = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-            raise Stopped(Problem("KUS006", str(error), file=file, object=subject)) from error
+            raise Stopped(
+                Problem("KUS006", f"the patch fails: {error}", file=file, object=subject)
+            ) from error
         _check(item.data, file)
 
 

@@ -117,7 +117,7 @@ def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -
         problem = composed.problems[0] if composed.problems else None
         if composed.outside:
             place, _, feature = composed.outside[0].partition(": ")
-            message = f"{feature} is not a feature that slicewright evaluates"
+            message = f"slicewright does not evaluate {feature}"
             problem = Problem("KUS007", message, file=place.partition(":")[0])
         reading = _Reading(composed.objects, problem, read)
     known[folder.path] = reading

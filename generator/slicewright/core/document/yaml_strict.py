@@ -139,7 +139,7 @@ class _Reader:
                 self._current = self.places[self._index] = Places({}, {})
                 first: Any = get_event()
                 if self._index >= MAX_DOCUMENTS:
-                    message = f"more than {MAX_DOCUMENTS:,} documents in one file"
+                    message = f"the file has more than {MAX_DOCUMENTS:,} documents"
                     raise self._refusal("YAML010", message, first, "split the file")
                 if self._lenient:
                     message, hint = refused_start(event, first)
@@ -193,7 +193,7 @@ class _Reader:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
             return Anchored(None)
         if len(stack) + anchored.height > MAX_DEPTH:
-            raise self._refusal("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+            raise self._refusal("YAML004", f"the document has more than {MAX_DEPTH} levels of nesting", event)
         return anchored
 
     def _anchor(self, name: str | None, node: Anchored) -> None:
@@ -202,10 +202,10 @@ class _Reader:
 
     def _open(self, stack: list[Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
-            raise self._refusal("YAML004", f"nested deeper than {MAX_DEPTH} levels", event)
+            raise self._refusal("YAML004", f"the document has more than {MAX_DEPTH} levels of nesting", event)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "quote a string that begins with { or ["
-            self._report("YAML003", "a key must be a string, not a collection", event, hint)
+            self._report("YAML003", "a key must be a string, not a list or a mapping", event, hint)
         if event.tag is not None and not (self._lenient and event.tag.startswith(_OF_YAML)):
             self._ignored(event)
         path = self._path(stack[-1]) if stack else ()
@@ -277,7 +277,7 @@ class _Reader:
     def _merge(self, parent: Open, value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
-            self._report("YAML005", "'<<' merges mappings only", event)
+            self._report("YAML005", "'<<' can merge only mappings", event)
             return
         if not self._lenient:
             parent.merges = sources
@@ -339,7 +339,7 @@ class _Reader:
         self._values += count  # of a document: a file may hold many
         self._repeated += count - 1  # of the file: what aliases add, which its size does not bound
         if self._values > MAX_VALUES or self._repeated > MAX_VALUES:
-            message = f"more than {MAX_VALUES} values once aliases are expanded"
+            message = f"the document has more than {MAX_VALUES:,} values after its aliases are expanded"
             hint = "write out the repeated part, or split the file"
             raise self._refusal("YAML004", message, event, hint)
 

@@ -45,7 +45,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             message = "the AppProject 'default' belongs to Argo CD"
             yield _problem(site, f"{message}, and every Application without a project uses it")
         elif argocd.project and owner:
-            yield _problem(site, f"an AppProject '{name}' is already rendered for cluster '{owner}' already")
+            yield _problem(site, f"the AppProject '{name}' is already rendered for cluster '{owner}'")
         elif other.destination != argocd.destination:
             message = f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
             message += f"'{name}', and in one Argo CD the second would overwrite the first"
@@ -62,7 +62,7 @@ def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
 
 
 def _problem(site: ResolvedCluster, message: str) -> Problem:
-    hint = f"leave project out: it is {site.cluster.name}-platform then"
+    hint = f"leave project out: the default is {site.cluster.name}-platform"
     return site.source.problem("GITOPS001", _AT, message, hint)
 
 

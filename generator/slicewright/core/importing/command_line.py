@@ -121,7 +121,7 @@ def read(words: Sequence[str], tool: Tool) -> Flags:
         return flags
     flags.verb = verb[-1]
     for word in () if flags.problems else others[len(verb) :]:  # it may be the value of an unknown option
-        flags.stop(f"'{word}' is not the value of an option", "quote a value that has spaces")
+        flags.stop(f"'{word}' does not belong to an option", "quote a value that has spaces")
     by_name = {option.name: option for option in tool.options}
     for name in flags.values:
         _judge(flags, by_name[name])
@@ -163,7 +163,7 @@ def _by_argparse(flags: Flags, left: list[str], options: Sequence[Option]) -> li
         longer = [option for option in (*known, *negated) if option.startswith(name)]
         meant = name if name in longer else longer[0] if len(longer) == 1 else ""
         if len(longer) > 1 and not meant:
-            flags.stop(f"'{name}' is short for several options", f"write one of {', '.join(longer)}")
+            flags.stop(f"'{name}' can mean several options", f"write one of: {', '.join(longer)}")
         elif meant in negated:
             flags.values[negated[meant].name] = ["false"]
         else:
@@ -184,9 +184,7 @@ def _take(
 ) -> None:
     """Take the value of an option, from the words that are left where it has none of its own."""
     if option is None:
-        flags.stop(
-            f"option '{name}' is not known", did_you_mean(name, known) or "look at the help of the tool"
-        )
+        flags.stop(f"unknown option '{name}'", did_you_mean(name, known) or "look at the --help of the tool")
         return
     if value is None and (option.switch or left):
         value = ["true" if option.switch else left.pop(0)]

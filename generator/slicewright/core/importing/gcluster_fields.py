@@ -40,7 +40,7 @@ def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
     """
     for flag in ("name", "command", "compute-type", "image"):
         if not flags.text(flag):
-            flags.refuse(flag, "it is missing", "add it")
+            flags.stop(f"--{flag} is missing", f"add --{flag}")
     under_pathways = flags.on("pathways")
     shape = _slice(flags, catalogue)
     headless = under_pathways and flags.on("pathways-headless")
@@ -93,7 +93,9 @@ def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
     namespace = flags.text("gke-namespace") or "default"
     names = sorted({queue.name for queue in queues if queue.namespace == namespace})
     if len(names) > 1:
-        flags.refuse("queue", f"it is missing, and '{namespace}' has {', '.join(names)}", "add it")
+        flags.stop(
+            "--queue is missing", f"add --queue with a queue of namespace '{namespace}': {', '.join(names)}"
+        )
     instead = f"'{names[0]}' is that of '{namespace}'" if names else f"'{_QUEUE}' is gcluster's default"
     flags.remark("queue", f"is missing: {instead}")
     return names[0] if names else _QUEUE
@@ -196,13 +198,15 @@ def _provisioning(flags: Flags, labels: dict[str, str]) -> str | Object | None:
             flags.refuse("node-constraint", f"{name} is not a kind of provisioning of its own", hint)
     if asked == "reservation":
         if not reservation:
-            flags.refuse("gke-nap-provisioning", "it needs --gke-nap-reservation", "add the name")
+            flags.refuse(
+                "gke-nap-provisioning", "it needs --gke-nap-reservation", "add --gke-nap-reservation NAME"
+            )
         return {"type": "Reservation", "name": _short(reservation)}
     if asked and asked not in _PROVISIONING:
         hint = "write on-demand, spot or reservation"
         flags.refuse("gke-nap-provisioning", f"'{asked}' is not a kind of provisioning", hint)
     elif reservation:
-        flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add it")
+        flags.refuse("gke-nap-reservation", "it needs --gke-nap-provisioning=reservation", "add that flag")
     if asked in _PROVISIONING:
         flags.remark("gke-nap-provisioning", f"selects other labels: gcluster selects {GKE_PROVISIONING}")
         return _PROVISIONING[asked]
@@ -256,7 +260,7 @@ def _mounts(flags: Flags) -> tuple[list[Object], list[Object], list[Object]]:
             mounts.append({"name": name, "mountPath": path, **read_only})
         elif ":" in source.removeprefix("pvc://"):
             hint = "put its PersistentVolumeClaim into shared/, and mount it by its name"
-            flags.refuse("mount", f"gcluster makes a volume for '{source}'", hint)
+            flags.refuse("mount", f"gcluster creates a volume for '{source}'", hint)
         else:
             volumes.append(
                 {"name": name, "persistentVolumeClaim": {"claimName": source.removeprefix("pvc://")}}
@@ -286,7 +290,9 @@ def _pathways(flags: Flags, own: Object) -> Object:
     """Return `pathways`; `own` are the fields of the pod of the head."""
     elastic = elastic_slices(flags, "pathways-")
     if not flags.text("pathways-gcs-location"):
-        flags.refuse("pathways", "it needs --pathways-gcs-location", "add it")
+        flags.refuse(
+            "pathways", "it needs --pathways-gcs-location", "add --pathways-gcs-location gs://BUCKET/FOLDER"
+        )
     sidecar = flags.text("pathways-colocated-python-sidecar-image")
     if sidecar:
         remark = "starts a sidecar of each worker: gcluster v1.96 starts it in the head"

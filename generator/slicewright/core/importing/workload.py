@@ -142,10 +142,10 @@ def _unfinished(source: Object) -> Iterator[Problem]:
         for key, value in holder.items():
             place = f"{path}/{escape_key(key)}"
             if isinstance(value, str) and _NEEDED.fullmatch(place) and is_unfinished(value):
-                fields.append(f"{place} is '{value}'")
+                fields.append(f"{place} is the placeholder '{value}'")
                 names |= dict.fromkeys(names_in(value))
     if fields:
-        hint = "write the values into the file"
+        hint = "replace the placeholders with values in the file"
         if names:
             hint = f"give the values: {' '.join(f'--set {name}=VALUE' for name in names)}"
         yield Problem("IMP022", f"{_name(source)} cannot be imported: {', '.join(fields)}", hint)

@@ -30,7 +30,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("base-docker-image", refused=_IMAGE, hint=_NAME_IT),
     Option("script-dir", refused=_IMAGE, hint=_NAME_IT),
     Option("env", "container.env"),
-    Option("env-file", refused="its file is not read", hint="give each variable with --env NAME=VALUE"),
+    Option(
+        "env-file",
+        refused="slicewright does not read the file",
+        hint="give each variable with --env NAME=VALUE",
+    ),
     Option("enable-debug-logs", "container.env", switch=True),
     Option("priority", "podTemplate.spec.priorityClassName", finished=True),
     Option("max-restarts", "failurePolicy.maxRestarts", finished=True),

@@ -69,14 +69,14 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
 def _judge(flags: Flags) -> None:
     for option in ("workload", "docker-image", *(() if flags.on("headless") else ("command",))):
         if not flags.text(option):
-            why = "it is missing, and xpk builds an image" if option == "docker-image" else "it is missing"
-            flags.refuse(option, why, "add it")
+            why = ", so xpk would build an image" if option == "docker-image" else ""
+            flags.stop(f"--{option} is missing{why}", f"add --{option}")
     if not flags.text("tpu-type") and not flags.text("device-type"):
-        flags.refuse("tpu-type", "it is missing", "add it")
+        flags.stop("--tpu-type is missing", "add --tpu-type")
     for group in _EXCLUSIVE:
         both = [option for option in group if option in flags.values]
         for option in both[1:]:
-            flags.refuse(option, f"--{both[0]} is there", "keep one of them")
+            flags.refuse(option, f"it excludes --{both[0]}", "keep one of the two")
     if flags.text("command") and not flags.on("headless"):
         difference = "runs without xpk's wrapper, which prints the exit code and passes SIGTERM on"
         flags.remark("command", f"{difference}: write exec before the program")
@@ -91,8 +91,8 @@ def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
     if len(names) == 1:
         flags.remark("cluster", f"has no '{_QUEUE}' of xpk: queueName is '{names[0]}'")
         return names[0]
-    why = f"'{namespace}' has no LocalQueue '{_QUEUE}', but {', '.join(names)}"
-    flags.refuse("cluster", why, f"add '{_QUEUE}' to the TPUCluster")
+    why = f"namespace '{namespace}' has no LocalQueue '{_QUEUE}', only {', '.join(names)}"
+    flags.refuse("cluster", why, f"add the LocalQueue '{_QUEUE}' to the TPUCluster")
     return ""
 
 

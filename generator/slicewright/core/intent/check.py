@@ -280,9 +280,9 @@ def _hint_of(schema: dict[str, Any]) -> str:
     if examples and isinstance(examples[0], str):
         text += f" For example: {examples[0]}"
     if not text and str(schema.get("pattern")).endswith("(ns|us|µs|μs|ms|s|m|h))+)$"):
-        text = "a duration, for example 90s, 10m or 1h30m"
+        text = "write a duration, for example 90s, 10m or 1h30m"
     elif not text and schema.get("pattern") and "anyOf" in schema:
-        text = "a quantity, for example 500m, 4, 1.5Gi or 2e9"
+        text = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
     return text.strip()
 
 

@@ -126,7 +126,9 @@ def _combined(source: Source, axes: list[tuple[Path, list[Any]]]) -> tuple[list[
             entries.append(_Entry(values, _MATRIX, renamed))
     hint = "write values of the axes exactly as in the lists; an entry of include needs no exclude"
     return entries, [
-        source.problem("SWEEP003", (*_MATRIX, "exclude", at), "no combination has these values", hint)
+        source.problem(
+            "SWEEP003", (*_MATRIX, "exclude", at), "no combination of the matrix has these values", hint
+        )
         for at, is_used in enumerate(used)
         if not is_used
     ]

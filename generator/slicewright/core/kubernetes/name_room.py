@@ -41,13 +41,13 @@ def room_in_jobset(replicated_jobs: dict[str, tuple[int, int]], *, coordinator_s
     if coordinator_subdomain:
         address = f"the coordinator's address '<name>-{PATHWAYS_HEAD}-0-0.{coordinator_subdomain}'"
         length = MAX_LABEL - _COORDINATOR - len(coordinator_subdomain)
-        rooms.append(Room(length, f"{address} is a label value, 63 characters at most"))
+        rooms.append(Room(length, f"{address} is a label value of at most 63 characters"))
     return min(rooms, key=lambda room: room.length)
 
 
 def _room_before(end: str, maker: str) -> Room:
     """Return the room for a name in names of pods, which have this end and random letters."""
-    because = f"{maker} names pods '<name>{end}-xxxxx', 63 characters at most"
+    because = f"{maker} names pods '<name>{end}-xxxxx', with at most 63 characters"
     return Room(MAX_LABEL - len(end) - _POD_SUFFIX, because)
 
 
@@ -55,7 +55,8 @@ def room_in_pathwaysjob() -> Room:
     """Return the room for a PathwaysJob's name: its controller makes a JobSet of that name and subdomain."""
     return Room(
         (MAX_LABEL - _COORDINATOR) // 2,
-        f"its controller puts '<name>-{PATHWAYS_HEAD}-0-0.<name>' into a label of at most 63 characters",
+        f"the controller of PathwaysJob puts '<name>-{PATHWAYS_HEAD}-0-0.<name>' into a label of at most 63 "
+        "characters",
     )
 
 

@@ -63,7 +63,7 @@ def problems(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
             f"the pods have no service account, so they access '{bucket}' as 'default' of their namespace"
         )
         hint = f"write {fields}, or serviceAccountName of the namespace's team in {cluster.source.file.path}"
-        hint += "; 'default' if it has the rights"
+        hint += "; write 'default' if that account has the rights"
         yield source.problem("TEAM010", place, message, hint, warning=True)
 
 

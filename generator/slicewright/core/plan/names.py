@@ -29,7 +29,7 @@ def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
         return
     left = room.length - (len(plan.name) - len(workload.name))
     has = counted(len(workload.name), "character")
-    message = f"name '{workload.name}' has {has}; {max(left, 0)} are available: {room.because}"
+    message = f"name '{workload.name}' has {has}; the limit is {max(left, 0)}: {room.because}"
     hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
     if plan.run:
         hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"

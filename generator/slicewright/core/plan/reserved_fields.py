@@ -74,7 +74,7 @@ def problems(workload: Workload) -> Iterator[Problem]:
     yield from _in_metadata(source, source.data["metadata"], ("metadata",))
     for name in ENV:
         if name in workload.matrix.get("env", {}):
-            hint = "choose another name: runs have a variable of this name"
+            hint = "choose another name: slicewright sets this variable in each run"
             yield _refused(source, ("spec", "matrix", "env", name), hint)
     yield from _in_container(source, workload.container, ("spec", "container"))
     yield from _in_template(source, workload.pod_template, ("spec", "podTemplate"))
@@ -98,7 +98,7 @@ def excluded(workload: Workload, kind: str, fields: Mapping[str, str]) -> Iterat
         holder = workload.resolved_spec.get(outer[0], {}) if outer else workload.resolved_spec
         if name in holder:
             path: Path = ("spec", *outer, name)
-            yield workload.source.problem("FIELD001", path, f"a {kind} has no {field}", hint, key=True)
+            yield workload.source.problem("FIELD001", path, f"a {kind} cannot have {field}", hint, key=True)
 
 
 def _refused(source: Source, path: Path, hint: str) -> Problem:
@@ -124,7 +124,11 @@ def _in_template(source: Source, template: Object, path: Path, *, pool: str = ""
     yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
     yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))
     if pool and NODE_POOL in spec.get("nodeSelector", {}):
-        yield _refused(source, (*where, "nodeSelector", NODE_POOL), f"the node selector follows from {pool}")
+        yield _refused(
+            source,
+            (*where, "nodeSelector", NODE_POOL),
+            f"leave it out: slicewright sets this node selector from {pool}",
+        )
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
@@ -139,7 +143,11 @@ def _in_template(source: Source, template: Object, path: Path, *, pool: str = ""
 def _in_selector(source: Source, selector: dict[str, str], path: Path) -> Iterator[Problem]:
     for key in selector:
         if key in _SELECTORS:
-            yield _refused(source, (*path, key), f"the node selector follows from {_SELECTORS[key]}")
+            yield _refused(
+                source,
+                (*path, key),
+                f"leave it out: slicewright sets this node selector from {_SELECTORS[key]}",
+            )
 
 
 def _in_container(source: Source, container: Object, path: Path) -> Iterator[Problem]:

@@ -63,7 +63,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
     """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
     problems: list[Problem] = []
     if is_older(cluster, _OLDEST_JOBSET):
-        message = "this version renders for JobSet v0.9.0 and newer"
+        message = "slicewright supports only JobSet v0.9.0 and newer"
         hint = "upgrade JobSet; the default is v0.12.0"
         problems.append(cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint))
     pools: list[tuple[TpuPool, Shape]] = []

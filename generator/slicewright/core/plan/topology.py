@@ -50,7 +50,9 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     by_way = _by_way(workload, shape, site)
     names = set[str]().union(*by_way) - {""}
     if names and workload.api == "PathwaysJob":
-        message = "the workers of a PathwaysJob cannot ask for a topology, and their pool's flavor has one"
+        message = (
+            "the workers of a PathwaysJob cannot request a topology, but the flavor of their pool has one"
+        )
         yield workload.source.problem("TPU153", ("spec", "api"), message, DIRECT_JOBSET, warning=True)
         return
     yield from _never_given(workload, by_way if names else [])
@@ -69,8 +71,8 @@ def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem
         if "" in names:
             path: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
             which = "no pool" if names == {""} else "only part of the pools"
-            message = f"the run requests a Topology, and {which} of {called(way)} in its queue has one: "
-            message += "Kueue gives it no flavor without one"
+            message = f"the run requests a Topology, but {which} of {called(way)} in its queue has one: "
+            message += "Kueue gives the run no flavor without a Topology"
             hint = "write topologyName in all of the pools that the run may get, or in none"
             yield workload.source.problem("TPU156", path, message, hint, warning=names != {""})
 

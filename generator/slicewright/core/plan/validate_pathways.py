@@ -21,7 +21,9 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     source, spec = workload.source, workload.resolved_spec
     yield from _head(workload, runtime)
     if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
-        message = f"{runtime.elastic_slices} elastic slices of {workload.slices} leave no required slice"
+        message = (
+            f"elasticSlices is {runtime.elastic_slices}, but must be less than slices ({workload.slices})"
+        )
         hint = f"write a number below {workload.slices}"
         yield source.problem("FIELD001", (*_PATHWAYS, "elasticSlices"), message, hint)
     yield from _custom_components(workload, runtime)
@@ -73,8 +75,8 @@ def _head(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         yield source.problem("FIELD001", (*_PATHWAYS, "head", "pool"), message, hint)
     name, other = workload.container.get("name"), runtime.main_container_name
     if "mainContainerName" in workload.resolved_spec["pathways"] and name not in (None, other):
-        message = f"the container is named '{name}' here and '{other}' there"
-        hint = "write the name in only one place"
+        message = f"mainContainerName is '{other}', but the name in container is '{name}'"
+        hint = "write the name in only one of the two fields"
         yield source.problem("FIELD001", (*_PATHWAYS, "mainContainerName"), message, hint)
 
 

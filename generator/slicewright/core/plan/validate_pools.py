@@ -41,7 +41,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     fitting = [pool for pool in same if fits(way, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
     certain = _has_no_other_nodes(site)
-    ends = "it never starts"
+    ends = "the run never starts"
     if not certain:
         others = "GKE" if site.cluster.mode == "Autopilot" else "another tool"
         ends += f" unless {others} creates such nodes"
@@ -55,9 +55,9 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
             yield workload.source.problem("PW131", path, message, hint, warning=not certain)
     elif same:
         has = ", ".join(f"'{pool.name}' ({called(pool.provisioning)})" for pool in same)
-        message = f"cluster '{site.cluster.name}' has {label} only as {has}"
+        message = f"cluster '{site.cluster.name}' has {label} only in {has}"
         never = all(_keeps_off(workload, pool) for pool in same)
-        ends = ends if never else "it may never start"
+        ends = ends if never else "the run may never start"
         hint = f"{ends}: change spec.provisioning, or declare a pool of {called(way)} in {file}"
         path = ("spec", "provisioning")
         yield workload.source.problem("REF006", path, message, hint, warning=not (certain and never))
@@ -172,7 +172,7 @@ def cpu_problems(workload: Workload, cpu: Cpu, site: ResolvedCluster) -> Iterato
         return  # REF004 says so
     most, file = size_range(site, pool).most, site.cluster.source.file.path
     if cpu.nodes > most:
-        message = f"the run needs {counted(cpu.nodes, 'node')}; pool '{cpu.pool}' has {most} at most"
+        message = f"the run needs {counted(cpu.nodes, 'node')}, but pool '{cpu.pool}' can have at most {most}"
         hint = f"write nodes: {most} or less, or give the pool more nodes in {file}"
         warning = site.cluster.mode == "Autopilot"
         yield workload.source.problem("REF009", ("spec", "cpu", "nodes"), message, hint, warning=warning)

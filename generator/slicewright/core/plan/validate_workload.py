@@ -60,7 +60,7 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
             message = f"the pod would have two containers '{name}'"
             yield workload.source.problem("FIELD001", path, message, "give yours another name", key=True)
     if workload.pathways is not None:
-        message, hint = "a Pathways worker is one container", "leave containersPerHost out"
+        message, hint = "a Pathways worker has only one container", "leave containersPerHost out"
         yield workload.source.problem("FIELD001", path, message, hint, key=True)
     if len(f"{main}-{count}") > MAX_LABEL:
         message = f"container '{main}-{count}' would have a name of more than {MAX_LABEL} characters"
@@ -138,7 +138,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
     for kind, absent in lacks(workload.resolved_spec):
         yield from excluded(workload, kind, absent)
     if workload.cpu is not None and workload.api != "JobSet":
-        message = f"a run on CPU nodes is a JobSet, not a {workload.api}"
+        message = f"a run on CPU nodes must be a JobSet, not a {workload.api}"
         yield source.problem("FIELD001", ("spec", "api"), message, "leave api out")
     if workload.cpu is None and workload.api in ONE_SLICE and workload.slices > 1:
         message = f"a {workload.api} runs one slice, not {workload.slices}"
@@ -187,7 +187,7 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
         hint = "add spec.queueName: Kueue chooses one of them"
         yield source.problem("FIELD001", ("spec", field), f"{field} needs a queue", hint, key=True)
     if workload.api == "PathwaysJob":
-        message = f"a PathwaysJob has no {field}: its workers tolerate nothing"
+        message = f"a PathwaysJob cannot have {field}: its workers tolerate no taints"
         yield source.problem("FIELD001", ("spec", field), message, DIRECT_JOBSET, key=True)
     for index, way in enumerate(workload.alternative_provisioning):
         if way in workload.ways[: index + 1]:

@@ -132,8 +132,9 @@ def _remedy(release: Release, shipped: Mapping[str, str]) -> str:
     start = f"{release.controller.name}-"
     known = ", ".join(sorted(name.removeprefix(start) for name in shipped if name.startswith(start)))
     return (
-        f"slicewright has {known}; for another version, put the manifests of its release there and run "
-        "slicewright init --upgrade, or write controllers: {managed: false} if you install it yourself"
+        f"slicewright has {known}; for another version, put the manifests of its release into that folder "
+        "and run slicewright init --upgrade, or write controllers: {managed: false} if you install it "
+        "yourself"
     )
 
 

@@ -181,7 +181,7 @@ def _content_problems(release: Release, text: str, file: str, *, configures: boo
     if others:
         message = f"the manifests of {release.title} run the image of {others[0]}"
         hint = (
-            f"put the manifests of {release.version} there and delete {FILE_NAME} beside it, or write "
+            f"put the manifests of {release.version} into this folder and delete its {FILE_NAME}, or write "
             f"{release.controller.field}: {others[0]}; then run slicewright init --upgrade"
         )
         yield Problem("CTRL006", message, hint, file=file)

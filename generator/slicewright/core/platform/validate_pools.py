@@ -53,7 +53,7 @@ def _flavors(site: ResolvedCluster) -> Iterator[Problem]:
             message = f"pools '{first.pool.name}' and '{pool.name}' share the flavor '{name}', "
             message += "but their nodes differ"
             hint = (
-                "only slices with the same shape, provisioning and topology can be added up: write "
+                "only pools with the same shape, provisioning and topology can share a flavor: write "
                 "another `flavor`"
             )
             yield site.source.problem("POOL015", place, message, hint)
@@ -74,7 +74,10 @@ def _levels(site: ResolvedCluster) -> Iterator[Problem]:
         for index, label in enumerate(labels):
             if label in labels[:index]:
                 place = ("spec", "topologies", at, "levels", index, "nodeLabel")
-                message, hint = f"duplicate level '{label}'", "each level is narrower than the one before"
+                message, hint = (
+                    f"duplicate level '{label}'",
+                    "write each level once, from the widest to the narrowest",
+                )
                 yield site.source.problem("QUOTA015", place, message, hint)
 
 
@@ -85,7 +88,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
             path: Path = ("spec", "computeClasses", compute_class.index, "priorities", index)
             way, shape = rung.provisioning.type, shapes.get(rung)
             if way in ("ComputeClass", "FlexStartQueued"):
-                message = f"a priority of a ComputeClass is not available as {way}"
+                message = f"a priority of a ComputeClass cannot have the provisioning {way}"
                 hint = "write OnDemand, Spot, FlexStart or a Reservation"
                 yield site.source.problem("POOL013", (*path, "provisioning"), message, hint)
             if shape is None:

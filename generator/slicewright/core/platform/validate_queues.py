@@ -114,10 +114,10 @@ def _priorities(site: ResolvedCluster) -> Iterator[Problem]:
         path: Path = ("spec", "priorityClasses", index)
         if entry["value"] > _HIGHEST_OF_PODS:
             message = f"'value' must be at most {_HIGHEST_OF_PODS} for pods, not {entry['value']}"
-            hint = "write less, or leave podPriorityClass out: Kueue alone takes higher ones"
+            hint = "write a lower value, or leave podPriorityClass out: only Kueue allows higher values"
             yield site.source.problem("IN005", (*path, "value"), message, hint)
         if entry["name"].startswith("system-"):
-            message = f"'name' cannot be '{entry['name']}' for pods: Kubernetes keeps 'system-' for itself"
+            message = f"'name' cannot be '{entry['name']}' for pods: Kubernetes reserves the prefix 'system-'"
             hint = "write another name, or leave podPriorityClass out"
             yield site.source.problem("IN005", (*path, "name"), message, hint)
 
@@ -192,7 +192,7 @@ def _unit(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
     for field, attribute in wrong.items():
         if getattr(entry.quota, attribute) is not None:
             kind = "CPU" if is_cpu else "TPU"
-            message = f"'{entry.quota.pool}' is a {kind} pool, which has no {field}"
+            message = f"'{entry.quota.pool}' is a {kind} pool and cannot have {field}"
             hint = f"write {' or '.join(right)}, or leave it out to use the whole pool"
             yield site.source.problem("QUOTA003", (*entry.path, field), message, hint, key=True)
 

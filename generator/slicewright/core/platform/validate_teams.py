@@ -71,7 +71,7 @@ def _together(site: ResolvedCluster) -> Iterator[Problem]:
                 yield source.problem("TEAM003", (*_path(team), "labels", key), message, hint)
         name = team.service_account_name
         if name and accounts.setdefault((team.namespace, name), team) is not team:
-            message = f"team '{accounts[team.namespace, name].name}' has the service account '{name}' too"
+            message = f"team '{accounts[team.namespace, name].name}' also has the service account '{name}'"
             hint = "write it for one of the teams: all teams of the namespace can use it"
             yield source.problem("TEAM003", (*_path(team), "serviceAccountName"), message, hint)
 
@@ -98,7 +98,7 @@ def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> I
     """Warn of a namespace that nothing makes: somebody else may."""
     if exists_everywhere(workload.namespace) or workload.namespace in names:
         return
-    message = f"nothing makes namespace '{workload.namespace}' on cluster '{site.cluster.name}'"
+    message = f"nothing creates namespace '{workload.namespace}' on cluster '{site.cluster.name}'"
     hint = did_you_mean(workload.namespace, names) or f"add a team to {site.source.file.path}"
     yield workload.source.problem("TEAM006", ("metadata", "namespace"), message, hint, warning=True)
 

@@ -106,7 +106,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
             continue
         disk, boot_disk = config.get("disk", {}).get("type"), shape.machine.boot_disk if shape else ""
         if disk and boot_disk and disk != boot_disk:
-            message = f"nodes of pool '{pool.name}' boot from {boot_disk} only, not from {disk}"
+            message = f"nodes of pool '{pool.name}' can boot only from {boot_disk}, not from {disk}"
             yield site.source.problem("POOL041", (*path, "disk", "type"), message, "leave the type out")
         for field in ("gcloudFlags", "scopes") if by_terraform else ("terraformArguments",):
             if field in config:
@@ -145,7 +145,7 @@ def _flags(pool: NodePool, written: list[str]) -> Iterator[_Mistake]:
     taken: set[str] = set()
     for index, flag in enumerate(written):
         if not _FLAG.fullmatch(flag) or not flag.isprintable():
-            yield (index,), "POOL044", f"'{flag}' is not a flag", _FORM
+            yield (index,), "POOL044", f"'{flag}' is not a valid flag", _FORM
             continue
         name = _name(flag)
         known = [other for other in (*FLAGS, *sorted(ours)) if other.startswith(name)]
@@ -158,7 +158,7 @@ def _flags(pool: NodePool, written: list[str]) -> Iterator[_Mistake]:
 
 
 def _hint(where: str) -> str:
-    return where if where.startswith("write ") else f"it follows from {where}"
+    return where if where.startswith("write ") else f"leave it out: slicewright sets it from {where}"
 
 
 def _name(flag: str) -> str:
@@ -172,7 +172,7 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
         where: Path = (*place, name)
         dotted = ".".join((*at, name))
         if not _ARGUMENT.fullmatch(name):
-            yield where, "POOL044", f"'{name}' is not an argument", "write the name as in Terraform"
+            yield where, "POOL044", f"'{name}' is not a valid argument", "write the name as in Terraform"
         elif name in _NESTED or dotted in ARGUMENTS:
             yield where, "POOL042", f"'{dotted}' cannot be set here", _hint(ARGUMENTS.get(dotted, _OVERRIDE))
         elif name in MAPS or _is_simple(value):

@@ -137,7 +137,7 @@ def _ranges(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     pods = sum(_most(pool) * _addresses(pool) for pool in pools)
     for field, needed in (("subnetIpRange", nodes + _RESERVED), ("podsIpRange", pods)):
         if field in networks and (size := networks[field].num_addresses) < needed:
-            message = f"{networks[field]} has {size} addresses, {nodes} nodes need {needed}"
+            message = f"{networks[field]} has {size} addresses, but {nodes} nodes need {needed}"
             hint = f"write a range of length /{32 - (needed - 1).bit_length()} or wider"
             yield _problem(site, "ENV005", field, message, hint)
 

@@ -52,9 +52,8 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
     known = zones(site, pool)
     if shape.multi_host and len(known) > 1:
         path = (*pool.path, "nodeLocations") if "nodeLocations" in site.cluster.written(pool) else pool.path
-        message = (
-            f"a slice of {shape.hosts} hosts is in one zone, but pool '{pool.name}' has {len(known)} zones"
-        )
+        message = f"a slice of {shape.hosts} hosts must be in one zone, "
+        message += f"but pool '{pool.name}' has {len(known)} zones"
         hint = f"write nodeLocations: [{_proposed(site, pool, shape)}] for the pool, and a pool for each zone"
         yield site.source.problem("POOL028", path, message, hint)
     if not known and (shape.multi_host or size_range(site, pool).least > 0):
@@ -70,7 +69,8 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
         if known_zones and zone not in known_zones:
             way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
             message = f"no source lists {shape.machine_type}{way} in {zone}"
-            hint = f"known are {', '.join(known_zones)}; zones change, so check what your project can use"
+            hint = f"write a known zone: {', '.join(known_zones)}; "
+            hint += "zones change, so check what your project can use"
             place: Path = ("spec", "nodeLocations", index)
             if "nodeLocations" in site.cluster.written(pool):
                 place = (*pool.path, "nodeLocations", index)
@@ -111,7 +111,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         return
     if "location" not in site.cluster.spec:
         hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
-        message = "without a location nothing can be provisioned"
+        message = "the location is missing, so nothing can be provisioned"
         yield site.source.problem("POOL020", ("spec",), message, hint)
     for pool, shape in site.pools:
         yield from _empty(site, pool, shape)
@@ -125,7 +125,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
     total = sum(most for _, most in _counts(site))
     total += sum(len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools)
     if total > NODE_POOLS:
-        message = f"{total} node pools: scripts are written for at most {NODE_POOLS}, one command each"
+        message = f"the cluster has {total} node pools; scripts can create at most {NODE_POOLS}"
         hint = "write fewer slices, or managed: false if another tool creates them"
         yield site.source.problem("POOL027", ("spec", "pools"), message, hint)
     else:
@@ -167,7 +167,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
         return
     message = f"unknown machine type '{pool.machine_type}': no source lists it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
-    hint = f"{meant}known are {families}, with kind and vCPUs as in n2-standard-64"
+    hint = f"{meant}write a type of a known family, such as n2-standard-64: {families}"
     hint += "; another family may be correct"
     yield site.source.problem("POOL034", place, message, hint, warning=True)
 
@@ -239,9 +239,10 @@ def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
             place = (*pool.path, "placementPolicyName")
             yield site.source.problem("POOL025", place, message, "leave the field out", key=True)
     elif len(name) > POLICY_NAME_LENGTH:
-        message = f"workload policy '{name}' has {len(name)} characters; the limit is {POLICY_NAME_LENGTH}"
-        hint = "give cluster or pool a shorter name"
-        hint += ", or make a policy and write its name as placementPolicyName"
+        message = f"the name of workload policy '{name}' has {len(name)} characters; "
+        message += f"the limit is {POLICY_NAME_LENGTH}"
+        hint = "give the cluster or the pool a shorter name"
+        hint += ", or create a policy and write its name as placementPolicyName"
         yield site.source.problem("POOL026", (*pool.path, "name"), message, hint)
 
 
@@ -249,7 +250,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
     source, name = site.source, site.cluster.name
     if len(name) > NAME_LENGTH:
-        message = f"a name of {len(name)} characters: GKE allows at most {NAME_LENGTH}"
+        message = f"the name has {len(name)} characters; the limit is {NAME_LENGTH}"
         yield source.problem("POOL026", ("metadata", "name"), message, "write a shorter name")
     counts = _counts(site)
     taken = {name: cpu.name for cpu in site.cluster.cpu_pools for name in cpu.node_pool_names}
@@ -260,7 +261,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
             other = taken.setdefault(extra, pool.name)
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"duplicate node pool '{extra}'"
-                hint = f"pool '{other}' has it; it is the name of a further slice up to autoscaling.max"
+                hint = f"pool '{other}' has it; write other nodePoolNames, or a lower autoscaling.max"
                 yield source.problem("POOL001", (*pool.path, "autoscaling", "max"), message, hint)
 
 
@@ -273,7 +274,7 @@ def _too_long(site: ResolvedCluster) -> Iterator[Problem]:
     for pool in site.cluster.pools:
         if name := longest.get(pool.name):
             field = "nodePoolNames" if name in pool.node_pool_names and name != pool.name else "name"
-            message = f"node pool '{name}' has {len(name)} characters: GKE allows at most {NAME_LENGTH}"
+            message = f"the name of node pool '{name}' has {len(name)} characters; the limit is {NAME_LENGTH}"
             hint = "write shorter nodePoolNames, or a shorter name"
             yield site.source.problem("POOL026", (*pool.path, field), message, hint)
 

@@ -54,7 +54,7 @@ def conflicts(
         for run, brought in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
             claim = _Claim(run, entry)
             if anchors.get(folder) == brought:
-                owner = "slicewright creates itself to keep the namespace from running empty"
+                owner = "slicewright creates itself, so that the namespace always has an object"
                 yield _taken(brought, claim, owner, "give it another name in its component")
             if brought in shared.get(folder, ()):
                 hint = "leave it out of the component, or give it another name"
@@ -103,6 +103,6 @@ def _conflict(identified: tree.Identity, first: _Claim, second: _Claim) -> Probl
         runs = f"workloads '{earlier.key}' and '{later.key}'"
     place: Path = ("spec", "components") if later.components else ("metadata", "name")
     message = f"{runs} both contain the object {tree.shown(identified)}"
-    message += ", but kustomize accepts each object once"
+    message += ", but kustomize accepts each object only once"
     hint = "give it a different name in each component, or declare it once in custom/"
     return later.source.problem("NAME004", place, message, hint, key=True)

@@ -128,6 +128,6 @@ def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:
     for path in paths:
         frozen = existing.frozen.get(path)
         if frozen is not None and not frozen.intact:
-            message = "a frozen run was edited by hand: its content is not what its header says"
+            message = "a frozen run was edited by hand: its content does not match its header"
             hint = "restore it (git checkout), or start a new run: slicewright rerun NAME"
             yield Problem("RUN001", message, hint, file=path)

@@ -100,13 +100,13 @@ def against_objects(source: Source, namespace: str, objects: Iterable[Brought]) 
         if refused:
             kinds = ", ".join(_kind_in(brought, namespace) for brought in refused)
             message = f"the run contains objects {scope} ({kinds}): "
-            message += f"with them nothing in namespace '{namespace}' is synced"
+            message += f"Argo CD and Flux would sync nothing in namespace '{namespace}'"
             yield source.problem("GITOPS002", place, message, hint, key=True)
     wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in WIDER]
     if wider:
         kinds = ", ".join(dict.fromkeys(wider))
-        message = f"the run contains {kinds}: then any commit to namespace '{namespace}' can add such objects"
-        hint = f"to prevent that commits there grant rights or quota, {APART}"
+        message = f"the run contains {kinds}, so any commit to namespace '{namespace}' can add such objects"
+        hint = f"to prevent commits that grant rights or quota, {APART}"
         yield source.problem("GITOPS004", place, message, hint, key=True, warning=True)
 
 
@@ -200,8 +200,8 @@ def _controllers(
     if controllers is None:
         file = f"{controllers_folder(cluster)}/{FILE_NAME}"
         if file in texts:  # of a cluster of which only some workloads are rendered
-            message = "the sync of this folder cannot be rendered: a file was edited"
-            hint = "run slicewright render without names"
+            message = "the sync of this folder cannot be rendered, because a file in it was edited"
+            hint = "run slicewright render without names of workloads"
             problems.append(Problem("CTRL003", message, hint, file=file))
         return None
     kinds: set[tuple[str, str, str]] = set()
@@ -213,9 +213,9 @@ def _controllers(
         held = _released(text or "")
         kinds |= held
         if not any(namespace for _, _, namespace in held):
-            message = f"no objects of {release.title} are found in its manifests, "
-            message += "but their sync must allow the kinds"
-            hint = "slicewright init --upgrade writes those in the slicewright package"
+            message = f"the manifests of {release.title} contain no objects, "
+            message += "but the sync needs their kinds"
+            hint = "run slicewright init --upgrade, which writes the manifests of the slicewright package"
             problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None
     return SyncedControllers(tuple(release.folder for release in controllers.releases), frozenset(kinds))

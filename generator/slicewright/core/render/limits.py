@@ -143,7 +143,10 @@ def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
     if kind == _PATHWAYS_JOB:
         yield from _image(_SERVICE, limits)
         if "hostNetwork" in forbidden:
-            yield _right("hostNetwork", "the controller of PathwaysJob gives its pods hostNetwork")
+            yield _right(
+                "hostNetwork",
+                "the controller of PathwaysJob gives its pods hostNetwork, which is not allowed here",
+            )
     for outer, key, value in _marked_values({**item, "metadata": None}):
         if isinstance(value, str) and (key == "image" or (outer, key) == ("image", "reference")):
             yield from _image(value, limits)

@@ -74,7 +74,8 @@ def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterat
         message = f"flavor '{name}' gets no taint yet: {first_of(runs, _SHOWN)} {were} rendered "
         message += f"without the toleration. Until {those} over, Kueue may count runs "
         message += "with another provisioning on it"
-        hint = "wait until they are over and delete them, or start them again: slicewright rerun NAME"
+        hint = "wait until the runs are over and delete their workloads, "
+        hint += "or start the runs again: slicewright rerun NAME"
         place: Path = ("spec", "pools", apart[name].pool.index, "name")
         yield site.cluster.source.problem("POOL051", place, message, hint, warning=True)
 

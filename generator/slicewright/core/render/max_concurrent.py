@@ -51,7 +51,7 @@ def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluste
     number = _at_once(plans, queue, site)
     if number > most:
         held = f"ClusterQueue '{queue.name}' of cluster '{name}'"
-        message = f"{held} can admit {number} runs of the sweep at the same time"
+        message = f"{held} can admit {number} runs of the sweep at the same time, but maxConcurrent is {most}"
         yield source.problem("SWEEP004", _PLACE, message, _hint(plans, queue, site, most), key=True)
 
 

@@ -71,15 +71,17 @@ def forged(
     rendered = {path: entries[path] for path in sorted(new & entries.keys())}
     runs, problems = _compared(rendered.values(), present, repository)
     for run in runs:
-        message = f"the run is new since {since}, and it is not what slicewright renders from its TPUWorkload"
+        message = f"the run is new since {since}, but it is not what slicewright renders from its TPUWorkload"
         hint = "start a new run: slicewright rerun NAME; or delete its folder and run slicewright render"
         problems.append(Problem("RUN008", message, hint, file=run.path))
     for path, entry in rendered.items():
         body, levels = present.body(path) or "", repository.levels
         problems += limits.of_frozen(entry.workload, entry.plan.cluster, path, body, levels, warning=False)
     for path in sorted(new - entries.keys()):
-        message = f"the run is new since {since}, and no TPUWorkload asks for it now: it cannot be compared"
-        hint = "merge its TPUWorkload before you change that again, or delete the run"
+        message = (
+            f"the run is new since {since}, but no TPUWorkload declares it now, so it cannot be compared"
+        )
+        hint = "merge its TPUWorkload before you change it again, or delete the run"
         problems.append(Problem("RUN008", message, hint, file=path))
     return runs, in_order(problems)
 

@@ -75,5 +75,7 @@ class Rendering(Struct, frozen=True):
         if ended <= most:
             return None
         once = " (a sweep counts as one)" if any(run.sweep for run in self.ended) else ""
-        message = f"this render would end {counted(ended, 'run')}{once}, and {most:,} may end in one render"
+        message = (
+            f"this render would end {counted(ended, 'run')}{once}, but the limit is {most:,} in one render"
+        )
         return Problem("RUN004", message, f"if this is correct: slicewright render --end-runs {ended}")

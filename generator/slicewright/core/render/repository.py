@@ -225,7 +225,9 @@ def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
     for path, value in values_in(data):
         is_text = path[:2] == ("spec", "matrix") and "env" in path
         if isinstance(value, float) and value.is_integer() and not is_text:
-            yield source.problem("IN001", path, f"{value} has a fraction", f"write {int(value)}")
+            yield source.problem(
+                "IN001", path, f"{value} must be a whole number without a fraction", f"write {int(value)}"
+            )
 
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
@@ -243,8 +245,8 @@ def _sources(files: Iterable[SourceFile], problems: list[Problem], changed: Docu
         documents, unread = read_documents(file.text, file.path)
         problems += unread
         if not documents and not unread:
-            hint = "delete the file if what it declared should end"
-            problems.append(Problem("IN008", "the file holds no document", hint, file=file.path))
+            hint = "add a document, or delete the file to end all that it declared"
+            problems.append(Problem("IN008", "the file contains no document", hint, file=file.path))
         for document in documents:
             data = changed.get((file.path, document.index), document.data)
             yield Source(file, replace(document, data=data))

@@ -135,12 +135,14 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     if message:
         yield source.problem("SHARED002", place, message, hint)
     for lost in unsupported_values.in_base(data):
-        yield source.problem("BUILD002", (), lost, "write the value in another way")
+        yield source.problem(
+            "BUILD002", (), lost, "leave the value out, or write it in another form, such as base64"
+        )
     if gitops.is_synced(site):
         yield from gitops.owned(site, folder.namespace, source, ("metadata", "name"))
         if (group, kind) in gitops.WIDER:
             message = f"with a shared {kind} any commit to namespace '{folder.namespace}' can add a {kind}"
-            hint = f"to prevent that commits there grant rights or quota, {gitops.APART}"
+            hint = f"to prevent commits that grant rights or quota, {gitops.APART}"
             yield source.problem("GITOPS004", ("kind",), message, hint, warning=True)
 
 
@@ -191,7 +193,9 @@ def leaving(folder: NamespaceFolder, existing: Existing, files: Mapping[str, str
         for text in (existing.texts[path], files.get(path))
     )
     for _, kind, namespace, name in sorted(before - after):
-        message = f"{kind} '{name}' leaves the tree; it stays in cluster '{folder.cluster}' with its data"
+        message = (
+            f"{kind} '{name}' is removed from the tree, but stays in cluster '{folder.cluster}' with its data"
+        )
         hint = f"to delete it: kubectl delete {kind.lower()} {name} --namespace={namespace}"
         place = posixpath.join(INPUT, folder.cluster, folder.namespace)
         yield Problem("SHARED004", message, hint, severity="warning", file=place)

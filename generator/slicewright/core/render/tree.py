@@ -98,7 +98,7 @@ class Bases:
             if stopped.problem is not None:
                 return stopped.problem
             file, _, feature = stopped.outside.partition(": ")
-            message = f"{feature} is not a feature that slicewright evaluates"
+            message = f"slicewright does not evaluate {feature}"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
         return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
@@ -120,7 +120,7 @@ class Bases:
         leading = (plan.components[:count] for count in range(len(plan.components) + 1))
         applied = next(components for components in leading if self._lacks(plan, components))
         if applied:
-            lack = f"after this component, {file} does not fit: {lack}"
+            lack = f"with this component, {file} cannot be used: {lack}"
             file = f"{applied[-1]}/{FILE_NAME}"
         message = f"{lack}, so slicewright cannot fill in {plan.pattern} workloads"
         return Problem("BASE001", message, _COMPARE, file=file)
@@ -186,7 +186,7 @@ def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
     needed, held = (
         ", ".join(f"{kind} {version}".strip() for version, kind in pairs) for pairs in (needs, has)
     )
-    message = f"{plan.base} must hold {needed} called {MARKER}; it holds {held or 'no object'}"
+    message = f"{plan.base} must contain {needed} with the name {MARKER}, but contains {held or 'no object'}"
     return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
 
 

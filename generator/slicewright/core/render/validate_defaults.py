@@ -33,7 +33,7 @@ def problems(
             other = first.setdefault(key, defaults)
             if other is not defaults:
                 line, _ = other.source.place(path)
-                message = f"{other.source.subject} applies to the same workloads"
+                message = f"{other.source.subject} already applies to the same workloads"
                 if key == (defaults.name,):
                     message = f"{defaults.source.subject} is declared twice"
                 hint = f"the first one is at {other.source.file.path}:{line}; merge them"

@@ -74,8 +74,8 @@ def _requests(
             had.update(("cpu", "memory") if quota.nominal_quota is None else quota.nominal_quota)
     if had and colocated:
         message = f"ClusterQueue '{queue.name}' has {' and '.join(sorted(had))} on CPU pools only: "
-        message += "Kueue would send the head to their nodes, which shares the workers' hosts, "
-        message += "and it would never run"
+        message += "Kueue would send the head, which must run on the hosts of the workers, "
+        message += "to the CPU nodes, so it would never run"
         hint = "write deploymentMode: default, or cpuAndMemory: true in the queue's quota of the TPU pool in "
         hint += site.cluster.source.file.path
         yield workload.source.problem("REF151", ("spec", "pathways", "deploymentMode"), message, hint)
@@ -83,8 +83,10 @@ def _requests(
         for name in sorted(had & {*resources.get("requests", {}), *resources.get("limits", {})}):
             field = "requests" if name in resources.get("requests", {}) else "limits"
             message = f"ClusterQueue '{queue.name}' has {name} on CPU pools only: "
-            message += "Kueue would send the pods on TPU hosts to their nodes, and they would never run"
-            hint = "leave it out, or write cpuAndMemory: true in the queue's quota of the TPU pool in "
+            message += "Kueue would send the pods on TPU hosts to the CPU nodes, so they would never run"
+            hint = (
+                "leave the request out, or write cpuAndMemory: true in the queue's quota of the TPU pool in "
+            )
             hint += site.cluster.source.file.path
             yield workload.source.problem("REF151", (*path, field, name), message, hint, key=True)
 

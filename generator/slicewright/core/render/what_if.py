@@ -107,7 +107,7 @@ def _workload(repository: Repository, rest: list[str], change: Change) -> Worklo
         return known[meant[0]]
     if meant:
         message = f"'{name}' is the name of several workloads (in '{change.text}')"
-        raise ChangeError(message, f"one of: {', '.join(sorted(meant))}")
+        raise ChangeError(message, f"write one of: {', '.join(sorted(meant))}")
     message = f"there is no workload '{name}' (in '{change.text}')"
     for workload in repository.workloads:
         if workload.sweep and name in (workload.key, *workload.names):

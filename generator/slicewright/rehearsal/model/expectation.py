@@ -102,8 +102,8 @@ def _order(names: list[str], asked: Asked) -> Answer:
             earlier, at = before
             gap = timeline.started - at
             if gap <= 0:
-                times = f"it started at {shown(timeline.started)}, the other at {shown(at)}"
-                return Answer("order", "failed", f"'{name}' should start after '{earlier}': {times}", -gap)
+                times = f"'{name}' started at {shown(timeline.started)}, and '{earlier}' at {shown(at)}"
+                return Answer("order", "failed", f"'{name}' must start after '{earlier}', but {times}", -gap)
             if gap < asked.resolution and close is None:
                 close = _finer("order", f"'{name}' started {shown(gap)} after '{earlier}'", gap, asked)
         before = (name, timeline.started)
@@ -125,7 +125,7 @@ def _together(names: list[str], asked: Asked) -> Answer:
             return Answer("together", "failed", message, min(gaps, default=None))
     longest = max((end - start for start, end in spans), default=0.0)
     if longest < asked.resolution:
-        return _finer("together", f"they ran at the same time for {shown(longest)}", longest, asked)
+        return _finer("together", f"the runs ran at the same time for {shown(longest)}", longest, asked)
     return Answer("together", "passed")
 
 
@@ -138,28 +138,36 @@ def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
         return Answer("notBefore", "cannotTell", f"{own.run} never started")
     reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
     if reached is None or own.started < reached:
-        when = "never happened" if reached is None else f"was at {shown(reached)}"
-        message = f"it started at {shown(own.started)}, before '{name}' was {state.lower()}: that {when}"
+        when = "which never happened" if reached is None else f"at {shown(reached)}"
+        message = f"{own.run} started at {shown(own.started)}, before '{name}' was {state.lower()} ({when})"
         return Answer("notBefore", "failed", message, None if reached is None else reached - own.started)
     # Whoever had been there for a while when the other came so far, and started then, has waited for it.
     came = own.started if own.submitted is None else own.submitted
     gap = own.started - reached
     if max(gap, reached - came) < asked.resolution:
-        return _finer("notBefore", f"it started {shown(gap)} after '{name}' was {state.lower()}", gap, asked)
+        return _finer(
+            "notBefore", f"{own.run} started {shown(gap)} after '{name}' was {state.lower()}", gap, asked
+        )
     return Answer("notBefore", "passed")
 
 
 def _wait_below(most: str, asked: Asked) -> Answer:
     limit, wait = seconds(most), asked.own.wait
     if wait is None:
-        return Answer("waitBelow", "failed", f"it was never admitted, but should be within {most}")
+        return Answer(
+            "waitBelow", "failed", f"{asked.own.run} must be admitted within {most}, but was never admitted"
+        )
     if not asked.own.is_queued:
-        return Answer("waitBelow", "cannotTell", "it has no queue, so it does not wait for an admission")
+        return Answer(
+            "waitBelow", "cannotTell", f"{asked.own.run} has no queue, so it does not wait for an admission"
+        )
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
-        waited = f"it waited {shown_within(wait, asked.resolution)}, but should wait less than {most}"
+        waited = (
+            f"{asked.own.run} waited {shown_within(wait, asked.resolution)}, but must wait less than {most}"
+        )
         return _finer("waitBelow", waited, limit, asked)
     if wait >= limit:
-        message = f"it waited {shown(wait)} for its admission, but should wait less than {most}"
+        message = f"{asked.own.run} waited {shown(wait)} for its admission, but must wait less than {most}"
         return Answer("waitBelow", "failed", message, wait - limit)
     return Answer("waitBelow", "passed")
 
@@ -169,16 +177,16 @@ def _finishes(expected: bool, asked: Asked) -> Answer:
     if expected:
         return Answer("finishes", "passed" if outcome == "finished" else "failed")
     if outcome == "finished":
-        return Answer("finishes", "failed", "it finished, but was expected not to")
+        return Answer("finishes", "failed", f"{asked.own.run} finished, but must not finish")
     ends = any(ends_by_itself(item) for item in asked.part.runs if run_key(item) == asked.part.current)
     if outcome == "notSubmitted" or (outcome == "running" and ends):
         how = "was still running" if outcome == "running" else "had not been submitted"
-        return Answer("finishes", "cannotTell", f"it {how} when the rehearsal ended")
+        return Answer("finishes", "cannotTell", f"{asked.own.run} {how} when the rehearsal ended")
     return Answer("finishes", "passed")
 
 
 def _finer(kind: str, measured: str, gap: float, asked: Asked) -> Answer:
-    message = f"{measured}: the time resolution of this rehearsal is {shown(asked.resolution)}"
+    message = f"{measured}; the time resolution of this rehearsal is {shown(asked.resolution)}"
     return Answer(kind, "cannotTell", message, gap)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.problem import did_you_mean, first_of
+from slicewright.core.problem import counted, did_you_mean, first_of
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.gang import slices_of
 
@@ -49,11 +49,11 @@ def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Prob
     slices = max((count for _, count, _ in jobs), default=0)
     hosts = max((count for _, _, count in jobs), default=0)
     if fault.slice >= slices:
-        message = f"{part.current} has no slice {fault.slice}: it has {slices:,}, numbered from 0"
-        yield problem(part, index, "slice", message, "count slices from 0")
+        message = f"{part.current} has no slice {fault.slice}: the run has {counted(slices, 'slice')}"
+        yield problem(part, index, "slice", message, "count slices from 0: the first slice is 0")
     if fault.host >= hosts:
-        message = f"a slice of {part.current} has no host {fault.host}: it has {hosts:,}, numbered from 0"
-        yield problem(part, index, "host", message, "count hosts from 0")
+        message = f"a slice of {part.current} has no host {fault.host}: it has {counted(hosts, 'host')}"
+        yield problem(part, index, "host", message, "count hosts from 0: the first host is 0")
 
 
 class Injected(Struct, frozen=True):

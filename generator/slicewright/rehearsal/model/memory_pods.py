@@ -268,7 +268,7 @@ def needs_pods(
             if fault.kind.needs_pods:
                 place = ("spec", "rehearsal", "faults", index)
                 yield source.problem(
-                    _NEEDS_PODS, place, f"a {fault.kind.name} hits pods, and --no-pods makes none", _HINT
+                    _NEEDS_PODS, place, f"a {fault.kind.name} needs pods, but --no-pods creates none", _HINT
                 )
         for pods in (pods for item in part.runs for pods in pods_of(item, item["kind"])):
             for reason in _reasons(pods):

@@ -196,7 +196,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
     others = sorted({run for piece in timeline.slices for run in piece.shared_with} - {timeline.run})
     if others:
         pools = sorted({pool for piece in timeline.slices if piece.shared_with for pool in piece.node_pools})
-        message += f"; {', '.join(others)} ran on {', '.join(pools)} beside it"
+        message += f"; {', '.join(others)} ran on {', '.join(pools)} during that time"
         advised = "keep such runs on different node pools: see slicewright rule TPU119"
     else:
         advised = "check that there are nodes for all of its pods together"
@@ -207,7 +207,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
 def _far(part: ScenarioPart, timeline: Timeline) -> str:
     if timeline.outcome == "notSubmitted":
         return f"it is submitted at {shown(part.submit_at)}: set a longer --deadline, or submit it earlier"
-    return "the timeline shows how far it got; is the deadline long enough?"
+    return "see the timeline for how far the run got; set a longer --deadline if it needs more time"
 
 
 def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
@@ -247,7 +247,7 @@ def _beside(
         message = f"job {job} of {timeline.run} never ran"
         hint = f"FailedScheduling: {texts[-1]}" if texts else "the timeline shows what ran instead"
         if not is_certain:
-            message += ", which may be the controllers' own time at this speed"
+            message += "; perhaps the program was too short for the controllers at this speed"
             hint = f"to find out, {_slower_speed(part)}"
         source = part.workload.source
         yield source.problem("REH001", ("metadata", "name"), message, hint, warning=not is_certain)
@@ -256,7 +256,7 @@ def _beside(
 def _slower_speed(part: ScenarioPart) -> str:
     """Return how to run a workload so that its program is not over before its pods have come."""
     if part.duration < _LONG_SECONDS:
-        return f"let it run longer: --duration {part.key}={_LONG_SECONDS:.0f}s --speed 1"
+        return f"give it a longer duration: --duration {part.key}={_LONG_SECONDS:.0f}s --speed 1"
     return f"use a lower speed: --speed {int(part.duration / _LONG_SECONDS)}"
 
 

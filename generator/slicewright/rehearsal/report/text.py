@@ -115,8 +115,8 @@ def _arrivals(report: Report) -> Iterable[str]:
     for row in report.measures()["arrivals"]:
         where = f" in {row['clusterQueue']}" if row["clusterQueue"] else ", no queue"
         ends = f"{counted(row['runs'], 'run')}, {row['finished']} finished"
-        p50, p95, most = waits_text(row, report.speed, "without end")
-        waits = f", waits: median {p50}, 95 % at most {p95}, longest {most}" if row["runs"] else ""
+        p50, p95, most = waits_text(row, report.speed, "never admitted")
+        waits = f", waits: median {p50}, p95 {p95}, longest {most}" if row["runs"] else ""
         yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
 
 

@@ -91,7 +91,9 @@ def _type(resource: Resource, objects: ObjectSet) -> Findings:
         hint = f"write {right}" if right in catalogue.accelerators else ""
         hint = hint or did_you_mean(rung.type, catalogue.accelerators)
         message = (
-            f"GKE has no TPU accelerator '{rung.type}'" if rung.type else "the priority names no TPU type"
+            f"GKE has no TPU accelerator '{rung.type}'"
+            if rung.type
+            else "tpu.type of the priority is missing"
         )
         fix = edits.write(resource.data, {path: right}) if right in catalogue.accelerators else None
         yield Finding(path, message, hint, fix)
@@ -118,7 +120,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         chips = joined([str(chips) for chips in counts], "or")
         problem = "the priority has no count" if count is None else f"count is {count}"
         path = (*rung.path, "tpu") if count is None else (*rung.path, "tpu", "count")
-        slices = f"{rung.topology} of {rung.type}" if rows else rung.type
+        slices = f"a {rung.topology} slice of {rung.type}" if rows else rung.type
         values = {(*rung.path, "tpu", "count"): counts[0]}
         fix = edits.write(resource.data, values) if len(counts) == 1 else None
         yield Finding(path, f"{problem}, but a host of {slices} has {chips} chips", fix=fix)
@@ -140,7 +142,7 @@ def _machine(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"machine type '{named}' has no TPU"
             yield Finding(path, message, f"write {joined(sorted(fitting), 'or')}")
         elif rung.tpu and fitting and named in known and named not in fitting:
-            slices = f"{rung.topology} of {rung.type}" if rung.topology else rung.type
+            slices = f"topology {rung.topology} of {rung.type}" if rung.topology else rung.type
             message = f"machine type '{named}' has no {slices}"
             hint = f"write {joined(sorted(fitting), 'or')}, or leave machineType out"
             values = {path: min(fitting)}
@@ -171,9 +173,11 @@ def _zones(resource: Resource, objects: ObjectSet) -> Findings:
         offered = sorted(set().union(*zones_of_rows))
         if zones and rows and all(zones_of_rows) and not set(zones) & set(offered):
             holder: Path = rung.path if own else ("spec", "priorityDefaults")
-            nodes = f"flex-start of {rung.type}" if rung.is_flex else rung.type
+            nodes = f"{rung.type} as flex-start" if rung.is_flex else rung.type
             message = f"no published list has {nodes} in {joined(zones, 'or')}"
-            yield Finding((*holder, "location", "zones"), message, f"{nodes} is in {joined(offered)}")
+            yield Finding(
+                (*holder, "location", "zones"), message, f"write a zone with {nodes}: {joined(offered, 'or')}"
+            )
 
 
 @rule("CC107", _CLASS, "warning")
@@ -183,7 +187,7 @@ def _repeated(resource: Resource, objects: ObjectSet) -> Findings:
         first, path = seen.setdefault(repr(sorted(rung.data.items())), (index, rung.path))
         if first != index and rung.data:
             line = f" (line {resource.source.place((*resource.at, *path))[0]})" if resource.source else ""
-            message = f"the priority repeats the one at index {first}{line}, and is never reached"
+            message = f"the priority equals the one at index {first}{line}, so GKE never tries it"
             yield Finding(rung.path, message)
 
 

@@ -82,7 +82,7 @@ def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, value in values_in(resource.data) if "None" in repr(resource.data) else ():
         if value is None and path[-1] != "creationTimestamp":
             fix = edits.remove(path) if isinstance(path[-1], str) else None
-            yield Finding(path, "null is kept by some tools and dropped by others", fix=fix)
+            yield Finding(path, "some tools keep null and others drop it", fix=fix)
 
 
 _Identity = tuple[str, str, str, str, str]

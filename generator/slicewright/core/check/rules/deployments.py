@@ -166,7 +166,9 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         for key in ("requests", "limits"):
             for name, value in mapping(at(container, "resources", key)).items():
                 if str(value)[:1] == "-" and (amount(value) or 0) < 0:
-                    yield Finding((*path, "resources", key, name), f"{value} of {name} is below 0")
+                    yield Finding(
+                        (*path, "resources", key, name), f"{key} of {name} is {value}, but must be 0 or more"
+                    )
     rollout = mapping(at(resource.data, "spec", "strategy", "rollingUpdate"))
     if all(rollout.get(key) in (0, "0%") for key in ("maxSurge", "maxUnavailable")):
         path = ("spec", "strategy", "rollingUpdate", "maxUnavailable")
@@ -174,4 +176,4 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, "maxUnavailable and maxSurge are both 0", hint)
     replicas = number(at(resource.data, "spec", "replicas"))
     if replicas is not None and replicas < 0:
-        yield Finding(("spec", "replicas"), f"replicas is {replicas}, and must be 0 or more")
+        yield Finding(("spec", "replicas"), f"replicas is {replicas}, but must be 0 or more")

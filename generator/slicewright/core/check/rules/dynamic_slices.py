@@ -53,7 +53,7 @@ def _partitions(resource: Resource, objects: ObjectSet) -> Findings:
     if len(ids) != cubes_of_slice:
         cube = written((side,) * 3) if cubes_of_slice > 1 else topology
         taken = counted(cubes_of_slice, "partition")
-        message = f"{counted(len(ids), 'partition')}, and {topology} takes {taken} of {cube}"
+        message = f"the Slice has {counted(len(ids), 'partition')}, but {topology} needs {taken} of {cube}"
         yield Finding(("spec", "partitionIds"), message)
     seen: dict[str, int] = {}
     for index, ident in words(ids):
@@ -83,5 +83,5 @@ def _used(resource: Resource, objects: ObjectSet) -> Findings:
     }
     for index, ident in words(at(resource.data, "spec", "partitionIds")):
         if ident in others:
-            message = f"partition '{ident}' is in Slice '{others[ident]}' too"
+            message = f"partition '{ident}' is also in Slice '{others[ident]}'"
             yield Finding(("spec", "partitionIds", index), message)

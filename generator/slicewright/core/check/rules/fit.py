@@ -56,8 +56,8 @@ def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, st
             request = pod_set.requests.get(name, Fraction(0)) / pod_set.count
             if request > most:
                 each = " each" if pod_set.count > 1 else ""
-                message = f"{needs([pod_set.name])} {_amount(name, request)}{each}; "
-                message += f"pool {pool.name} has {_number(name, most)} per node"
+                message = f"{needs([pod_set.name])} {_amount(name, request)}{each}, "
+                message += f"but a node of pool {pool.name} has {_number(name, most)}"
                 hint = f"write a larger machineType than {pool.machine_type} for the pool, or request less"
                 yield Finding(pods.spec_path, message, hint), pod_set.name, name
 
@@ -88,18 +88,18 @@ def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _ASK = (
-    "flavor {0} has a topologyName and takes only pods that ask for a place in its Topology: annotate the "
+    "flavor {0} has a topologyName and takes only pods that request a place in its Topology: annotate the "
     "pod template with kueue.x-k8s.io/podset-required-topology and a level ({1})"
 )
-_AGAIN = "start the run again, and it asks for what the flavors have now: slicewright rerun {0}/{1}"
+_AGAIN = "start the run again, with the labels that the flavors have now: slicewright rerun {0}/{1}"
 _OTHER_LEVEL = "name a level of the Topology of flavor {0}: {1}"
 _NO_TOPOLOGY = (
-    "flavor {0} has no topologyName and takes no pods that ask for a place in a Topology: drop their "
+    "flavor {0} has no topologyName and takes no pods that request a place in a Topology: remove their "
     "annotation kueue.x-k8s.io/podset-...-topology, or give the flavor a topologyName"
 )
 _MORE_NODES = (
-    "raise the quota (in a TPUCluster nominalNodes, or the nodes of the pool), the borrowing limit or the "
-    "cohort, or request less"
+    "request less, or raise the quota (in a TPUCluster: nominalNodes, or the nodes of the pool), the "
+    "borrowing limit or the quota of the cohort"
 )
 _COUNTED = (TPU, "nvidia.com/gpu")
 """Resources of devices that Kueue's configuration hardly ever transforms or maps, where it is not known."""
@@ -180,7 +180,9 @@ def _asked(
 
 
 @rule(
-    "FIT101", QUEUED_KINDS, hint="request fewer slices, or raise the quota, the borrowing limit or the cohort"
+    "FIT101",
+    QUEUED_KINDS,
+    hint="request fewer slices, or raise the quota, the borrowing limit or the quota of the cohort",
 )
 def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
@@ -197,8 +199,8 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
                 if name == TPU:
                     yield Finding(path, _shortage(queue.name, name, value, most))
                 else:
-                    asking = f"{needs(names)} {_amount(name, value)} in all"
-                    yield Finding(path, f"{asking}; {_gives(queue.name, name, most)}", _MORE_NODES)
+                    asking = f"{needs(names)} {_amount(name, value)} in total"
+                    yield Finding(path, f"{asking}, but {_gives(queue.name, name, most)}", _MORE_NODES)
                 return
     yield Finding(_LABEL, _together(known, queue, ask.deciding))
 
@@ -218,12 +220,12 @@ def _unit(resource: str) -> str:
 
 
 def _shortage(queue: str, resource: str, value: Fraction, most: dict[str, quota.Most]) -> str:
-    return f"the run requests {_amount(resource, value)}; {_gives(queue, resource, most)}"
+    return f"the run requests {_amount(resource, value)}, but {_gives(queue, resource, most)}"
 
 
 def _gives(queue: str, resource: str, most: dict[str, quota.Most]) -> str:
-    amounts = (f"{_most(resource, of_flavor)} of '{flavor}'" for flavor, of_flavor in most.items())
-    return f"ClusterQueue '{queue}' can give {' or '.join(amounts)}"
+    amounts = (f"{_most(resource, of_flavor)} of flavor '{flavor}'" for flavor, of_flavor in most.items())
+    return f"ClusterQueue '{queue}' can give only {' or '.join(amounts)}"
 
 
 def _amount(resource: str, value: Fraction) -> str:
@@ -256,10 +258,10 @@ def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.C
             return _shortage(queue.name, resource, value, most[resource])
     if len(choices) == 1:
         amounts = joined([_amount(resource, value) for resource, value in requests.items()])
-        return f"the run requests {amounts}; no flavor of ClusterQueue '{queue.name}' has enough of each"
+        return f"the run requests {amounts}, but no flavor of ClusterQueue '{queue.name}' has enough of both"
     return (
-        f"no choice of flavors in ClusterQueue '{queue.name}' holds all {len(choices)} pod sets at the "
-        "same time"
+        f"no choice of flavors in ClusterQueue '{queue.name}' has enough for all {len(choices)} pod sets "
+        "at the same time"
     )
 
 
@@ -278,7 +280,7 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
             )
             yield Finding(_LABEL, message, _hint(known, choice, resource))
     if (first := assignment.stuck(known, queue, sets)) is not None:
-        message = f"Kueue counts nothing of what pods '{first.name}' ask for, and never admits"
+        message = f"Kueue counts no request of pods '{first.name}', so it never admits"
         yield Finding(_LABEL, f"{message} those after them", _LAST)
     has_topologies = any(flavor.has_topology for flavor in known.flavors.values())
     for assigned in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
@@ -321,7 +323,7 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
             if objects.is_cluster or "/" not in request or request in _COUNTED:
                 first.setdefault(request, pods.name)
     for request, name in first.items():
-        message = f"pods '{name}' ask for {request}, but ClusterQueue '{ask.queue.name}' does not cover it"
+        message = f"pods '{name}' request {request}, but ClusterQueue '{ask.queue.name}' does not cover it"
         yield Finding(_LABEL, message)
 
 
@@ -353,7 +355,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
-            message = f"quota of {plain(value)} chips of {flavor}, but its pools have {chips[1]}"
+            message = f"the quota of {flavor} is {plain(value)} chips, but its pools have {chips[1]}"
             yield Finding(path, message)
 
 
@@ -362,7 +364,7 @@ def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
         chips = _chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
-            message = f"quota of {plain(value)} chips of {flavor} is not a multiple of a slice"
+            message = f"the quota of {flavor} is {plain(value)} chips, but must be a multiple of a slice"
             yield Finding(path, f"{message} of {chips[0]} chips")
 
 

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _ONE_GROUP = (
-    "cover all resources of these pods with one resource group of the same flavors, or remove the "
-    "requests and "
-    "limits that another group covers, or give the other pods their own queue"
+    "cover all resources of these pods with one resource group, so that they get one flavor, or remove the "
+    "requests and limits that another group covers, or give these pods their own queue"
 )
 _APART = (
-    "give each such flavor a taint in spec.nodeTaints (its nodes need none) that only the pods meant for it "
-    "tolerate, or give these pods their own queue"
+    "add a taint to spec.nodeTaints of each such flavor (the nodes need no taint) and its toleration only to "
+    "pods that may use the flavor, or give these pods their own queue"
 )
 
 
@@ -72,7 +71,7 @@ def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Assignment, fir
     for flavor, names in _instead(ask, assigned):
         if contradiction := _contradiction(objects, ask, pods, names):
             full = f"{_flavors(first)} {'is' if len(first) == 1 else 'are'} full"
-            message = f"pods '{pods.name}' get flavor {flavor} when {full}: {contradiction[0]}"
+            message = f"pods '{pods.name}' get flavor {flavor} if {full}: {contradiction[0]}"
             yield Finding(_LABEL, message, contradiction[1])
 
 
@@ -102,8 +101,8 @@ def _contradiction(
     for name in names:
         for key, value in known.flavors[name].labels.items():
             if labels.setdefault(key, value) != value:
-                values = f"{labels[key]} in {source[key]} and {value} in {name}"
-                return f"Kueue adds the labels of all, and {key} is {values}", _ONE_GROUP
+                values = f"{labels[key]} (flavor {source[key]}) and {value} (flavor {name})"
+                return f"Kueue adds the labels of all of them, but {key} has two values: {values}", _ONE_GROUP
             source.setdefault(key, name)
     if not pods.nodes.suits(labels):
         return "no term of their node affinity accepts the labels of all of them", _ONE_GROUP
@@ -122,8 +121,8 @@ def _two_ways(labels: dict[str, str], source: dict[str, str]) -> tuple[str, str]
     if len(ways) <= 1:
         return None
     holders = {key: f"flavor {name}" for key, name in source.items()}
-    values = joined([f"{key}={labels[key]} (of {holders.get(key, 'the pods')})" for key in ways])
-    return f"no node of GKE has {values}", _APART
+    values = joined([f"{key}={labels[key]} (from {holders.get(key, 'the pods')})" for key in ways])
+    return f"no node of GKE has all of {values}", _APART
 
 
 def _sibling(
@@ -138,7 +137,8 @@ def _sibling(
                 selected = [key for key in beside if key in fixed]
                 if selected and own.items() <= more.items() and {**fixed, **beside} == fixed:
                     label = f"{selected[0]}={fixed[selected[0]]}"
-                    reason = f"they select {label} and run on nodes of {other}, while Kueue counts them in"
+                    reason = f"they select {label} and run on nodes of flavor {other}, "
+                    reason += "but Kueue counts them in flavor"
                     return f"{reason} {name}", _APART
     return None
 
@@ -153,7 +153,7 @@ def _no_pool(
         return None
     shared = [pool for pool in next(iter(own.values())) if all(pool in others for others in own.values())]
     if not shared:
-        return "Kueue adds the labels of all, and they have no node in common", _ONE_GROUP
+        return "Kueue adds the labels of all of them, but no node has all these labels", _ONE_GROUP
     keys = objects.once("label keys of pools", _keys)
     selector = NodeSelector({**pods.nodes.labels, **labels}, pods.nodes.terms)
     if any(selector.suits(node, keys) for pool in shared for node in _nodes(pool)):
@@ -164,8 +164,8 @@ def _no_pool(
         if key in keys and not any(value in pool.get(key, ()) for pool in shared)
     ]
     if beside:
-        return f"they select {beside[0]}, which its nodes do not have", _APART
-    return "their node affinity keeps them off its nodes", _APART
+        return f"they select {beside[0]}, but the nodes of the flavor do not have this label", _APART
+    return "their node affinity excludes the nodes of the flavor", _APART
 
 
 def _keys(objects: ObjectSet) -> frozenset[str]:
@@ -198,7 +198,10 @@ def _no_chips(
         labels = known.flavors[name].labels
         for key, chips in ((INSTANCE_TYPE, machines), (MACHINE_FAMILY, families)):
             if key in labels and labels[key] not in chips:
-                return f"Kueue adds {key}={labels[key]} of {name}, and such nodes have no TPU", _ONE_GROUP
+                return (
+                    f"Kueue adds {key}={labels[key]} of flavor {name}, but such nodes have no TPU",
+                    _ONE_GROUP,
+                )
     return None
 
 
@@ -213,7 +216,7 @@ def _elsewhere(objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[
     bound = [name for name in names if NODE_POOL in known.flavors[name].labels]
     if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(objects):
         return ""
-    pool = f"{NODE_POOL}={known.flavors[bound[0]].labels[NODE_POOL]} of {bound[0]}"
+    pool = f"{NODE_POOL}={known.flavors[bound[0]].labels[NODE_POOL]} of flavor {bound[0]}"
     return f"Kueue adds {pool}, so they run only if that node pool has their TPUs"
 
 

@@ -63,7 +63,7 @@ def _too_few(resource: Resource, objects: ObjectSet) -> Findings:
         if name == resource.name
     ]
     if members and sum(members) < least:
-        message = f"the gang needs {least} pods, and {counted(sum(members), 'pod')} name it"
+        message = f"the gang needs {least} pods, but {counted(sum(members), 'pod')} name it"
         yield Finding(path, message, is_certain=objects.is_cluster)
 
 

@@ -95,7 +95,7 @@ def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
             choices = assignment.choices(known, queue, [pod_set])
             flavors = dict.fromkeys(name for choice in choices for name in choice.flavors)
             for name, entry in islice(_added(pod_set, flavors, known), 1):
-                message = f"flavor '{name}' adds the toleration of {_shown_taint(entry)} to those here"
+                message = f"flavor '{name}' adds a toleration that is not in the file: {_shown_taint(entry)}"
                 path = (*pods.spec_path, "tolerations")
                 yield Finding(path, message, fix=edits.append(resource.data, path, entry))
 
@@ -232,7 +232,7 @@ def _ignores(resource: Resource, _objects: ObjectSet) -> Findings:
                 hint = 'ignore a whole mapping: "/spec"'
                 yield Finding((*where, "jsonPointers", place), f"{message} from the cluster", hint)
         if "RespectIgnoreDifferences=true" not in sync and not server_side:
-            message = "ignored differences are hidden but still applied, and the webhook refuses them"
+            message = "Argo CD hides ignored differences but still applies them, and the webhook refuses them"
             hint = "add syncOptions: [RespectIgnoreDifferences=true, ApplyOutOfSyncOnly=true]"
             yield Finding(where, message, hint)
 
@@ -263,7 +263,7 @@ def _overrides(resource: Resource, _objects: ObjectSet) -> Findings:
     path, spec = _specs(resource)
     kustomize = mapping(at(spec, "source", "kustomize"))
     if set(kustomize) - {"version"}:
-        message = f"overrides ({', '.join(sorted(kustomize))}) change what was checked"
+        message = f"the Application changes the checked files: it overrides {', '.join(sorted(kustomize))}"
         yield Finding((*path, "source", "kustomize"), message)
     if not text(at(spec, "source", "targetRevision")) and "source" in spec:
         yield Finding((*path, "source"), "the Application follows HEAD: it has no targetRevision")

@@ -103,13 +103,13 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     completions = number(pods.job.get("completions"))
     if not 0 <= job_index < pods.replicas:
-        message = f"job index {job_index} is too large for the {pods.replicas} replicas of '{name}'"
+        message = f"jobIndex is {job_index}, but must be below the replicas of '{name}' ({pods.replicas})"
         yield Finding((*path, "jobIndex"), message)
     elif not is_indexed(pods) or completions is None:
-        message = f"replicatedJob '{name}' of the coordinator is not Indexed with completions"
+        message = f"replicatedJob '{name}' of the coordinator must be Indexed and have completions"
         yield Finding((*path, "replicatedJob"), message)
     elif not 0 <= pod_index < completions:
-        message = f"pod index {pod_index} is too large for the {completions} completions of '{name}'"
+        message = f"podIndex is {pod_index}, but must be below the completions of '{name}' ({completions})"
         yield Finding((*path, "podIndex"), message)
 
 
@@ -132,7 +132,7 @@ def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
     if first is not None and first is not resource and first.name != resource.name:
         has_network = mapping(at(resource.data, "spec", "network"))
         path = ("spec", "network", "subdomain") if has_network else ("spec",)
-        yield Finding(path, f"JobSet '{first.name}' has the subdomain '{_domain(resource)}' already")
+        yield Finding(path, f"JobSet '{first.name}' already has the subdomain '{_domain(resource)}'")
 
 
 def _place(resource: Resource, objects: ObjectSet) -> tuple[str, str, str]:

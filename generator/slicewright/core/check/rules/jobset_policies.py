@@ -27,6 +27,9 @@ _REASONS = (
     *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes"),
     *("MaxFailedIndexesExceeded", "PodFailurePolicy"),
 )
+_CLAIM_NAME = "write lower-case letters, digits, hyphens and dots"
+_SHORTER = "shorten the name of the template or of the JobSet"
+_MOUNT = "add a volumeMount of this name to a container, or remove the template"
 _UNCOUNTED = "RestartJobSetAndIgnoreMaxRestarts"
 _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
@@ -96,7 +99,7 @@ def _gates(resource: Resource, objects: ObjectSet) -> Findings:
 def _rule_unnamed(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, policy in _rules(resource):
         if not text(policy.get("name")):
-            message = "a failure rule without a name is valid only because of its default"
+            message = "the failure rule has no name, but the CRD requires one"
             fix = edits.write(resource.data, {(*_RULES, index, "name"): _rule_name(index, policy)})
             yield Finding((*_RULES, index), message, fix=fix)
 
@@ -128,7 +131,7 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
         if job.get("dependsOn"):
             path = ("spec", "replicatedJobs", index, "dependsOn")
             fix = edits.remove(("spec", "startupPolicy"), safe=False)
-            yield Finding(path, "startupPolicyOrder: InOrder excludes dependsOn", fix=fix)
+            yield Finding(path, "dependsOn cannot be combined with startupPolicyOrder: InOrder", fix=fix)
             return
 
 
@@ -145,17 +148,19 @@ def _claims(resource: Resource, _objects: ObjectSet) -> Findings:
             name = text(at(template, "metadata", "name"))
             if text(at(template, "metadata", "namespace")):
                 fix = edits.remove((*path, "namespace"))
-                yield Finding((*path, "namespace"), "a claim template names a namespace", "leave it out", fix)
+                yield Finding(
+                    (*path, "namespace"), "a claim template cannot have a namespace", "leave it out", fix
+                )
             claim = f"{name}-{resource.name}"
-            for is_wrong, message in (
-                (name in taken, f"duplicate claim template '{name}'"),
-                (not is_subdomain(name), f"'{name}' is not a valid name for a claim"),
-                (len(claim) > MAX_LABEL, f"claim '{claim}' has more than {MAX_LABEL} characters"),
-                (name not in mounted, f"no container mounts claim '{name}'"),
-                (name in own, f"the pods also have a volume '{name}'"),
+            for is_wrong, message, hint in (
+                (name in taken, f"duplicate claim template '{name}'", "give each template its own name"),
+                (not is_subdomain(name), f"'{name}' is not a valid name for a claim", _CLAIM_NAME),
+                (len(claim) > MAX_LABEL, f"claim '{claim}' has more than {MAX_LABEL} characters", _SHORTER),
+                (name not in mounted, f"no container mounts claim '{name}'", _MOUNT),
+                (name in own, f"the pods also have a volume '{name}'", "rename the volume or the template"),
             ):
                 if is_wrong:
-                    yield Finding((*path, "name"), message)
+                    yield Finding((*path, "name"), message, hint)
             taken.add(name)
 
 

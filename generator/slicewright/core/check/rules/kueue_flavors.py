@@ -70,7 +70,7 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
             yield Finding(path, "a toleration without a key must have the operator Exists")
         if operator == "Exists" and entry.get("value"):
             place = (*path, "value")
-            message = "a toleration with the operator Exists has no value"
+            message = "a toleration with the operator Exists cannot have a value"
             yield Finding(place, message, fix=edits.remove(place))
         if effect not in (None, *_EFFECTS):
             place = (*path, "effect")
@@ -110,7 +110,7 @@ def _labels(resource: Resource, _objects: ObjectSet) -> Findings:
         if not is_label_key(key) or not is_label_value(text(value)):
             yield Finding(("spec", "nodeLabels", key), f"'{key}: {value}' is not a valid label")
     if text(at(resource.data, "spec", "topologyName")) and not labels:
-        yield Finding(("spec", "topologyName"), "a flavor with a topology has no node labels")
+        yield Finding(("spec", "topologyName"), "a flavor with a topologyName needs nodeLabels")
 
 
 @rule(
@@ -122,7 +122,7 @@ def _levels(resource: Resource, _objects: ObjectSet) -> Findings:
     levels = [text(level.get("nodeLabel")) for _, level in entries(at(resource.data, "spec", "levels"))]
     for index, label in enumerate(levels[:-1]):
         if label == HOSTNAME:
-            yield Finding(("spec", "levels", index, "nodeLabel"), f"{HOSTNAME} is not the last level")
+            yield Finding(("spec", "levels", index, "nodeLabel"), f"{HOSTNAME} must be the last level")
 
 
 @rule(
@@ -155,7 +155,7 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
     managed = {name for _, name in words(at(resource.data, "spec", "managedResources"))}
     covered = objects.once("accelerators of provisioning", _covered).get(resource.name, set())
     if managed and covered and managed.isdisjoint(covered):
-        message = f"no queue with this check has {joined(sorted(managed))}: Kueue requests no nodes"
+        message = f"no queue with this check covers {joined(sorted(managed))}, so Kueue requests no nodes"
         yield Finding(("spec", "managedResources"), message, f"write {joined(sorted(covered))}")
     if not managed:
         message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"
@@ -239,13 +239,13 @@ def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     for path, instead in _MOVED.get(resource.kind, {}).items():
         if at(resource.data, *path) is not None:
-            message = f"v1beta2 has no field {path[-1]}: it is dropped"
+            message = f"v1beta2 has no field {path[-1]}, so the API server drops it"
             yield Finding(path, message, f"write {instead}", moved(resource.data))
     if resource.kind == "ClusterQueue":
         for key, value in mapping(at(resource.data, "spec", "flavorFungibility")).items():
             if isinstance(value, str) and value in _FUNGIBILITY:
                 path = ("spec", "flavorFungibility", key)
-                message = f"v1beta2 has no {key}: {value}"
+                message = f"{key} cannot be {value} in v1beta2"
                 yield Finding(path, message, f"write {_FUNGIBILITY[value]}", moved(resource.data))
 
 
@@ -273,7 +273,7 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
             message = (
-                "flex-start nodes are created after admission, but Kueue evicts a run that is not ready in"
+                "flex-start nodes are created after admission, but Kueue evicts a run that is not ready after"
             )
             yield Finding(pods.selector_path(FLEX_START), f"{message} {timeout} s")
 
@@ -285,6 +285,8 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
         return
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         if any(entry.get("status") == "Complete" for _, entry in entries(at(job, "dependsOn"))):
-            message = "the job starts when another is complete, but Kueue evicts a run that is not ready in"
+            message = (
+                "the job waits until another one is complete, but Kueue evicts a run that is not ready after"
+            )
             yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {timeout} s")
             return

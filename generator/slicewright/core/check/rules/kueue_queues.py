@@ -102,7 +102,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for where, _, quota in quotas(resource):
         for key in ("borrowingLimit", "lendingLimit"):
             if quota.get(key) is not None:
-                yield Finding((*where, key), f"{key} without {needed}", f"add {needed}, or remove the limit")
+                yield Finding((*where, key), f"{key} needs {needed}", f"add {needed}, or remove the limit")
 
 
 @rule("KQ104", _QUEUES)
@@ -147,11 +147,14 @@ def _sizes(resource: Resource, _objects: ObjectSet) -> Findings:
         covered += len(sequence(group.get("coveredResources")))
         combinations = sum(len(sequence(mapping(flavor).get("resources"))) for flavor in flavors)
         if combinations > _MOST_COMBINATIONS:
-            message = f"{combinations} pairs of flavor and resource; the limit is {_MOST_COMBINATIONS}"
+            message = f"the group has {combinations} pairs of flavor and resource; "
+            message += f"the limit is {_MOST_COMBINATIONS}"
             yield Finding(path, message)
     for number, noun in ((total, "flavors"), (covered, "covered resources")):
         if number > _MOST_FLAVORS:
-            yield Finding(_GROUPS, f"{number} {noun} in all groups; the limit is {_MOST_FLAVORS}")
+            yield Finding(
+                _GROUPS, f"the resource groups have {number} {noun} in total; the limit is {_MOST_FLAVORS}"
+            )
 
 
 @rule("KQ108", _QUEUES, says=("reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",))
@@ -175,7 +178,9 @@ def _fungibility(resource: Resource, _objects: ObjectSet) -> Findings:
     if fungibility.get("preference") is not None and not borrow == preempt == "TryNextFlavor":
         path = ("spec", "flavorFungibility", "preference")
         fix = edits.remove(path, safe=False)
-        yield Finding(path, "preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor", fix=fix)
+        yield Finding(
+            path, "preference can be set only if whenCanBorrow and whenCanPreempt are TryNextFlavor", fix=fix
+        )
 
 
 @rule("KQ110", _QUEUES)
@@ -207,7 +212,7 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding((*path, "operator"), f"'{operator}' is not a valid operator of a label selector")
         elif (operator in ("In", "NotIn")) != bool(values):
             yield Finding(
-                (*path, "operator"), f"operator {operator} has {'values' if values else 'no values'}"
+                (*path, "operator"), f"operator {operator} {'cannot have' if values else 'needs'} values"
             )
         if not is_label_key(text(expression.get("key"))):
             yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")

@@ -45,8 +45,8 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
             is_certain = not known or objects.misses("Topology", "", resource)
             yield from (replace(finding, is_certain=is_certain) for finding in missing)
         if fitting and all(sorted(names, key=levels.index) != names for levels in fitting):
-            message = f"the levels {joined(names)} are in a different order in the Topology"
-            hint = "name a level for slices that is not above that of all pods"
+            message = f"the levels must be ordered from the widest to the narrowest, but are {joined(names)}"
+            hint = "write for the slices the level of all pods, or a narrower level"
             yield Finding((*path, asked[-1][0]), message, hint)
 
 

@@ -42,6 +42,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _BOOLEANS = _TRUE | {"0", "f", "F", "FALSE", "false", "False"}
 _MOST_PODSETS = 18
+_TRUE_OR_FALSE = 'write "true" or "false", or leave the annotation out'
+_LEVEL = "write the nodeLabel of a level of the Topology"
+_BOTH = "add the other annotation, or remove this one"
+_SIZE = "write a number of pods from 1 to the pods of the job"
+_GROUP_NAME = "write a name with a letter, such as leader-and-workers"
+_NO_SLICES = "remove the podset-slice annotations, or the group"
+_PAIR = "give the group to two replicatedJobs, one of them with a single pod"
+_SAME = "write the same required or preferred topology on both pod sets"
 """Pod sets of a Workload in Kueue 0.19; 10 in 0.18, 8 before."""
 
 
@@ -95,15 +103,17 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if least is not None and not 0 < (_integer(least) or 0) < pods.pods_per_job:
             path = ("metadata", "annotations", MIN_PARALLELISM)
-            yield Finding(path, f"'{least}' is not a number from 1 to {pods.pods_per_job - 1}")
+            yield Finding(path, f"'{least}' must be a number from 1 to {pods.pods_per_job - 1}")
         path = ("metadata", "annotations", EQUAL_COMPLETIONS)
         if sync is not None and sync not in _BOOLEANS:
-            yield Finding(path, f"'{sync}' is neither true nor false")
+            yield Finding(path, f"'{sync}' is neither true nor false", _TRUE_OR_FALSE)
         if sync in _TRUE and pods.job.get("completionMode") != "Indexed":
-            yield Finding(path, "the Job is not Indexed")
+            yield Finding(
+                path, "the Job must be Indexed for this annotation", "write completionMode: Indexed"
+            )
         if sync in _TRUE and pods.parallelism != number(pods.job.get("completions"), 1):
             message = "completions must equal parallelism for this annotation"
-            yield Finding(("spec", "completions"), message)
+            yield Finding(("spec", "completions"), message, "write the same number in both")
 
 
 @rule("KQ137", _JOBS)
@@ -112,15 +122,17 @@ def _topology(resource: Resource, _objects: ObjectSet) -> Findings:
         modes = [key for key in (*FIXED, _FREE) if key in pods.annotations]
         base = (*pods.path, "metadata", "annotations")
         if len(modes) > 1:
-            yield Finding(base, f"{' and '.join(modes)} exclude each other")
+            yield Finding(base, f"{' and '.join(modes)} exclude each other", "keep one of the annotations")
         for key in (*FIXED, SLICE):
             if key in pods.annotations and not is_label_key(pods.annotations[key]):
-                yield Finding((*base, key), f"'{pods.annotations[key]}' is not a valid key of a node label")
+                yield Finding(
+                    (*base, key), f"'{pods.annotations[key]}' is not a valid key of a node label", _LEVEL
+                )
         free = pods.annotations.get(_FREE)
         if free is not None and free not in _BOOLEANS:
-            yield Finding((*base, _FREE), f"'{free}' is neither true nor false")
+            yield Finding((*base, _FREE), f"'{free}' is neither true nor false", _TRUE_OR_FALSE)
         if (SLICE in pods.annotations) != (_SLICE_SIZE in pods.annotations):
-            yield Finding(base, f"{SLICE} and {_SLICE_SIZE} must be set together")
+            yield Finding(base, f"{SLICE} and {_SLICE_SIZE} must be set together", _BOTH)
         yield from _slice_size(pods, (*base, _SLICE_SIZE))
 
 
@@ -128,9 +140,9 @@ def _slice_size(pods: Pods, path: Path) -> Findings:
     annotation = pods.annotations.get(_SLICE_SIZE)
     size = _integer(annotation or "") or 0
     if annotation is not None and size < 1:
-        yield Finding(path, f"'{annotation}' is not a valid size of a slice")
+        yield Finding(path, f"'{annotation}' is not a valid size of a slice", _SIZE)
     elif size > pods.count:
-        yield Finding(path, f"a slice of {size} pods is more than the {pods.count} pods of the job")
+        yield Finding(path, f"a slice of {size} pods is larger than the {pods.count} pods of the job", _SIZE)
 
 
 @rule("KQ138", _JOBS)
@@ -152,25 +164,25 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
         members[name].append(pods)
         path = (*pods.path, "metadata", "annotations", _GROUP)
         if name.isascii() and name.isdigit():
-            yield Finding(path, f"'{name}' is a number, not a valid name of a group")
+            yield Finding(path, f"'{name}' is a number, not a valid name of a group", _GROUP_NAME)
         if SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
-            yield Finding(path, "a group of pod sets has no slices")
+            yield Finding(path, "a group of pod sets cannot have slices", _NO_SLICES)
         if not any(key in pods.annotations for key in FIXED):
-            yield Finding(path, "a group of pod sets needs a required or preferred topology")
+            yield Finding(path, "a group of pod sets needs a required or preferred topology", _SAME)
     for name, group in members.items():
         path = (*group[0].path, "metadata", "annotations", _GROUP)
         if len(group) != 2:  # noqa: PLR2004 - a leader and its workers
-            yield Finding(path, f"group '{name}' must have two pod sets, not {len(group)}")
+            yield Finding(path, f"group '{name}' must have two pod sets, not {len(group)}", _PAIR)
         elif all(pods.count != 1 for pods in group):
-            yield Finding(path, f"no pod set of group '{name}' is a single pod")
+            yield Finding(path, f"one of the two pod sets of group '{name}' must have exactly one pod", _PAIR)
         elif len({tuple(pods.annotations.get(key) for key in FIXED) for pods in group}) > 1:
-            yield Finding(path, f"the pod sets of group '{name}' ask for different topologies")
+            yield Finding(path, f"the pod sets of group '{name}' request different topologies", _SAME)
 
 
 @rule("KQ140", {"JobSet"})
 def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
     if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
-        message = f"{len(resource.pods)} replicatedJobs, but a Kueue Workload has at most"
+        message = f"the JobSet has {len(resource.pods)} replicatedJobs, but a Kueue Workload can have at most"
         yield Finding(("spec", "replicatedJobs"), f"{message} {_MOST_PODSETS} pod sets")
 
 
@@ -180,7 +192,7 @@ def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     seen: set[str] = set()
     for gate in map(str.strip, gates.split(",")) if gates else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
-            refusal = f"gate '{gate}' is not a domain with a path of 63 characters at most"
+            refusal = f"gate '{gate}' is not a domain with a path of at most 63 characters"
             message = f"duplicate gate '{gate}'" if gate in seen else refusal
             yield Finding(("metadata", "annotations", GATED_BY), message)
         seen.add(gate)
@@ -207,7 +219,7 @@ def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     if len(partial) > 1:
         yield Finding((*partial[1], "minCount"), "a second pod set has minCount; only one may have it")
     if partial and resource.annotations.get(ELASTIC) == "true":
-        yield Finding((*partial[0], "minCount"), "an elastic Workload has no minCount")
+        yield Finding((*partial[0], "minCount"), "an elastic Workload cannot have minCount")
     for pods in resource.pods:
         yield from _requests(pods)
     for path, pod_set in pod_sets.items():
@@ -248,12 +260,12 @@ def _topology_layers(resource: Resource, _objects: ObjectSet) -> Findings:
         path = (*pods.path, "metadata", "annotations", LAYERS)
         for key in (SLICE, _SLICE_SIZE, _GROUP):
             if key in pods.annotations:
-                yield Finding(path, f"layers exclude {key}")
+                yield Finding(path, f"layers cannot be combined with {key}")
         layers = layers_of(annotation)
         if layers is None:
             yield Finding(path, "the layers are not a JSON list of {topology, size}")
         elif not 0 < len(layers) <= _MOST_LAYERS:
-            yield Finding(path, f"{len(layers)} layers; the limits are 1 to {_MOST_LAYERS}")
+            yield Finding(path, f"the list has {len(layers)} layers, but must have 1 to {_MOST_LAYERS}")
         else:
             yield from _of_layers(layers, pods, path)
 
@@ -303,9 +315,9 @@ def _elastic_job(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     if MIN_PARALLELISM in resource.annotations:
         path: Path = ("metadata", "annotations", MIN_PARALLELISM)
-        yield Finding(path, "an elastic Job has no partial admission")
+        yield Finding(path, "an elastic Job cannot have partial admission")
     for pods in resource.pods:
         for key in FIXED:
             if key in pods.annotations:
                 path = (*pods.path, "metadata", "annotations", key)
-                yield Finding(path, "an elastic Job has no required or preferred topology")
+                yield Finding(path, "an elastic Job cannot have a required or preferred topology")

@@ -64,7 +64,10 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
         return
     for part in built(resource, objects):
         if foreign(part.kind, part.group) and not is_namespaced(part.group, part.kind):
-            yield Finding(("namespace",), f"'namespace' reaches {part.kind} '{part.name}', which has none")
+            yield Finding(
+                ("namespace",),
+                f"'namespace' also applies to {part.kind} '{part.name}', which is cluster-scoped",
+            )
             return
 
 

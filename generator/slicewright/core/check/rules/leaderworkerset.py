@@ -54,7 +54,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
         if sub_group is not None:
             noun, path, size = "subgroup", _SUBGROUP, row.hosts
         place = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
-        message = f"{counted(each, 'pod')} of a {noun} on TPUs, but {row.topology} on {row.machine_type} has"
+        message = f"a {noun} has {counted(each, 'pod')} on TPUs, but {row.topology} on {row.machine_type} has"
         fix = edits.write(resource.data, {path: size})
         yield Finding(place, f"{message} {row.hosts} hosts", f"write {path[-1]}: {size}", fix)
 
@@ -105,12 +105,14 @@ def _sub_groups(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     sizes = [size - 1] if at(policy, "subGroupPolicyType") == "LeaderExcluded" else [size, size - 1]
     if sub_group < 1:
-        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, and must be 1 or more")
+        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, but must be 1 or more")
     elif sub_group > size:
-        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, and the size of a group is {size}")
+        yield Finding(_SUBGROUP, f"subGroupSize is {sub_group}, but a group has {size} pods")
     elif all(pods % sub_group for pods in sizes):
         pods = " or ".join(map(str, sizes))
-        yield Finding(_SUBGROUP, f"subGroupSize {sub_group} does not divide {pods} pods of a group of {size}")
+        yield Finding(
+            _SUBGROUP, f"the pods of a group ({pods}) cannot be divided into subgroups of {sub_group}"
+        )
 
 
 def _scaled(value: object, replicas: int, *, up: bool) -> int | None:
@@ -135,7 +137,7 @@ def _rollout(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("maxUnavailable", "maxSurge"):
         value = config.get(key, 0)
         if not _is_amount(value):
-            message = f"{key} is {value!r}, and must be a number or a percentage up to 100%"
+            message = f"{key} is {value!r}, but must be a number or a percentage up to 100%"
             yield Finding((*path, key), message)
     if (partition := number(config.get("partition")) or 0) < 0:
         yield Finding((*path, "partition"), f"partition is {partition}", "write 0 or more")

@@ -91,7 +91,7 @@ def number_from(least: int, most: int | None = None) -> Test:
     def test(value: Any, _within: dict[str, Any]) -> str:
         count = number(value, least) or 0
         is_within = count >= least and (most is None or count <= most)
-        return "" if is_within else f"is {count}, and must be {allowed}"
+        return "" if is_within else f"is {count}, but must be {allowed}"
 
     return test
 
@@ -121,7 +121,7 @@ def shaped(is_valid: Callable[[str], bool], form: str) -> Test:
 
     def test(value: Any, _within: dict[str, Any]) -> str:
         is_wrong = isinstance(value, str) and value and not is_valid(value)
-        return f"is '{value}', and must be {form}" if is_wrong else ""
+        return f"is '{value}', but must be {form}" if is_wrong else ""
 
     return test
 
@@ -146,7 +146,7 @@ def is_ip(value: str) -> bool:
 def _within_volume(value: Any, _within: dict[str, Any]) -> str:
     if not isinstance(value, str) or not (value.startswith("/") or ".." in value.split("/")):
         return ""
-    return f"is '{value}', and must be a path within the volume"
+    return f"is '{value}', but must be a path within the volume"
 
 
 def expression(value: Any, _within: dict[str, Any]) -> str:
@@ -188,7 +188,7 @@ def port_name(value: Any, _within: dict[str, Any]) -> str:
 def _above_zero(value: Any, _within: dict[str, Any]) -> str:
     quantity = amount(value)
     is_wrong = quantity is not None and quantity <= 0
-    return "is missing" if value is None else f"is {value}, and must be above 0" if is_wrong else ""
+    return "is missing" if value is None else f"is {value}, but must be above 0" if is_wrong else ""
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -304,16 +304,16 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if request is None or (name in limits and limit is None):
             continue
         if limit is None and not is_shared:
-            yield name, "no limit"
+            yield name, "but has no limit"
         elif limit is not None and (request > limit if is_shared else request != limit):
-            yield name, f"a limit of {limits[name]}"
+            yield name, f"but the limit is {limits[name]}"
 
 
 def of_resources(resources: Any, path: Path) -> Findings:
     """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
-            message = f"a request of {resources['requests'][name]} {name} with {limit}"
+            message = f"the request of {name} is {resources['requests'][name]}, {limit}"
             yield Finding((*path, "requests", name), message)
     for key in ("requests", "limits"):
         for name, value in mapping(at(resources, key)).items():

@@ -67,7 +67,7 @@ def _parameters(resource: Resource, _objects: ObjectSet) -> Findings:
     if controller == MULTIKUEUE_CONTROLLER:
         yield from parameters_of(resource, "MultiKueue", "MultiKueueConfig")
     elif at(resource.data, "spec", "parameters", "kind") == "MultiKueueConfig":
-        message = f"a MultiKueueConfig is not read by controller '{controller}'"
+        message = f"controller '{controller}' does not read a MultiKueueConfig"
         yield Finding(("spec", "controllerName"), message, f"write controllerName: {MULTIKUEUE_CONTROLLER}")
 
 

@@ -70,8 +70,8 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
     if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
         return f"{pods.pods_per_job} TPU pods of a Job would have to run on one host, but only one fits", ""
     if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
-        message = f"the {pods.replicas} slices have one {key}, but exclusive placement gives it to one"
-        return f"{message} of them", ""
+        message = f"exclusive placement reserves the whole {key} for one of {pods.replicas} slices"
+        return f"{message}, so the others find no nodes", ""
     return None
 
 

@@ -48,19 +48,19 @@ _WHOLE: dict[str, Test] = {
 def _later(value: Any, within: dict[str, Any]) -> str:
     ready = number(within.get("minReadySeconds"), 0) or 0
     deadline = number(value, 600) or 0
-    return f"is {deadline}, and must be above minReadySeconds ({ready})" if deadline <= ready else ""
+    return f"is {deadline}, but must be above minReadySeconds ({ready})" if deadline <= ready else ""
 
 
 def _share(value: Any, _within: dict[str, Any]) -> str:
     is_no_share = isinstance(value, str) and not re.fullmatch("[0-9]+%", value)
     is_wrong = is_no_share or (number(value) or 0) < 0
-    return f"is {value!r}, and must be a number or a percentage" if is_wrong else ""
+    return f"is {value!r}, but must be a number or a percentage" if is_wrong else ""
 
 
 def _at_most_all(value: Any, within: dict[str, Any]) -> str:
     percent = text(value).removesuffix("%")
     is_above = percent.isdecimal() and int(percent) > 100  # noqa: PLR2004
-    return f"is {value}, and must be 100% or less" if is_above else _share(value, within)
+    return f"is {value}, but must be 100% or less" if is_above else _share(value, within)
 
 
 def _one_way(value: Any, _within: dict[str, Any]) -> str:
@@ -107,14 +107,14 @@ def _schedule(value: Any, _within: dict[str, Any]) -> str:
     if not isinstance(value, str) or _EVERY.fullmatch(value):
         return ""
     if value.startswith(("TZ=", "CRON_TZ=")):
-        return f"is '{value}', and the time zone belongs into timeZone"
+        return f"is '{value}', but the time zone must be in timeZone"
     fields = value.split()
     if len(fields) != len(_BOUNDS) or value.startswith("@"):
-        return f"is '{value}', and must have 5 fields"
+        return f"is '{value}', but must have 5 fields"
     for field, (least, most, names) in zip(fields, _BOUNDS, strict=True):
         for part in filter(None, field.split(",")):
             if not _is_part(part, least, most, names):
-                return f"is '{value}', and '{part}' is not within {least} to {most}"
+                return f"is '{value}', but '{part}' is not from {least} to {most}"
     return ""
 
 
@@ -225,7 +225,7 @@ _SPECS: dict[str, dict[str, Test]] = {
     "CronJob": {
         "schedule": first(filled, _schedule),
         "timeZone": lambda value, _: (
-            f"is '{value}', and must be the name of a time zone" if value in ("", "Local") else ""
+            f"is '{value}', but must be the name of a time zone" if value in ("", "Local") else ""
         ),
         "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": number_from(0),
     },

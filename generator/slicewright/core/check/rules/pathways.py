@@ -297,7 +297,7 @@ def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     mode = controller.get("deploymentMode")
     path = ("spec", "controller", "template", "spec")
     if mode == "colocate_head_with_workers" and selector:
-        message = "the node selector of a head that runs with the workers is replaced"
+        message = "the controller replaces the node selector of a head that runs with the workers"
         yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
     elif mode == "default" and "template" in controller and not selector:
         message = "the head has no node selector, so it runs on any node without TPUs"
@@ -311,9 +311,9 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     slices = sum(number(worker.get("numSlices")) or 0 for _, worker in workers)
     path = ("spec", "controller", "elasticSlices")
     if elastic < 0:
-        yield Finding(path, f"{elastic} elastic slices", "write 0 or more")
+        yield Finding(path, f"elasticSlices is {elastic}", "write 0 or more")
     if slices and elastic >= slices:
-        yield Finding(path, f"{elastic} elastic slices of {slices} leave no required slice")
+        yield Finding(path, f"elasticSlices is {elastic}, but must be less than numSlices ({slices})")
 
 
 @rule("PW128", {"PathwaysJob"}, "warning")

@@ -193,7 +193,7 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
     for key in ("requests", "limits"):
         for name in mapping(at(container, "resources", key)):
             if not _STANDARD.fullmatch(name):
-                message = f"'{name}' is not a resource: only standard resources have no domain"
+                message = f"'{name}' is not a valid resource: only standard resources have no domain"
                 yield Finding((*path, "resources", key, name), message)
     yield from of_resources(container.get("resources"), (*path, "resources"))
     yield from against(CONTAINER, container, path)
@@ -210,7 +210,7 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
         elif isinstance(source, dict) and len(source) != 1:
             yield Finding((*place, "valueFrom"), f"environment variable '{name}' must have one source")
         if "=" in name:
-            yield Finding((*place, "name"), f"'{name}' is not a valid environment variable")
+            yield Finding((*place, "name"), f"'{name}' is not a valid name of an environment variable")
         field = at(source, "fieldRef", "fieldPath")
         if isinstance(field, str) and field not in _FIELDS and not _FIELD.fullmatch(field):
             where = (*place, "valueFrom", "fieldRef", "fieldPath")
@@ -252,7 +252,7 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding((*pods.job_path, "selector"), message, "leave selector out")
         if at(pods.job, "successPolicy", "rules") == []:
             path = (*pods.job_path, "successPolicy", "rules")
-            yield Finding(path, "a success policy without rules", "write a rule, or no successPolicy")
+            yield Finding(path, "the success policy has no rules", "add a rule, or leave successPolicy out")
         if pods.job.get("podFailurePolicy") and pods.job.get("podReplacementPolicy") == "TerminatingOrFailed":
             message = "podFailurePolicy needs podReplacementPolicy: Failed"
             yield Finding((*pods.job_path, "podReplacementPolicy"), message, "write Failed, or leave it out")
@@ -261,11 +261,11 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
 def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
     codes, conditions = entry.get("onExitCodes"), sequence(entry.get("onPodConditions"))
     if (codes is None) == (not conditions):
-        yield Finding(path, "a rule has either onExitCodes or onPodConditions")
+        yield Finding(path, "a rule must have either onExitCodes or onPodConditions")
     if isinstance(codes, dict):
         values = sequence(codes.get("values"))
         if not values or (codes.get("operator") == "In" and 0 in values):
-            message = "exit code 0 is not a failure" if values else "no exit codes"
+            message = "exit code 0 is not a failure" if values else "the rule lists no exit codes"
             yield Finding((*path, "onExitCodes", "values"), message, "list the exit codes of failures")
     for index, condition in entries(conditions):
         name = text(condition.get("type"))

@@ -198,7 +198,7 @@ def _queued(resource: Resource, _objects: ObjectSet) -> Findings:
     may_scale = QUEUE not in resource.labels or ELASTIC in resource.annotations
     if spec.get("enableInTreeAutoscaling") is True and not may_scale:
         message = "Kueue refuses a Ray cluster that scales itself"
-        hint = f'leave it out, or annotate {ELASTIC}: "true"'
+        hint = f'leave enableInTreeAutoscaling out, or annotate {ELASTIC}: "true"'
         yield Finding((*way, "enableInTreeAutoscaling"), message, hint)
 
 
@@ -277,7 +277,7 @@ def _actors(resource: Resource, _objects: ObjectSet) -> Findings:
         for _, deployment in entries(application.get("deployments")):
             request = amount(at(deployment, "ray_actor_options", "resources", _RESOURCE)) or 0
             if request > most:
-                message = f"deployment '{deployment.get('name', '')}' asks for {request} {_RESOURCE}"
+                message = f"deployment '{deployment.get('name', '')}' requests {request} {_RESOURCE}"
                 yield Finding(("spec", "serveConfigV2"), f"{message}, but no pod has more than {most} chips")
 
 

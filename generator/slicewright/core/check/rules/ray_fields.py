@@ -76,7 +76,7 @@ _OF_KIND = {
         {
             _NAME_OF_HEAD_SERVICE: not_for("the head of a RayService"),
             "spec.upgradeStrategy.type": shaped(
-                lambda word: word in _ANY_UPGRADE, f"one of {', '.join(_ANY_UPGRADE)}"
+                lambda word: word in _ANY_UPGRADE, f"one of: {', '.join(_ANY_UPGRADE)}"
             ),
         }
     ),
@@ -91,7 +91,7 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from (Finding(path, message) for path, message in _together(resource, way, spec))
     span = resource.annotations.get(_TIMEOUT, "")
     if resource.kind == "RayService" and span and not _SPAN.fullmatch(span):
-        message = f"{_TIMEOUT} is '{span}', and must be a time span above 0, such as 5m"
+        message = f"{_TIMEOUT} is '{span}', but must be a time span above 0, such as 5m"
         yield Finding(("metadata", "annotations", _TIMEOUT), message)
 
 

@@ -170,7 +170,9 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
     roles = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
     kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
     if kind not in roles:
-        yield Finding(("roleRef", "kind"), f"a {resource.kind} names a {' or '.join(roles)}, not a '{kind}'")
+        yield Finding(
+            ("roleRef", "kind"), f"a {resource.kind} must name a {' or '.join(roles)}, not a '{kind}'"
+        )
     if not name:
         yield Finding(("roleRef", "name"), "the binding names no role")
 
@@ -185,12 +187,12 @@ def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
 def _subject(subject: dict[str, Any], path: Path) -> Findings:
     kind, name = text(subject.get("kind")), text(subject.get("name"))
     if kind not in _SUBJECTS:
-        hint = f"one of {', '.join(_SUBJECTS)}"
+        hint = f"write one of: {', '.join(_SUBJECTS)}"
         yield Finding((*path, "kind"), f"'{kind}' is not a valid kind of subject", hint)
         return
     if text(subject.get("apiGroup")) not in ("", _SUBJECTS[kind]):
         hint = f"write {_SUBJECTS[kind]}" if _SUBJECTS[kind] else "leave apiGroup out"
-        message = f"a {kind} is not of the group '{subject['apiGroup']}'"
+        message = f"the apiGroup of a {kind} cannot be '{subject['apiGroup']}'"
         place: Path = (*path, "apiGroup")
         fix = Fix(hint.capitalize(), (Edit("replace", place, _SUBJECTS[kind]),))
         yield Finding(place, message, hint, fix)

@@ -202,7 +202,7 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
         if limit is None:
             continue
         requests = resources["requests"][TPU]
-        message = f"container requests {requests} of {TPU} with {limit}"
+        message = f"the container requests {requests} of {TPU}, {limit}"
         values = {(*path, "resources", "limits", TPU): requests}
         fix = edits.write(resource.data, values, safe=TPU not in mapping(resources.get("limits")))
         yield Finding((*path, "resources", "requests", TPU), message, fix=fix)
@@ -214,9 +214,9 @@ def _chips(resource: Resource, objects: ObjectSet) -> Findings:
         rows = shapes(pods, objects)
         if not rows or not pods.asks_for_tpu or pods.chips in {row.chips_per_host for row in rows}:
             continue
-        each = [f"{row.chips_per_host} on {row.machine_type}" for row in rows]
+        hosts = [f"on {row.machine_type} has {row.chips_per_host}" for row in rows]
         topology = rows[0].topology
-        message = f"a pod requests {pods.chips} chips, but a host of {topology} has {joined(each, 'or')}"
+        message = f"a pod requests {pods.chips} chips, but a host of {topology} {joined(hosts, 'or')}"
         path = (*pods.containers[0][0], "resources") if pods.containers else pods.spec_path
         yield Finding(path, message, fix=_chips_written(resource, pods, rows))
 

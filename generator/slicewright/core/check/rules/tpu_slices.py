@@ -74,14 +74,15 @@ def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> It
 @rule("TPU111", _SLICES)
 def _multislice(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=False):
-        slices = f"{pods.replicas} slices of {row.topology} on {row.machine_type}"
+        slices = f"the run has {pods.replicas} slices of {row.topology} on {row.machine_type}"
         yield Finding(pods.replicas_path, f"{slices}, but {row.generation} has no multislice")
 
 
 @rule("TPU150", _SLICES, "warning")
 def _single_hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, row in _unjoined(resource, objects, multislice=True):
-        message = f"{pods.replicas} slices of {row.topology} on {row.machine_type}, which is one host"
+        slices = f"the run has {pods.replicas} slices of {row.topology} on {row.machine_type}"
+        message = f"{slices}, but each is only one host"
         yield Finding(pods.replicas_path, message)
 
 
@@ -225,9 +226,8 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
         limit = number(pods.job.get("backoffLimit"), 6)
         if row is None or not row.multi_host or is_pathways(resource) or limit == 0:
             continue
-        message = (
-            f"a failed host of {row.hosts} is replaced by itself, up to {limit} times, while the others hang"
-        )
+        message = f"if one of {row.hosts} hosts fails, the Job replaces only its pod, up to {limit} times, "
+        message += "and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
         # Without restarts of the JobSet, this ends the run at its first failure.
         fix = edits.write(resource.data, {(*pods.job_path, "backoffLimit"): 0}, safe=False)

@@ -138,7 +138,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
     for name, limit in unlike_limits(resources):
         request = resources["requests"][name]
         fix = edits.write(resource.data, {(*path, "limits", name): request}, safe=False)
-        yield Finding((*path, "requests", name), f"a node requests {request} of {name} with {limit}", fix=fix)
+        yield Finding((*path, "requests", name), f"a node requests {request} of {name}, {limit}", fix=fix)
 
 
 @rule("TRAIN111", (*_JOB, *RUNTIMES))
@@ -146,7 +146,7 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "trainer" if resource.kind in _JOB else "mlPolicy", "numNodes")
     nodes = number(at(resource.data, *path))
     if nodes is not None and nodes < 1:
-        yield Finding(path, f"numNodes is {nodes}, and must be 1 or more")
+        yield Finding(path, f"numNodes is {nodes}, but must be 1 or more")
 
 
 @rule("TRAIN112", RUNTIMES)
@@ -226,7 +226,11 @@ def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
             path = (*pods.spec_path, "containers") if pods.containers else pods.spec_path
             yield Finding(path, f"{kind} has no container '{main}'", f"call the container '{main}'")
         if kind == "Master" and resource.kind in ("PyTorchJob", "XGBoostJob") and pods.replicas != 1:
-            yield Finding(pods.replicas_path, f"{pods.replicas} replicas of Master", "write replicas: 1")
+            yield Finding(
+                pods.replicas_path,
+                f"replicas of Master is {pods.replicas}, but must be 1",
+                "write replicas: 1",
+            )
 
 
 @rule("TRAIN110", _JOB, "warning")
@@ -245,7 +249,8 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     for row, hosts in slices(resource, objects):
         replicas = sum(pods.count for pods in hosts)
         if replicas % row.hosts or not replicas:
-            message = f"{counted(replicas, 'replica')} on TPUs, but {row.topology} on {row.machine_type} has"
+            shape = f"{row.topology} on {row.machine_type}"
+            message = f"the job has {counted(replicas, 'replica')} on TPUs, but {shape} has"
             path = hosts[-1].replicas_path
             where = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
             yield Finding(where, f"{message} {row.hosts} hosts")
@@ -258,7 +263,7 @@ _MPI = table(
         "spec.mpiReplicaSpecs.Launcher.replicas": number_from(1, 1),
         "spec.mpiReplicaSpecs.Worker.replicas": number_from(1),
         "spec.mpiReplicaSpecs.Launcher|Worker.restartPolicy": lambda value, _: (
-            f"is '{value}', and must be {joined(_MPI_RESTARTS, 'or')}"
+            f"is '{value}', but must be {joined(_MPI_RESTARTS, 'or')}"
             if value and value not in _MPI_RESTARTS
             else ""
         ),
