@@ -306,6 +306,15 @@ def test_first_sentence_that_the_quota_explains_counts() -> None:
     assert ("QuotaHeld", "8 more needed") == (wait.reason, wait.message)
 
 
+@pytest.mark.parametrize(("reserved", "reason"), [(14.0, "QuotaHeld"), (17.0, "Pending")])
+def test_holder_that_is_written_a_moment_later_is_the_reason(reserved: float, reason: str) -> None:
+    """Kueue writes that a waits, then that b has the quota: within the time resolution it is one moment."""
+    holder = says(reserved, "reserved", B, queue="cq", flavors=V5E)
+    (wait,) = why(scene(*queue(8)), says(9.0, "submitted", B), *ASKS, holder)
+
+    assert (reason, "8 more needed") == (wait.reason, wait.message)
+
+
 def test_line_and_record_of_a_wait() -> None:
     """Who holds the chips, since when, and what admits the run."""
     platform = queue(8, preemption={"withinClusterQueue": "LowerPriority"})

@@ -138,7 +138,7 @@ def waits(
         for run in setting.queue_of
         if run in spans
     }
-    reasons = _queued(events, queued, setting)
+    reasons = _queued(events, queued, setting, resolution)
     waits: dict[str, tuple[Wait, ...]] = {}
     for run, of_run in spans.items():
         own = (
@@ -196,11 +196,12 @@ def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait
 
 
 def _queued(
-    events: Iterable[Event], queued: Mapping[str, Sequence[Span]], setting: Setting
+    events: Iterable[Event], queued: Mapping[str, Sequence[Span]], setting: Setting, resolution: float
 ) -> dict[tuple[str, float], Wait]:
     """Return why runs were queued, by run and begin, in one pass over the events.
 
-    Of Kueue's sentences the first counts that the quota explains, else the last.
+    Of Kueue's sentences the first counts that the quota explains, else the last. Kueue may write that one run
+    waits a moment before it writes that another one has the quota.
     """
     waits = {
         (run, span.start): Wait(span.start, span.end, "NotTried")
@@ -208,12 +209,18 @@ def _queued(
         for span in spans
     }
     moment = _Moment(setting)
+    recent: list[Event] = []
     for event in events:
         moment.take_in(event)
+        if event.kind not in ("waiting", "reserved"):
+            continue
+        recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
         if event.kind == "waiting":
-            for span in queued.get(event.run, ()):
-                if span.start <= event.at <= span.end and not waits[event.run, span.start].lacks:
-                    waits[event.run, span.start] = moment.wait(event, span)
+            recent.append(event)
+        for waiting in recent if event.kind == "reserved" else [event]:
+            for span in queued.get(waiting.run, ()):
+                if span.start <= waiting.at <= span.end and not waits[waiting.run, span.start].lacks:
+                    waits[waiting.run, span.start] = moment.wait(waiting, span)
     return waits
 
 
