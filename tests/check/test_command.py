@@ -240,7 +240,7 @@ def test_misspelt_name_of_what_is_on_the_cluster(empty: Repo) -> None:
     (hint,) = (
         one["hint"] for one in empty.run("validate", "-o", "json").json["problems"] if one["id"] == "REF122"
     )
-    assert hint.startswith("did you mean 'hf-token'? Else add it to the tree")
+    assert hint.startswith("did you mean 'hf-token'? Otherwise add it to the tree")
 
 
 def test_flavor_of_a_pool_that_changed_since_asks_for_a_render(empty: Repo) -> None:

@@ -248,7 +248,7 @@ def test_queue_is_that_of_the_cluster_where_it_has_one() -> None:
         ("create --priority urgent", "'urgent' is not known"),
         ("create --num-slices two", "'two' is not a whole number"),
         ("create --max-restarts 1 --restart-on-exit-codes 4x", "'4x' is not an exit code"),
-        ("create --env A", "'A' is not of the form NAME=VALUE"),
+        ("create --env A", "'A' is not a valid variable"),
         ("create --device-type v6e-8 --tpu-type v6e-8", "it excludes --tpu-type"),
         ("create --docker-image ''", "--docker-image is missing, so xpk would build an image"),
         ("create --command ''", "--command is missing"),

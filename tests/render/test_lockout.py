@@ -83,7 +83,7 @@ def test_taint_waits_for_frozen_runs(aged: Repo) -> None:
     run = path.removesuffix(".yaml")
     assert [
         f"flavor '{flavor}' gets no taint yet: {run} was rendered without the toleration. "
-        "Until that run is over, Kueue may count runs with another provisioning on it"
+        "Until that run is over, Kueue can count runs with another provisioning in it"
         for flavor in ("v5e-4x4", "v5e-4x4-spot")
     ] == said
     assert {"third": "OnDemand"} == taints(aged)

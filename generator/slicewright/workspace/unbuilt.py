@@ -46,7 +46,7 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         is_below = path.startswith(f"{os.path.realpath(base)}/")
         if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
             files[path] = None
-    message = f"the kustomization does not build, so its files are checked one by one ({len(files)})"
+    message = f"the kustomization cannot be built here, so its files are checked one by one ({len(files)})"
     note = Problem(
         "KUS021",
         message,

@@ -164,8 +164,10 @@ def _entry(source: Source, index: int, names: Collection[str], places: tuple[str
     fields = mapping(source.data["ignore"][index])
     wrong = [key for key in fields if key not in _KEYS or not isinstance(fields[key], str)]
     if wrong or not text(fields.get("rule")):
-        message = f"an entry has no field '{wrong[0]}' of that kind" if wrong else "an entry names no rule"
-        hint = "write rule and reason, and object or file: all are texts"
+        message = (
+            f"field '{wrong[0]}' of an entry is unknown, or not a text" if wrong else "an entry names no rule"
+        )
+        hint = "write rule, reason, and object or file, each as a text"
         return source.problem("IGN103", path, message, hint, warning=True)
     rule = fields["rule"]
     if names and rule not in names:

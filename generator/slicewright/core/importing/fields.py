@@ -80,7 +80,11 @@ def variables(flags: Flags, flag: str, further: Mapping[str, str], *, by_name: b
         if sign and _VARIABLE.fullmatch(name):
             own[name] = value
         else:
-            flags.refuse(flag, f"'{pair}' is not of the form NAME=VALUE", "write NAME=VALUE")
+            flags.refuse(
+                flag,
+                f"'{pair}' is not a valid variable",
+                "write NAME=VALUE, with a name of letters, digits and '_'",
+            )
     own = dict(sorted(own.items())) if by_name else own
     return [{"name": name, "value": value} for name, value in {**own, **further}.items()]
 

@@ -308,8 +308,8 @@ def _elsewhere(workload: Workload, cluster: Cluster) -> str:
     namespaces = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
     if not namespaces:
         return ""
-    names, has = " or ".join(sorted(namespaces)), "has" if len(namespaces) == 1 else "have"
-    return f"{names} {has} it: write that namespace in metadata, or add it to {cluster.source.file.path}"
+    names = " or ".join(sorted(namespaces))
+    return f"write metadata.namespace: {names}, or add the queue to {cluster.source.file.path}"
 
 
 def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path) -> Iterator[Problem]:

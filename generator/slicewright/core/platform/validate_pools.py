@@ -109,12 +109,12 @@ def validate_mixing(site: ResolvedCluster) -> Iterator[Problem]:
     """Warn of flavors whose taint is turned off: what Kueue may count there."""
     for name, capacity in kept_apart(site).items():
         if not capacity.flavor.may_have_taint:
-            message = f"flavor '{name}' has no taint: Kueue may count runs with another provisioning on it, "
-            message += "and they wait for nodes or use those of other runs"
+            message = f"flavor '{name}' has no taint: Kueue can count runs with another provisioning in it, "
+            message += "and these runs wait for nodes or use the nodes of other runs"
             toleration = f"{PROVISIONING}={value(capacity.pool.provisioning)}:NoSchedule"
             hint = (
-                f"leave flavorTaint out, and add to the workloads that need it a toleration of {toleration}; "
+                f"leave flavorTaint out, and add a toleration of {toleration} to the workloads of this pool; "
             )
-            hint += "a PathwaysJob cannot: write api: JobSet with the same pathways block"
+            hint += "a PathwaysJob cannot have it: write api: JobSet with the same pathways block"
             place = (*capacity.pool.path, "flavorTaint")
             yield site.source.problem("POOL050", place, message, hint, key=True, warning=True)

@@ -258,8 +258,8 @@ def _beyond_pools(
                 f"the quotas of '{name}' add up to {totals[name]} {unit}, but its pools have {has[name]}"
             )
             hint = (
-                "Kueue admits by quota, and pods without a node wait: divide the pool with "
-                "nominalSlices or nominalChips"
+                "lower the quotas (nominalSlices, nominalChips or nominalNodes): Kueue admits by quota, "
+                "and pods without a node wait"
             )
             place = (*entry.path, "pool")
             yield site.source.problem("QUOTA008", place, message, hint, warning=True)

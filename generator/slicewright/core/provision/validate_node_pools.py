@@ -224,7 +224,7 @@ def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> I
         message = f"the pool has {unit}: {has}, but autoscaling.max is {scales.most}"
         yield site.source.problem("POOL024", (*path, "max"), message, f"write max: {has} or more")
     elif scales.least > has:
-        message = f"the pool has {unit}: {has}, and autoscaling.min is {scales.least}"
+        message = f"the pool has {unit}: {has}, but autoscaling.min is {scales.least}"
         hint = f"write min: {has} or less, or more {unit}"
         yield site.source.problem("POOL024", (*path, "min"), message, hint)
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.excluded import DIRECT_JOBSET
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
@@ -146,6 +147,7 @@ def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
             yield _right(
                 "hostNetwork",
                 "the controller of PathwaysJob gives its pods hostNetwork, which is not allowed here",
+                DIRECT_JOBSET,
             )
     for outer, key, value in _marked_values({**item, "metadata": None}):
         if isinstance(value, str) and (key == "image" or (outer, key) == ("image", "reference")):
@@ -189,8 +191,8 @@ def _full(image: str) -> str:
     return repository if "." in first or ":" in first or first == "localhost" else f"docker.io/{repository}"
 
 
-def _right(right: str, message: str) -> _Finding:
+def _right(right: str, message: str, hint: str = "leave it out") -> _Finding:
     def is_written(path: Path, value: Any) -> bool:
         return right in path and value is not False
 
-    return _Finding("LIM006", "forbidden", message, "leave it out", is_written)
+    return _Finding("LIM006", "forbidden", message, hint, is_written)

@@ -72,8 +72,8 @@ def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterat
         runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
         were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
         message = f"flavor '{name}' gets no taint yet: {first_of(runs, _SHOWN)} {were} rendered "
-        message += f"without the toleration. Until {those} over, Kueue may count runs "
-        message += "with another provisioning on it"
+        message += f"without the toleration. Until {those} over, Kueue can count runs "
+        message += "with another provisioning in it"
         hint = "wait until the runs are over and delete their workloads, "
         hint += "or start the runs again: slicewright rerun NAME"
         place: Path = ("spec", "pools", apart[name].pool.index, "name")

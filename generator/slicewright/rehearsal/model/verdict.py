@@ -221,7 +221,7 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
         name = "another slice of the same run" if other == timeline.run else other
         message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {name}"
         hint = (
-            "its replicatedJob asks for exclusive-topology, but JobSet separates only pods of the "
+            "the replicatedJob requests exclusive-topology, but JobSet separates only pods of the "
             "same priority: "
             "see slicewright rule TPU119"
         )

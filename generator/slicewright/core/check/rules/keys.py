@@ -113,7 +113,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
             if key.startswith(PODSET) and pods is None:
                 yield Finding(where, f"{key} is not on the pod template, where Kueue reads it")
             if key in (ELASTIC, MIN_PARALLELISM, PROVISIONING_REQUEST_DURATION) and path != ("metadata",):
-                message = f"{key} is on a template, and Kueue reads it from the {resource.kind}"
+                message = f"{key} is on a template, but Kueue reads it from the {resource.kind}"
                 yield Finding(where, message)
 
 

@@ -79,7 +79,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
         job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
         for path, labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
             if QUEUE in labels and QUEUE not in resource.labels:
-                message = f"{QUEUE} is on the template, and Kueue reads it from the {resource.kind}"
+                message = f"{QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
                 yield Finding((*path, "metadata", "labels", QUEUE), message)
 
 

@@ -232,7 +232,7 @@ def _version(resource: Resource, _objects: ObjectSet) -> Findings:
     for image in images if version else ():
         release = _IMAGE.fullmatch(image)
         if release and release[1] != version:
-            message = f"rayVersion is {version}, and image '{image}' has {release[1]}"
+            message = f"rayVersion is {version}, but image '{image}' has {release[1]}"
             yield Finding((*way, "rayVersion"), message)
             return
 

@@ -202,7 +202,7 @@ def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: Resolv
         existing = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
         near = nearest(name, (*_by_namespace(objects, kind).get(namespace, ()), *existing))
         hint = f"add it to the tree, or list it under existing: in {site.cluster.source.file.path}"
-        hint = f"did you mean '{near[0]}'? Else {hint}" if near else hint
+        hint = f"did you mean '{near[0]}'? Otherwise {hint}" if near else hint
         yield Finding(path, f"{kind} '{name}' of namespace '{namespace}' is not in the tree{more}", hint)
 
 
