@@ -72,6 +72,7 @@ _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         ("ads.yaml", "kind: job\nname: a\nspec: {infrastructure: {}}\n", NO_OBJECT),
         ("a.yaml", "kind: job\nmetadata: {name: a}\nspec: {}\n", ""),
         ("a.yaml", "kind: Job\nspec: {}\n", ""),
+        ("vm.json", '{"kind": "compute#instance", "name": "a", "metadata": {"items": []}}', NO_OBJECT),
         ("broken.json", '{"name": ', NO_OBJECT),
         ("broken.json", '{"apiVersion": "v1", "kind": "Pod", ', ""),
         ("workflow.yaml", "on: push\njobs:\n  a: {steps: [}\n", NO_OBJECT),
@@ -333,6 +334,38 @@ def test_whole_object_in_a_place_of_patches_is_checked(tmp_path: Path) -> None:
     )
     assert [("patch-c.yaml"), ("patch-d.yaml"), ("patches/b.yaml"), ("patches/h.yaml")] == [
         one["path"] for one in done["summary"]["passedBy"] if one["reason"] == UNNAMED_PATCH
+    ]
+
+
+def test_comment_at_the_top_says_patch(tmp_path: Path) -> None:
+    """What is incomplete below it is a patch; a whole object, or a comment further down, makes none."""
+    comment = "# the patch that adds an extension\n"
+    write(
+        tmp_path, {"a.yaml": comment + _PART, "b.yaml": comment + BAD_CONFIG_MAP, "c.yaml": _PART + comment}
+    )
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+
+    assert ["b.yaml", "c.yaml"] == sorted({problem["file"] for problem in done["problems"]})
+    assert [("a.yaml", UNNAMED_PATCH)] == [
+        (one["path"], one["reason"]) for one in done["summary"]["passedBy"]
+    ]
+
+
+def test_patch_of_an_old_crd_is_no_object_of_a_removed_api(tmp_path: Path) -> None:
+    """The tool kubebuilder wrote patches for CRDs of v1beta1; a whole CRD of that version is an error."""
+    crd = "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"
+    crd += "metadata: {name: as.b.c}\n"
+    write(
+        tmp_path,
+        {
+            "patches/webhook.yaml": f"{crd}spec: {{conversion: {{strategy: Webhook}}}}\n",
+            "patches/whole.yaml": f"{crd}spec: {{group: b.c, names: {{kind: A, plural: as}}}}\n",
+        },
+    )
+    done = run(tmp_path, ".", "-o", "json").json
+
+    assert [("patches/whole.yaml", "SCHEMA020")] == [
+        (problem["file"], problem["id"]) for problem in done["problems"]
     ]
 
 

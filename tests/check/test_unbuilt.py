@@ -240,5 +240,48 @@ def test_files_of_other_folders_are_a_note_where_the_restriction_is_lifted(
     assert [("kustomization.yaml", "KUS004", "note")] == _severities(of_folder)
 
 
+@pytest.mark.tools
+@pytest.mark.parametrize(
+    ("kustomization", "severity"),
+    [
+        ("path: ./apps/a, components: [../../component]", "note"),
+        ("path: ./apps/b, components: [../../component]", "error"),
+        ("path: ./apps/a", "error"),
+    ],
+)
+def test_patch_of_what_a_component_of_flux_has_is_a_note(
+    tmp_path: Path, kustomization: str, severity: str
+) -> None:
+    """Flux adds the components that its own Kustomization names, and then builds the folder."""
+    patch = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-component}\ndata: {a: b}\n"
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+    write(
+        tmp_path,
+        {
+            ".git/HEAD": "",
+            "flux/a.yaml": f"{flux}spec: {{{kustomization}, interval: 1h, prune: true}}\n",
+            "flux/empty.yaml": "# components: kustomize.toolkit.fluxcd.io/\n---\nnone\n",
+            "apps/a/kustomization.yaml": "resources: [a.yaml]\npatches: [{path: patch.yaml}]\n",
+            "apps/a/a.yaml": CONFIG_MAP,
+            "apps/a/patch.yaml": patch,
+        },
+    )
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [("apps/a", "KUS011", severity)] == [one for one in _severities(problems) if one[1] == "KUS011"]
+
+
+@pytest.mark.tools
+def test_other_mistakes_of_a_build_that_flux_completes_are_errors(tmp_path: Path) -> None:
+    """A component brings no file that the kustomization itself names."""
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+    spec = "spec: {path: a, components: [../b], interval: 1h, prune: true}\n"
+    write(tmp_path, {".git/HEAD": "", "flux.yaml": flux + spec})
+    write(tmp_path, {"a/kustomization.yaml": "resources: [none.yaml]\n"})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert ("a/kustomization.yaml", "KUS001", "error") in _severities(problems)
+
+
 def _severities(problems: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return [(problem["file"], problem["id"], problem["severity"]) for problem in problems]

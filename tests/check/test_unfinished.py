@@ -226,6 +226,14 @@ def test_placeholders_of_words_and_keys_leave_the_rest(tmp_path: Path) -> None:
     assert [] == run(tmp_path, "b.yaml", "-o", "json").ids
 
 
+def test_key_of_a_generator_of_charts_is_filled_in(tmp_path: Path) -> None:
+    """A script exchanges `__NAME__` for text of Helm; the API server would refuse it as a label's key."""
+    pod = "metadata: {name: a, labels: {__MORE__: x}}\nspec: {containers: [{name: a, image: b}]}\n"
+    write(tmp_path, {"a.yaml": f"apiVersion: v1\nkind: Pod\n{pod}"})
+
+    assert ["FILE030"] == run(tmp_path, "a.yaml", "-o", "json").ids
+
+
 _WORKER = """\
 apiVersion: v1
 kind: Pod
@@ -381,6 +389,21 @@ def test_bases_and_templates_lack_what_completes_them(tmp_path: Path, name: str)
     )
 
 
+@pytest.mark.parametrize(("folder", "severity"), [("base", "note"), ("testdata", "note"), ("a", "error")])
+def test_program_fills_an_empty_list_of_containers(tmp_path: Path, folder: str, severity: str) -> None:
+    """An operator keeps a base whose containers and selector it writes itself."""
+    deployment = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {}}\n"
+        "  template: {metadata: {labels: {}}, spec: {containers: []}}\n"
+    )
+    write(tmp_path, {f"{folder}/a.yaml": deployment})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [("JS134", severity), ("JS142", severity)] == sorted(
+        (problem["id"], problem["severity"]) for problem in problems if problem["id"].startswith("JS")
+    )
+
+
 @pytest.mark.parametrize(("folder", "expected"), [("job-template", ["note"]), ("jobs", ["error"])])
 def test_word_in_the_name_of_a_template_is_filled_in(
     tmp_path: Path, folder: str, expected: list[str]
@@ -459,6 +482,38 @@ def test_program_that_fills_in_a_phrase_adds_volumes(tmp_path: Path) -> None:
     assert {("a.yaml", "note"), ("b.yaml", "error")} == {
         (problem["file"], problem["severity"]) for problem in problems if problem["id"] == "JS125"
     }
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("", []),
+        ("rules: [{resources: [services]}, {resources: [pods]}]", []),
+        ("rules: [{resources: [services]}]", ["JS125"]),
+    ],
+)
+def test_webhook_for_pods_adds_volumes(tmp_path: Path, rules: str, expected: list[str]) -> None:
+    """The API server looks at the volumes of a StatefulSet when its pods are made, behind the webhooks.
+
+    Those of a Deployment it refuses at once. A webhook without rules, as Knative's, gets them from a program.
+    """
+    webhook = (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n"
+        "metadata: {name: a.b.c}\nwebhooks:\n- name: a.b.c\n  admissionReviewVersions: [v1]\n"
+        f"  sideEffects: None\n  clientConfig: {{url: 'https://a'}}\n  {rules}\n"
+    )
+    pods = (
+        "apiVersion: apps/v1\nkind: {}\nmetadata: {{name: a}}\nspec:\n  selector: {{matchLabels: {{a: b}}}}\n"
+    )
+    template = (
+        "  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n"
+        "      - {name: a, image: 'b:1', volumeMounts: [{name: v, mountPath: /v}]}\n"
+    )
+    write(tmp_path, {"a.yaml": f"{webhook}---\n{pods.format('StatefulSet')}{template}"})
+    write(tmp_path, {"b/b.yaml": f"{webhook}---\n{pods.format('Deployment')}{template}"})
+
+    assert expected == [one for one in run(tmp_path, "a.yaml", "-o", "json").ids if one == "JS125"]
+    assert "JS125" in run(tmp_path, "b", "-o", "json").ids
 
 
 def test_manifests_of_the_tests_of_kubernetes_get_a_namespace(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_a_version_of_another_kubernetes_is_a_note() -> None:
         ("serving.knative.dev/v1", "Service"),
         ("batch.volcano.sh/v1alpha1", "Job"),
         ("v1", "Config"),
+        ("monitoring.googleapis.com/v1", "ClusterNodeMonitoring"),  # beside ClusterPodMonitoring
     ],
 )
 def test_what_may_be_a_kind_of_a_crd_is_a_note(api_version: str, kind: str) -> None:

@@ -66,6 +66,10 @@ OUTSIDE: dict[str, tuple[Tree, str]] = {
         _object("apiVersion: v1\nkind: List\nmetadata: {name: l}\nitems: []\n"),
         "o/a.yaml: a list of objects in one document (List)",
     ),
+    "a list without a name": (
+        _object("apiVersion: v1\nkind: List\nmetadata: {}\nitems: []\n"),
+        "o/a.yaml: a list of objects in one document (List)",
+    ),
     "an object that stays local": (
         _object(
             config_map("a").replace(

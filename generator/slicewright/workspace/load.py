@@ -30,6 +30,7 @@ from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import helm, kustomize
+from slicewright.workspace.flux_components import gets_components, of_components
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.load_restrictor import is_lifted, of_restriction
 from slicewright.workspace.package import releases
@@ -226,6 +227,7 @@ def _compose(unit: Unit) -> Loaded:
     named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
     unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
     named = list(map(of_restriction, named)) if unrestricted else named
+    named = list(map(of_components, named)) if unrestricted and gets_components(unit) else named
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicewright.core.check.passed_by import is_of_packages
+from slicewright.workspace.repository import files_of, repository_of
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicewright.core.check.examine import Unit
     from slicewright.core.problem import Problem
 
@@ -26,27 +21,17 @@ _LIFTED = re.compile(
 )
 """The option in a script, a workflow, a setting of Argo CD or Skaffold, or a program; and Flux, which never
 has the restriction."""
-_MOST = 20_000
-"""Files that are read; without git nobody knows where a repository begins."""
 
 
 def is_lifted(unit: Unit) -> bool:
     """Tell whether something in the repository of a unit builds without the restriction."""
-    above = (unit.path, *map(str, Path(unit.path).parents))
-    without_git = unit.path if Path(unit.name).is_absolute() else unit.path.removesuffix(unit.name)
-    return _is_lifted_in(next((place for place in above if os.path.lexists(f"{place}/.git")), without_git))
+    return _is_lifted_in(repository_of(unit))
 
 
 @cache
 def _is_lifted_in(repository: str) -> bool:
-    texts = (read_file(path, path) for path in islice(_files(repository), _MOST))
+    texts = (read_file(path, path) for path in files_of(repository))
     return any(isinstance(text, str) and _LIFTED.search(text) for text in texts)
-
-
-def _files(repository: str) -> Iterator[str]:
-    for base, folders, names in os.walk(repository):
-        folders[:] = [name for name in folders if name != ".git" and not is_of_packages(name, names)]
-        yield from (f"{base}/{name}" for name in names)
 
 
 def of_restriction(problem: Problem) -> Problem:

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slicewright.core.check.examine import Checked, Examined
 from slicewright.core.check.model import Resource
 from slicewright.core.check.partial import is_called_partial
-from slicewright.core.check.passed_by import NO_OBJECT, UNNAMED_PATCH, PassedBy, holds_object, may_be_patch
+from slicewright.core.check.passed_by import (
+    NO_OBJECT,
+    UNNAMED_PATCH,
+    PassedBy,
+    begins_as_patch,
+    holds_object,
+    may_be_patch,
+)
 from slicewright.core.check.unfinished import placeholders_in
 from slicewright.core.check.unpack import unpack
 from slicewright.core.intent.source import Source, SourceFile
@@ -171,7 +178,7 @@ def examine_each(
 
     def examined(loaded: Loaded) -> Examined:
         resources, problems, passed_by = _resources(loaded)
-        if resources and _may_be_patch(loaded.unit) and not any(map(engine.is_whole, resources)):
+        if resources and _may_be_patch(loaded.unit, loaded.text) and not any(map(engine.is_whole, resources)):
             return Examined(
                 loaded.unit, (), (), (), (PassedBy(loaded.unit.name, UNNAMED_PATCH),), loaded.used
             )
@@ -214,8 +221,9 @@ def _without_body(resource: Resource) -> Resource:
     return Resource(data, resource.file, at=resource.at)
 
 
-def _may_be_patch(unit: Unit) -> bool:
-    return unit.form == "file" and not unit.named and (unit.inside or may_be_patch(unit.name))
+def _may_be_patch(unit: Unit, text: str) -> bool:
+    is_called_so = unit.inside or may_be_patch(unit.name) or begins_as_patch(text)
+    return unit.form == "file" and not unit.named and is_called_so
 
 
 def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem], tuple[PassedBy, ...]]:

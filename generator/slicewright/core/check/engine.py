@@ -16,6 +16,7 @@ from slicewright.core.check.unknown_kind import unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.mend.kueue import FIRST, to_v1beta2
 from slicewright.core.problem import Problem, did_you_mean
 
@@ -32,6 +33,8 @@ Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 _ASK = "ask the API server: kubectl apply --dry-run=server"
 _MISSING = "SCHEMA005"
 _OF_ALL = {"apiVersion", "kind", "metadata"}
+_CRD = "CustomResourceDefinition"
+"""Its old versions need names too; kubebuilder writes patches without them."""
 
 
 class SkipKind(Struct, frozen=True):
@@ -137,6 +140,8 @@ class Engine:
         Without a schema a name and a field beside the metadata are enough.
         """
         verdict = self.verdict(resource)
+        if verdict == "unknown" and resource.kind == _CRD:
+            return "names" in mapping(resource.data.get("spec"))
         if verdict == "unknown":
             return bool(resource.server_name) and not resource.data.keys() <= _OF_ALL
         lacks = any(problem.id == _MISSING for problem in self.schema_problems(resource, verdict))

@@ -28,6 +28,8 @@ _TODO = re.compile(
 """A line with an empty value, or 0, and a comment with TODO; or one whose comment is to change the value."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
+_EMPTY = frozenset({"the pods have no container", "selector is empty"})
+"""Lists and selectors that are left empty for a program."""
 
 
 def is_called_partial(name: str) -> bool:
@@ -47,6 +49,7 @@ def as_note(problem: Problem, *, by_program: bool = False, is_pod_template: bool
     """
     is_missing = (
         problem.id in _COMPLETED
+        or problem.message in _EMPTY
         or (by_program and problem.id == "JS125")
         or (is_pod_template and problem.id == "SCHEMA003" and problem.path[:1] == ("metadata",))
         or problem.message.endswith(" is missing")

@@ -76,6 +76,7 @@ _FLOW_WORD = re.compile(r"[{,\s]\"?(apiVersion|kind)\"?\s*:")
 _APART = re.compile(r"^---", re.MULTILINE)
 _HEAD = re.compile(r"(---.*\n)?([ \t]*(#.*)?\n)*")
 """What is before the first line of a document."""
+_SAYS_PATCH = re.compile(r"(?i)\bpatch\b")
 _SETTINGS = re.compile(
     r"(skaffold|builtin|krew\.googlecontainertools\.github\.com|kind\.x-k8s\.io|k3d\.io|eksctl\.io|ctlptl\.dev"
     r"|kustomize\.config\.k8s\.io|config\.kubernetes\.io|(kubeadm|kubelet\.config|kubeproxy\.config)\.k8s\.io"
@@ -121,6 +122,12 @@ def may_be_patch(path: str) -> bool:
     return any(map(_PATCH_NAME.search, (name, folder.rpartition("/")[2])))
 
 
+def begins_as_patch(text: str) -> bool:
+    """Tell whether a comment at the top of a text says `patch`."""
+    head = _HEAD.match(text)
+    return head is not None and _SAYS_PATCH.search(head[0]) is not None
+
+
 def without_templates(text: str, broken: Sequence[int]) -> tuple[str, list[int]]:
     """Return a text with blank lines for its templates among the documents with broken lines, and theirs."""
     lines = []
@@ -150,6 +157,8 @@ def looks_like_an_object(data: Any) -> bool:
         return False
     known = [data[key] for key in ("apiVersion", "kind") if key in data]
     has_fields = any(isinstance(data.get(key), dict) for key in ("metadata", "spec"))
+    if "#" in str(data.get("kind")):  # `compute#instance` of Google Cloud
+        return False
     if not data.keys() & {"apiVersion", "metadata"} and str(data.get("kind")).islower():
         return False
     is_known = "kind" in data or len(data.keys() - _OF_OBJECTS) <= 1

@@ -9,9 +9,11 @@ from slicewright.core.document.mask import INLINE
 
 EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
 """Kubernetes' own, in a command and the environment."""
-IN_KEY = re.compile(rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<(?:[a-zA-Z]|< ?\w)[^<>]*>+")
+IN_KEY = re.compile(
+    rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<(?:[a-zA-Z]|< ?\w)[^<>]*>+|__[A-Z][A-Z0-9_]*__"
+)
 TOKEN = re.compile(
-    rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}|__[A-Z][A-Z0-9_]*__"
+    rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}"
     r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
 )
 CAPITALS = re.compile(

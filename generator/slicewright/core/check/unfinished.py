@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 Placeholders = Mapping["Path", tuple[str, ...]]
 """The placeholders in the value at a path, or in the key at its end."""
 
-_MARKS_OF_KEYS = ("$", "<", "{{")
-_MARKS = (*_MARKS_OF_KEYS, "@", "%", "__", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
+_MARKS_OF_KEYS = ("$", "<", "{{", "__")
+_MARKS = (*_MARKS_OF_KEYS, "@", "%", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
 _SUSPECT = re.compile(r"[$<]|\{\{|@[A-Z]|%\w|[A-Z][A-Z0-9_]")
 _BLANK = re.compile(r"\s")
 _CAPITAL = re.compile("[A-Z0-9]_[A-Z0-9]|'[A-Z]{4,}'|'[A-Z]{2,} [A-Z]{2}")

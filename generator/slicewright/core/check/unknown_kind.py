@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from slicewright.core.problem import did_you_mean, only_near
+from slicewright.core.problem import did_you_mean, only_near, steps_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,9 @@ _BY_RELEASE = (".authorization.k8s.io", "admissionregistration.k8s.io", "resourc
 """Groups of Kubernetes whose versions come and go with its releases."""
 _OF_ONE_GROUP = frozenset({"JobSet", "LeaderWorkerSet"})
 """Kinds of SIGs of Kubernetes whose names no other API has."""
+_WORD = re.compile(r"[A-Z]+[a-z]*")
+_SHORT = 3
+"""Letters of a word that is another word with one letter changed."""
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
@@ -78,4 +82,11 @@ def _mistakes(resource: Resource, api_version: str, schemas: KindSchemas) -> Ite
     served = schemas.api_versions(resource.kind) if resource.kind in _OF_ONE_GROUP else []
     yield f"did you mean '{served[-1]}'?" if served else ""
     near, is_sure = only_near(resource.kind, schemas.kinds(api_version))
-    yield f"did you mean '{near}'?" if is_sure else ""
+    yield f"did you mean '{near}'?" if is_sure and _is_misspelt(resource.kind, near) else ""
+
+
+def _is_misspelt(kind: str, other: str) -> bool:
+    """Tell whether the words of one kind are those of another, misspelt: `Node` is no `Pod`."""
+    words, others = _WORD.findall(kind), _WORD.findall(other)
+    pairs = zip(words, others, strict=False) if len(words) == len(others) else ()
+    return all(not steps_between(a, b) or min(len(a), len(b)) > _SHORT for a, b in pairs)

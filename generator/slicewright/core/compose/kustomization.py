@@ -205,13 +205,18 @@ def _load(target: str, kustomization: Kustomization, tree: _Tree, above: tuple[s
 
 
 def _item(data: Any, file: str) -> _Item:
+    if _is_list(data):
+        raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
     _check(data, file)
     annotations = data["metadata"].get("annotations")
-    if data["kind"].endswith("List"):
-        raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
     if isinstance(annotations, dict) and LOCAL_CONFIG in annotations:
         raise Stopped(outside=f"{file}: the annotation {LOCAL_CONFIG}")
     return _item_of(data, file)
+
+
+def _is_list(data: Any) -> bool:
+    """Tell whether kustomize takes a document for its items: a list needs no name."""
+    return isinstance(data, dict) and str(data.get("kind")).endswith("List") and "items" in data
 
 
 def _item_of(data: dict[str, Any], file: str = "") -> _Item:
