@@ -64,7 +64,8 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             known = _read(documents)
         except CatalogueError as error:
             del documents[file.path]
-            hint = f"{_HOW_TO} shows a file; delete it if the generation is built in"
+            hint = f"compare the file with the example in {_HOW_TO}; "
+            hint += "delete the file if the generation is built in"
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems

@@ -191,11 +191,11 @@ def _refused_topology(
         if row.generation == scope.generation.name and row.topology == topology
     ]
     if request.machine_type and not request.name and having and request.machine_type not in having:
-        own = joined(list(_choices(catalogue, scope, request.machine_type)))
+        own = joined(list(_choices(catalogue, scope, request.machine_type)), "or")
         return Refusal(
             "TPU007",
             f"machine type '{request.machine_type}' has no topology '{topology}'",
-            f"{request.machine_type} has {own}; {topology} is on {joined(having)}",
+            f"write topology {own}, or machineType {joined(having, 'or')}",
             "machineType",
         )
     if catalogue.unlisted(scope, topology) is not None:

@@ -44,7 +44,7 @@ def disputed(text: str, value: Scalar) -> tuple[str, str, str]:
     hint = "write the value that you mean; quote it if it is text"
     if ident == "YAML006" and type(value) is int and value >= 0:
         hint = f"write {value} or 0o{value:o} if it is a number, '{text}' in quotes if it is text"
-    return ident, f"kubectl reads {text} as {shown}, but YAML 1.2 reads it differently", hint
+    return ident, f"kubectl reads '{text}' as {shown}, but YAML 1.2 reads it differently", hint
 
 
 def refused_start(event: Any, first: Any) -> tuple[str, str]:

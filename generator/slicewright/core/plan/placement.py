@@ -158,7 +158,7 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
     elif seconds is not None and workload.provisioning.type == "ComputeClass":
         hint = "leave it out, and write maxRunDurationSeconds in the priorities of the ComputeClass"
         yield source.problem("TPU012", path, "the ComputeClass sets how long its nodes live", hint, key=True)
-    if flex and (wrong := lifetime_problem("runs last", seconds)):
+    if flex and (wrong := lifetime_problem("runs must last", seconds)):
         yield source.problem("TPU012", path, *wrong)
     if queued and not workload.queue_name:
         message = "FlexStartQueued needs a queue: Kueue creates the ProvisioningRequest"

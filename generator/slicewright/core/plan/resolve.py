@@ -123,7 +123,7 @@ def _provisioned(
     if shape and not is_served(shape, way):
         message = f"{shape.machine_type} is not available as {way.type}"
         yield cluster.source.problem("POOL011", (*path, "provisioning"), message, NOT_SERVED)
-    if way.is_flex_start and (wrong := lifetime_problem("nodes live", seconds)):
+    if way.is_flex_start and (wrong := lifetime_problem("nodes must live", seconds)):
         yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), *wrong)
 
 

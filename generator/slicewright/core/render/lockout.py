@@ -97,7 +97,7 @@ def refused(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
     ]
     if own and all(capacity.flavor.name in apart and capacity.flavor.may_have_taint for capacity in own):
         name, pool = own[0].flavor.name, own[0].pool.name
-        message = f"flavor '{name}' of its queue has a taint, which a PathwaysJob cannot tolerate"
+        message = f"flavor '{name}' of the queue has a taint, but a PathwaysJob cannot tolerate it"
         hint = f"{DIRECT_JOBSET}, or flavorTaint: false in pool "
         hint += f"'{pool}' of {site.cluster.source.file.path}"
         yield workload.source.problem("REF152", ("spec", "api"), message, hint)

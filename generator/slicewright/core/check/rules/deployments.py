@@ -109,7 +109,7 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         target = port.get("targetPort", port.get("port"))
         if isinstance(target, str | int) and str(target) not in map(str, listed):
             path = ("spec", "ports", index, "targetPort" if "targetPort" in port else "port")
-            hint = f"the pods list {', '.join(sorted(map(str, listed)))}"
+            hint = f"write a port that the pods list: {', '.join(sorted(map(str, listed)))}"
             yield Finding(path, f"no pod of the Service lists port '{target}'", hint)
 
 

@@ -77,11 +77,14 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
             fix = of_choice(effect, _EFFECTS, place)
             yield Finding(place, f"'{effect}' is not a valid effect of a taint", fix=fix)
         if entry.get("tolerationSeconds") is not None and effect != "NoExecute":
-            yield Finding((*path, "tolerationSeconds"), "tolerationSeconds needs the effect NoExecute")
+            yield Finding(
+                (*path, "tolerationSeconds"), "tolerationSeconds needs the effect NoExecute", _ONLY_NO_EXECUTE
+            )
 
 
 _TAINT_KEY = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
 _TAINT_VALUE = "write at most 63 letters, digits, '-', '_' and '.'"
+_ONLY_NO_EXECUTE = "write effect: NoExecute, or leave tolerationSeconds out"
 
 
 @rule("KQ114", {"ResourceFlavor"}, says=(_SAYS_EFFECTS,))

@@ -159,16 +159,16 @@ def expression(value: Any, _within: dict[str, Any]) -> str:
     if operator in ("Gt", "Lt") and len(values) != 1:
         return f"has operator {operator}, which needs one value"
     key = text(mapping(value).get("key"))
-    return f"has the key '{key}', which is not the key of a label" if not is_label_key(key) else ""
+    return f"has the invalid label key '{key}'" if not is_label_key(key) else ""
 
 
 def labels(value: Any, _within: dict[str, Any]) -> str:
     """Refuse labels that no object can have."""
     for key, label in mapping(value).items():
         if not is_label_key(key):
-            return f"has '{key}', which is not a valid key of a label"
+            return f"has the invalid label key '{key}'"
         if isinstance(label, str) and not is_label_value(label):
-            return f"has '{label}', which is not a valid value of a label"
+            return f"has the invalid label value '{label}'"
     return ""
 
 

@@ -111,7 +111,7 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
 def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
     path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
     duration = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
-    yield from _lifetime(duration, path, "a queued run lasts", FLEX_START_SECONDS)
+    yield from _lifetime(duration, path, "a queued run must last", FLEX_START_SECONDS)
     for pods in resource.pods:
         duration, path = pods.selector.get(MAX_RUN_DURATION), pods.selector_path(MAX_RUN_DURATION)
         yield from _lifetime(duration, path, *_nodes(is_flex=_is_flex(pods)))
@@ -122,7 +122,9 @@ def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _nodes(*, is_flex: bool) -> tuple[str, tuple[int, int]]:
-    return ("a flex-start node lives", FLEX_START_SECONDS) if is_flex else ("a node lives", _RUN_SECONDS)
+    return (
+        ("a flex-start node must live", FLEX_START_SECONDS) if is_flex else ("a node must live", _RUN_SECONDS)
+    )
 
 
 def _lifetime(seconds: object, path: Path, lives: str, bounds: tuple[int, int]) -> Findings:
