@@ -283,5 +283,50 @@ def test_other_mistakes_of_a_build_that_flux_completes_are_errors(tmp_path: Path
     assert ("a/kustomization.yaml", "KUS001", "error") in _severities(problems)
 
 
+@pytest.mark.tools
+def test_path_that_somebody_fills_in_is_a_note(tmp_path: Path) -> None:
+    """A sample of a kustomization names the file of the reader."""
+    generator = "configMapGenerator: [{name: a, files: ['%s']}]\n"
+    write(tmp_path, {"a/kustomization.yaml": generator % "<YOUR_FILE>"})
+    write(tmp_path, {"b/kustomization.yaml": generator % "none.txt"})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [
+        ("a/kustomization.yaml", "KUS001", "note"),
+        ("b/kustomization.yaml", "KUS001", "error"),
+    ] == _severities(problems)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("${A/./-}", []), ("a/b", ["KUS008", "KUS021"])])
+def test_name_that_flux_fills_in_is_one(tmp_path: Path, name: str, expected: list[str]) -> None:
+    """Flux substitutes `${A/./-}` after the build; what it becomes has no slash."""
+    write(tmp_path, {"kustomization.yaml": "resources: [a.yaml]\n"})
+    write(tmp_path, {"a.yaml": CONFIG_MAP.replace("name: a", f"name: '{name}'")})
+
+    assert expected == sorted(one for one in run(tmp_path, ".", "-o", "json").ids if one.startswith("KUS"))
+
+
+def test_parent_of_flux_adds_required_fields(tmp_path: Path) -> None:
+    """One Flux Kustomization patches those that it applies; what no patch has is missing all the same."""
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: %s}\nspec:\n"
+    source = "  sourceRef: {kind: GitRepository, name: a}\n"
+    parent = "  interval: 1h\n  path: a\n  prune: true\n" + source
+    patch = "  patches:\n  - patch: |\n      spec:\n        prune: true\n    target: {kind: %s}\n"
+    own = "  interval: 1h\n  path: b\n"
+    write(tmp_path, {"a.yaml": flux % "a" + parent + patch % "Kustomization", "b.yaml": flux % "b" + own})
+    done = run(tmp_path, ".", "-o", "json").json["problems"]
+    write(tmp_path, {"a.yaml": flux % "a" + parent + patch % "HelmRelease"})
+    of_others = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [("'prune' is missing", "note"), ("'sourceRef' is missing", "error")] == _missing(done)
+    assert [("'prune' is missing", "error"), ("'sourceRef' is missing", "error")] == _missing(of_others)
+
+
+def _missing(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return sorted(
+        (problem["message"], problem["severity"]) for problem in problems if problem["id"] == "SCHEMA005"
+    )
+
+
 def _severities(problems: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return [(problem["file"], problem["id"], problem["severity"]) for problem in problems]

@@ -226,6 +226,43 @@ def test_placeholders_of_words_and_keys_leave_the_rest(tmp_path: Path) -> None:
     assert [] == run(tmp_path, "b.yaml", "-o", "json").ids
 
 
+def test_placeholder_in_brackets_is_no_list(tmp_path: Path) -> None:
+    """People write `[YOUR_KEY]` for a text; a list of other words is an error."""
+    written = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {key: [%s]}\n"
+    write(tmp_path, {"a.yaml": written % "YOUR_BASE64_KEY", "b.yaml": written % "word"})
+
+    assert ["FILE030"] == run(tmp_path, "a.yaml", "-o", "json").ids
+    assert ["SCHEMA003"] == run(tmp_path, "b.yaml", "-o", "json").ids
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("base", ["FILE030"]), ("a", ["JS122", "SCHEMA003"])])
+def test_empty_mapping_of_a_base_is_filled_in(tmp_path: Path, folder: str, expected: list[str]) -> None:
+    """An overlay exchanges `image: {}` for an image."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: {}}]}\n"
+    write(tmp_path, {f"{folder}/a.yaml": pod})
+
+    assert expected == sorted(set(run(tmp_path, ".", "-o", "json").ids) - {"JS130"})
+
+
+def test_patch_lacks_what_the_object_has(tmp_path: Path) -> None:
+    """A file that its name calls a patch changes the size of a claim, or a Secret that a generator fills."""
+    claim = (
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\n"
+        "spec: {accessModes: [ReadWriteOnce], storageClassName: b}\n"
+    )
+    written = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ntype: kubernetes.io/ssh-auth\n"
+    write(tmp_path, {"claim_patch.yaml": claim, "claim.yaml": claim.replace("name: a", "name: b")})
+    write(tmp_path, {"base/secret.yaml": written, "secret.yaml": written.replace("name: a", "name: b")})
+    problems = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [
+        ("base/secret.yaml", "note"),
+        ("claim.yaml", "error"),
+        ("claim_patch.yaml", "note"),
+        ("secret.yaml", "error"),
+    ] == sorted((problem["file"], problem["severity"]) for problem in problems if problem["id"] == "JS142")
+
+
 def test_key_of_a_generator_of_charts_is_filled_in(tmp_path: Path) -> None:
     """A script exchanges `__NAME__` for text of Helm; the API server would refuse it as a label's key."""
     pod = "metadata: {name: a, labels: {__MORE__: x}}\nspec: {containers: [{name: a, image: b}]}\n"

@@ -89,6 +89,12 @@ def test_a_wrong_api_version_or_kind_is_an_error(api_version: str, kind: str, hi
     assert hint in problem.hint
 
 
+def test_another_version_that_gke_serves_is_a_note() -> None:
+    """The controller of GKE's Ingress serves BackendConfig in two versions."""
+    (problem,) = said("cloud.google.com/v1beta1", "BackendConfig")
+    assert ("SCHEMA001", "note") == (problem.id, problem.severity)
+
+
 def test_a_version_of_another_kubernetes_is_a_note() -> None:
     """The schemas are of one release; another one serves other versions of young kinds."""
     (problem,) = said("admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy")

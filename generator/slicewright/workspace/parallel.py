@@ -189,7 +189,8 @@ def examine_each(
             held = None if loaded.unit.cluster else placeholders_in(resource.data)
             is_clean = not held and engine.is_clean(resource, verdict)
             sent = _without_body(resource) if metadata_only and is_clean else resource
-            is_partial = loaded.unit.partial or loaded.unit.inside or is_called_partial(resource.file)
+            is_partial = _may_be_patch(loaded.unit, loaded.text) or is_called_partial(resource.file)
+            is_partial = is_partial or loaded.unit.partial or loaded.unit.inside
             objects.append(Checked(sent, verdict, is_clean, held, is_partial))
         all_problems = (*loaded.problems, *problems)
         return Examined(

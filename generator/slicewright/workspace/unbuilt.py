@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slicewright.core.check.examine import Unit
+from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_places
@@ -17,6 +18,8 @@ from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from slicewright.core.problem import Severity
 
 _NEEDED = FOLDERS | {
     *("patches", "path", "patchesstrategicmerge", "configurations"),
@@ -89,7 +92,8 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
         else:
             continue
         hint = "check the path, or create the file before the check"
-        yield _placed(Problem("KUS001", message, hint, file=file), kustomizations, entry)
+        severity: Severity = "note" if is_unfinished(entry) else "error"
+        yield _placed(Problem("KUS001", message, hint, severity, file), kustomizations, entry)
 
 
 def _first_missing(base: str, path: str) -> str:

@@ -28,8 +28,11 @@ _TODO = re.compile(
 """A line with an empty value, or 0, and a comment with TODO; or one whose comment is to change the value."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
-_EMPTY = frozenset({"the pods have no container", "selector is empty"})
-"""Lists and selectors that are left empty for a program."""
+_LACKS = re.compile(
+    r" is missing$|^the pods have no container$|^selector is empty$|^resources has no "
+    r"|^type \S+ needs the key "
+)
+"""What is left out, and lists and selectors that are left empty, for a program or a kustomization."""
 
 
 def is_called_partial(name: str) -> bool:
@@ -49,10 +52,9 @@ def as_note(problem: Problem, *, by_program: bool = False, is_pod_template: bool
     """
     is_missing = (
         problem.id in _COMPLETED
-        or problem.message in _EMPTY
+        or _LACKS.search(problem.message)
         or (by_program and problem.id == "JS125")
         or (is_pod_template and problem.id == "SCHEMA003" and problem.path[:1] == ("metadata",))
-        or problem.message.endswith(" is missing")
     )
     return replace(problem, severity="note") if is_missing else problem
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from slicewright.core.check.flux_parents import completed
 from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
 
@@ -56,6 +57,8 @@ class Selection(Struct, frozen=True):
 
         `ours` are files and folders of our own tree.
         """
+        resources = tuple(resources)
+        problems = completed(problems, resources)
         apply = problems if self.gitops else about_gitops(problems, resources, ours)
         return tuple(filter(self.names, apply)), tuple(filterfalse(self.names, apply))
 

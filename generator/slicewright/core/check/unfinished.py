@@ -126,7 +126,7 @@ def fill(resource: Resource, held: Placeholders, variant: Mapping[str, str]) -> 
         for key in path[:-1]:
             parent = parent[key]
         value = parent[path[-1]]
-        if value is None or isinstance(value, str) or _is_braced(value):
+        if value in (None, {}) or isinstance(value, str) or _is_braced(value):
             is_whole = not isinstance(value, str) or held[path] in ((value,), _BLANKS)
             text = variant.get(str(path[-1]), variant[""])
             filled = text if is_whole else CAPITALS.sub(variant[""], value)
@@ -138,8 +138,8 @@ _QUOTED = re.compile("'([^']+)'")
 _CHOICE = re.compile(r"[A-Z]\w+")
 _WORDS = 8
 _BLANKS = ("(blank)",)
-_IN_A_NAME = re.compile(r"^-|-$|(?<![^-])[A-Z]{2,}(?![^-])")
-"""What a program fills in: `-suffix`, `prefix-`, and the word of `train-JOB-3`."""
+_IN_A_NAME = re.compile(r"^-|-$|^_$|(?<![^-])[A-Z]{2,}(?![^-])")
+"""What a program fills in: `-suffix`, `prefix-`, `_`, and the word of `train-JOB-3`."""
 
 
 def _is_braced(value: Any) -> bool:
@@ -148,9 +148,11 @@ def _is_braced(value: Any) -> bool:
 
 
 def _bracketed(value: Any) -> str:
-    """Return the word of `[[word]]`."""
+    """Return the word of `[[word]]`, or a placeholder in brackets, such as `[YOUR_KEY]`."""
     match value:
         case [[str(word)]]:
+            return word
+        case [str(word)] if TOKEN.fullmatch(word):
             return word
     return ""
 
@@ -161,13 +163,13 @@ def _suspects(
     """Yield the values with an error that may be placeholders, by their paths.
 
     These are words in capitals with `_` or that name their field, the name of the field itself, quoted
-    blanks, `{word}` and `[[word]]`. In a partial object these are empty values as well, and names that
-    begin or end with the hyphen of a prefix or suffix, or have a word in capitals.
+    blanks, `{word}`, `[[word]]` and `[YOUR_WORD]`. In a partial object these are empty values as well, and
+    names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
             continue
-        if value == " " or (is_partial and value in (None, "")):
+        if value == " " or (is_partial and value in (None, "", {})):
             yield path, _BLANKS
         elif _is_braced(value):
             word = _bracketed(value)

@@ -25,6 +25,8 @@ _OF_ONE_GROUP = frozenset({"JobSet", "LeaderWorkerSet"})
 _WORD = re.compile(r"[A-Z]+[a-z]*")
 _SHORT = 3
 """Letters of a word that is another word with one letter changed."""
+_SERVED = frozenset({("cloud.google.com/v1beta1", "BackendConfig")})
+"""Versions that a controller still serves beside the one with a schema here: that of GKE's Ingress."""
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
 
 
@@ -65,7 +67,8 @@ def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> 
     hints = [hint for hint in _mistakes(resource, api_version, schemas) if hint]
     message = f"no schema for {api_version} {resource.kind}"
     if hints:
-        served: Severity = "note" if resource.group.endswith(_BY_RELEASE) else "error"
+        is_served = (api_version, resource.kind) in _SERVED or resource.group.endswith(_BY_RELEASE)
+        served: Severity = "note" if is_served else "error"
         return resource.problem("SCHEMA001", ("kind",), message, hints[0], severity=served)
     elsewhere = schemas.api_versions(resource.kind)
     hint = did_you_mean(api_version, elsewhere) or f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"

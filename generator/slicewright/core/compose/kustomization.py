@@ -230,7 +230,7 @@ def _check(data: Any, file: str) -> None:
         message = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
         raise Stopped(Problem("KUS008", message, file=file))
     kind, name = data["kind"], data["metadata"]["name"]
-    if not _KIND.fullmatch(kind) or _PATH_IN_NAME.search(name):
+    if not _KIND.fullmatch(kind) or (_PATH_IN_NAME.search(name) and "${" not in name):
         message = f"a document is not a Kubernetes object: {kind!r} {name!r} cannot be kind and name"
         raise Stopped(Problem("KUS008", message, file=file))
 
