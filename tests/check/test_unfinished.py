@@ -521,38 +521,6 @@ def test_program_that_fills_in_a_phrase_adds_volumes(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ("", []),
-        ("rules: [{resources: [services]}, {resources: [pods]}]", []),
-        ("rules: [{resources: [services]}]", ["JS125"]),
-    ],
-)
-def test_webhook_for_pods_adds_volumes(tmp_path: Path, rules: str, expected: list[str]) -> None:
-    """The API server looks at the volumes of a StatefulSet when its pods are made, behind the webhooks.
-
-    Those of a Deployment it refuses at once. A webhook without rules, as Knative's, gets them from a program.
-    """
-    webhook = (
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n"
-        "metadata: {name: a.b.c}\nwebhooks:\n- name: a.b.c\n  admissionReviewVersions: [v1]\n"
-        f"  sideEffects: None\n  clientConfig: {{url: 'https://a'}}\n  {rules}\n"
-    )
-    pods = (
-        "apiVersion: apps/v1\nkind: {}\nmetadata: {{name: a}}\nspec:\n  selector: {{matchLabels: {{a: b}}}}\n"
-    )
-    template = (
-        "  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n"
-        "      - {name: a, image: 'b:1', volumeMounts: [{name: v, mountPath: /v}]}\n"
-    )
-    write(tmp_path, {"a.yaml": f"{webhook}---\n{pods.format('StatefulSet')}{template}"})
-    write(tmp_path, {"b/b.yaml": f"{webhook}---\n{pods.format('Deployment')}{template}"})
-
-    assert expected == [one for one in run(tmp_path, "a.yaml", "-o", "json").ids if one == "JS125"]
-    assert "JS125" in run(tmp_path, "b", "-o", "json").ids
-
-
 def test_manifests_of_the_tests_of_kubernetes_get_a_namespace(tmp_path: Path) -> None:
     """A subject without a namespace is a note in the folder that the e2e framework completes."""
     binding = (

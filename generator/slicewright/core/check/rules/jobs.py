@@ -99,9 +99,7 @@ def _completions(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("JS125", POD_KINDS)
-def _mounts(resource: Resource, objects: ObjectSet) -> Findings:
-    if resource.kind == "StatefulSet" and _is_pod_webhook_in(objects):
-        return  # the API server leaves the volumes of these pods unchecked until they are made
+def _mounts(resource: Resource, _objects: ObjectSet) -> Findings:
     spec = mapping(resource.data.get("spec"))
     templates = [policy.get("templates") for _, policy in entries(spec.get("volumeClaimPolicies"))]
     templates += [spec.get("volumeClaimTemplates"), at(spec, "leaderWorkerTemplate", "volumeClaimTemplates")]
@@ -114,23 +112,6 @@ def _mounts(resource: Resource, objects: ObjectSet) -> Findings:
                 name = text(mount.get("name"))
                 if name not in known:
                     yield Finding((*path, "volumeMounts", index, "name"), f"volume '{name}' is not defined")
-
-
-def _is_pod_webhook_in(objects: ObjectSet) -> bool:
-    """Tell whether a webhook may change pods, such as Knative's, which adds volumes.
-
-    One without rules gets them from its program.
-    """
-    webhooks = (
-        webhook
-        for resource in objects.of_kind("MutatingWebhookConfiguration")
-        for _, webhook in entries(resource.data.get("webhooks"))
-    )
-    return any(
-        not webhook.get("rules")
-        or any("pods" in sequence(some.get("resources")) for _, some in entries(webhook["rules"]))
-        for webhook in webhooks
-    )
 
 
 @rule("JS131", POD_KINDS)
