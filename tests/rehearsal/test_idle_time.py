@@ -141,6 +141,20 @@ def test_run_that_lacks_nodes_is_waited_for_less(scene: Scene) -> None:
     assert [True, 3600.0] == [scene.after(29.0) < 3600.0, scene.after(1.0)]
 
 
+def test_pods_that_wait_for_the_node_of_the_first_are_waited_for_less(scene: Scene) -> None:
+    """JobSet refuses them until the first pod of their slice has a node; after that they come by a retry."""
+    text = "admission webhook denied the request: follower pod node selector for topology domain not found"
+    scene.says("submitted", "reserved", "admitted")
+    scene.event_log.note("warned", A, reason="FailedScheduling", pod="y")
+    scene.event_log.note("warned", A, reason="FailedCreate", pod="", text=text)
+    scene.timers.at(1800.0, lambda: None)
+
+    assert [True, 1800.0] == [scene.after(4.875) < 1800.0, scene.after(0.125)]
+    scene.timers.do_what_is_due()
+    scene.event_log.note("podStarted", A, pod="x", chips=4, job="slice/0")
+    assert [True, 3600.0] == [scene.after(29.0) < 3600.0, scene.after(1.0)]
+
+
 def test_server_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A headless Pathways runs, and that is all it does."""
     scene = Scene(monkeypatch, pathwaysjob())

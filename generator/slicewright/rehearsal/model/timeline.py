@@ -28,6 +28,8 @@ did, and some of them are started again, by JobSet (a restart) or by their Job (
 _CAUSE = "FailedScheduling"
 _TRIED_AGAIN = "FailedCreate"
 """A controller could not make a pod, and tries again: told and over when all pods run."""
+_FOLLOWER = "follower pod node selector"
+"""JobSet's webhook refuses the pods of a slice until its first pod has a node (pod_admission_webhook.go)."""
 
 _FIRST_BACKOFF, _LONGEST_BACKOFF, _MOST_DOUBLINGS = 10.0, 600.0, 6
 """What the Job controller waits after a failure and at most, in seconds; each further failure doubles it."""
@@ -96,8 +98,12 @@ class Timeline(Struct):
 
     @property
     def lacks_nodes(self) -> bool:
-        """Whether the scheduler has no node for a pod, while no controller has to make another."""
-        return bool(self.unplaced) and _TRIED_AGAIN not in self.warnings
+        """Whether the scheduler has no node for a pod, while no controller has to make another.
+
+        As long as no pod has started, the other pods of a slice cannot be made.
+        """
+        retried = self.warnings.get(_TRIED_AGAIN)
+        return bool(self.unplaced) and (retried is None or (_FOLLOWER in retried and not self.ran))
 
     @property
     def wait(self) -> float | None:
