@@ -23,6 +23,7 @@ from slicewright.core.check.passed_by import (
     PATCH,
     SETTINGS,
     TEMPLATE,
+    TEST_DATA,
     UNNAMED_PATCH,
     VENDORED,
     PassedBy,
@@ -260,6 +261,19 @@ def test_packages_of_others_are_passed_by(tmp_path: Path) -> None:
     assert [(path, VENDORED) for path in ("node_modules", "go/vendor", "venv/lib/site-packages")] == [
         (one["path"], one["reason"]) for one in done.json["summary"]["passedBy"]
     ]
+
+
+def test_test_data_is_passed_by_unless_it_is_named(tmp_path: Path) -> None:
+    """What is broken in it is meant to be, and whoever names the folder wants it checked."""
+    write(tmp_path, {"pkg/testdata/a.yaml": BAD_CONFIG_MAP})
+    inside, named = (run(tmp_path, path, "-o", "json").json for path in (".", "pkg/testdata"))
+
+    assert [("pkg/testdata", TEST_DATA)] == [
+        (one["path"], one["reason"]) for one in inside["summary"]["passedBy"]
+    ]
+    assert (["FILE006"], ["SCHEMA003"]) == tuple(
+        [one["id"] for one in done["problems"]] for done in (inside, named)
+    )
 
 
 @pytest.mark.parametrize(

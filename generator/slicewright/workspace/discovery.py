@@ -20,10 +20,9 @@ from slicewright.core.check.passed_by import (
     OUR_BASES,
     PATCH,
     TEMPLATE,
-    VENDORED,
     PassedBy,
-    is_of_packages,
     is_template,
+    reason_of_folder,
 )
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
@@ -111,9 +110,10 @@ class Discovery:
             if SETTINGS in names and BASES in folders:  # fields of the bases wait for those of runs
                 folders.remove(BASES)
                 targets.passed_by.append(PassedBy(self.name(f"{base}/{BASES}"), OUR_BASES))
-            for name in [folder for folder in folders if is_of_packages(folder, names)]:
-                folders.remove(name)
-                targets.passed_by.append(PassedBy(self.name(f"{base}/{name}"), VENDORED))
+            for name in tuple(folders):
+                if why := reason_of_folder(name, names):
+                    folders.remove(name)
+                    targets.passed_by.append(PassedBy(self.name(f"{base}/{name}"), why))
             for name in folders:
                 if os.path.islink(path := f"{base}/{name}") and not _is_below(os.path.realpath(path), top):  # noqa: PTH114
                     targets.passed_by.append(PassedBy(self.name(path), LINK))

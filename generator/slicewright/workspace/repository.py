@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.passed_by import is_of_packages
+from slicewright.core.check.passed_by import reason_of_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,5 +32,5 @@ def files_of(repository: str) -> Iterator[str]:
 
 def _walked(repository: str) -> Iterator[str]:
     for base, folders, names in os.walk(repository):
-        folders[:] = [name for name in folders if name != ".git" and not is_of_packages(name, names)]
+        folders[:] = [name for name in folders if name != ".git" and not reason_of_folder(name, names)]
         yield from (f"{base}/{name}" for name in names)

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(
     r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
-    r"|testing-manifests|testdata)(?:[/.]|$)"
+    r"|testing-manifests)(?:[/.]|$)"
 )
-"""`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own.
-`testdata`, which Go passes by, has what a unit test reads."""
+"""`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
-_MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in")
+_MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in|##")
 _TODO = re.compile(
     r"""(?i):[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*(?:todo|fixme)\b"""
     r"""|[ \t]\#[ \t]*(?:(?:todo|fixme):?[ \t]+(?:change|set|replace|remove|update|fill)"""
     r"""|replace[ \t]+(?:with|this|me)|change[ _-]?me|fill[ _-]in)\b"""
+    r"""|:[ \t]+\#\#\w+\#\#"""
 )
-"""A line with an empty value, or 0, and a comment with TODO; or one whose comment is to change the value."""
+"""A line with an empty value, or 0, and a comment with TODO; one whose comment is to change the value; or
+one whose value is a placeholder that YAML reads as a comment: `image: ##IMAGE##`."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
 _LACKS = re.compile(

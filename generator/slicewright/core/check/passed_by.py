@@ -30,6 +30,7 @@ DEAD_LINK = "dead link"
 LINK = "link to a folder"
 OUR_BASES = "folder of bases of slicewright"
 VENDORED = "folder of packages of others"
+TEST_DATA = "folder of test data"
 NO_OBJECT = "file without Kubernetes objects"
 
 
@@ -49,6 +50,8 @@ class PassedBy(Struct, frozen=True):
         return {"path": self.path, "reason": self.reason, "files": self.files, **where}
 
 
+_TEST_DATA = "testdata"
+"""Go's tools pass it by, too: what is broken in it is meant to be."""
 _PACKAGES = frozenset({"node_modules", "site-packages"})
 _VENDOR = "vendor"
 _VENDORING = frozenset({"go.mod", "glide.yaml", "Gopkg.toml", "composer.json", "jsonnetfile.json", "Gemfile"})
@@ -86,9 +89,12 @@ _SETTINGS = re.compile(
 """Versions of objects that a program reads from a file, and that no API server has."""
 
 
-def is_of_packages(name: str, beside: Collection[str]) -> bool:
-    """Tell whether a folder holds what a package manager brings, by its name and what is beside it."""
-    return name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))
+def reason_of_folder(name: str, beside: Collection[str]) -> str:
+    """Return why a folder in a folder is passed by, from its name and what is beside it; '' for others."""
+    if name == _TEST_DATA:
+        return TEST_DATA
+    is_of_packages = name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))
+    return VENDORED if is_of_packages else ""
 
 
 def is_template(name: str) -> bool:
