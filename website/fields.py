@@ -32,7 +32,7 @@ _HEAD = """\
 `make docs` writes this page from the JSON Schemas in `schemas/slicewright`; editors read the same schemas.
 An unknown field is an error.
 `[]` is an element of a list, `{}` a value of a map. \
-A **required** field is required if its object is written.
+A **required** field must be written if its object is written.
 """
 
 Schema = dict[str, Any]

@@ -45,7 +45,7 @@ def test_run_that_goes_with_what_syncs_it_ends_and_starts_again(
     base.run("render")
 
     assert [
-        f"ends c1/default/{run_of(base)} 8: its {kind} goes and takes the run along",
+        f"ends c1/default/{run_of(base)} 8: its {kind} is deleted, and the run with it",
         f"starts c1/default/{run_of(base)} 8: again: the {kind} that syncs it now finds it missing",
     ] == said(diff(base))
     assert ": 1 run starts, 1 run ends, 0 runs change; " in base.run("diff").out
@@ -131,7 +131,7 @@ def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
     assert [True] == [one["stays"] for one in found["platform"] if one["name"] == "slicewright-anchor"]
 
 
-LATE = "if it has not pruned it first; delete it with kubectl"
+LATE = "if the run was not pruned first; delete it with kubectl"
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def synced(*objects: Any) -> dict[str, Any]:
     return workload(job("w-1", "1")) | gitops(*objects)
 
 
-TAKEN = ("ends", "w-1", "its Application goes and takes the run along")
+TAKEN = ("ends", "w-1", "its Application is deleted, and the run with it")
 
 
 def test_run_goes_with_the_application_that_takes_it_along() -> None:
@@ -75,7 +75,7 @@ def test_run_goes_on_without_what_syncs_it() -> None:
 
 GONE = "the last workload of the cluster is gone"
 NOBODY = "and nothing else prunes it; delete it with kubectl"
-TOO_LATE = "if it has not pruned it first; delete it with kubectl"
+TOO_LATE = "if the run was not pruned first; delete it with kubectl"
 EMPTY = f"nothing is left that its Application could build, {NOBODY}"
 ELSEWHERE = f"its Application syncs another cluster now, {NOBODY}"
 ANCHOR = {
@@ -236,7 +236,7 @@ def test_object_that_is_not_pruned_stays_when_it_leaves_the_tree() -> None:
 def test_run_that_may_not_be_pruned_goes_on() -> None:
     """Its object, its chips and its line agree; of Argo CD and Flux each heeds its own annotations."""
     options, flux = "argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/prune"
-    stays = ("stays", "w-1", "its annotations forbid to prune it; delete it with kubectl")
+    stays = ("stays", "w-1", "its annotations forbid pruning it; delete it with kubectl")
     argocd_only, flux_only, delete_only = (
         workload(annotated(job("w-1", "1"), written))
         for written in ({options: "Prune=false"}, {flux: "disabled"}, {options: "Delete=false"})

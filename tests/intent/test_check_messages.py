@@ -181,6 +181,11 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="a key of another form",
         ),
         pytest.param(
+            "matrix: {env: {'a b': [1, 2]}}",
+            "spec.matrix.env: IN005",
+            id="a key that is not a variable",
+        ),
+        pytest.param(
             "provisioning: {type: Spot, name: a}",
             "spec.provisioning.name: IN006",
             id="keys that exclude each other",

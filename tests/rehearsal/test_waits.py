@@ -234,7 +234,7 @@ def test_quota_that_can_never_be_enough() -> None:
 
     assert ("QuotaTooSmall", [("NominalQuota", 4, None)]) == (wait.reason, remedies(wait))
     admits = "4 more chips of nominal quota in ClusterQueue cq"
-    assert f"8 chips of v5e: the quota is 4 chips; what admits it: {admits}" == describe(wait, {})
+    assert f"8 chips of v5e: the quota is 4 chips; remedy: {admits}" == describe(wait, {})
 
 
 def test_two_lacks_have_no_single_remedy() -> None:
@@ -322,7 +322,7 @@ def test_line_and_record_of_a_wait() -> None:
     (wait,) = why(scene(*platform, priorities={B: 800}), *events)
     timelines = told(*events, pods={A: 2, B: 2}, queued=(A, B))
     line = (
-        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; what admits it: "
+        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; remedy: "
         "a priority above 800 preempts enough of them, or 8 more chips of nominal quota in ClusterQueue cq"
     )
     made: Any = record_of(wait, timelines)

@@ -39,7 +39,7 @@ def _say(checks: list[Check]) -> None:
     rows = ((check.state, _subject(check), check.detail) for check in checks)
     show.table(("STATE", "WHAT", "FOUND"), rows)
     if mends := dict.fromkeys(check.mend for check in checks if check.mend):
-        say("\nto mend it:")
+        say("\nto fix it:")
         show.table(("COMMAND", "FOR"), ((mend, ", ".join(_names(checks, mend))) for mend in mends), "  ")
     states = Counter(check.state for check in checks)
     say(f"\n{states['ok']} ok, {states['missing']} missing, {states['wrong']} wrong")

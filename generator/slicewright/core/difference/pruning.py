@@ -31,9 +31,9 @@ _ARGOCD = (ARGOCD_GROUP, APPLICATION)
 _FLUX = (FLUX_GROUP, KUSTOMIZATION)
 _IN_CLUSTER = "in-cluster"
 """What Argo CD calls its own cluster, where it is named and not addressed."""
-_FORBIDDEN = "its annotations forbid to prune it"
+_FORBIDDEN = "its annotations forbid pruning it"
 _NOBODY = ", and nothing else prunes it"
-_TOO_LATE = ", if it has not pruned it first"
+_TOO_LATE = ", if the run was not pruned first"
 """What syncs a folder may see the commit before it is told itself that it does so no more."""
 _BY_HAND = "delete it with kubectl"
 
@@ -154,7 +154,7 @@ class Pruning:
             if self._goes(app) and app.takes_along and not forbids(item.data, app.kind, "Delete"):
                 follower = next((other.kind for other in _apps_of(self._after, path) if other.applies), "")
                 again = f"again: the {follower} that syncs it now finds it missing" if follower else ""
-                return f"its {app.kind} goes and takes the run along", again
+                return f"its {app.kind} is deleted, and the run with it", again
         return "", ""
 
     def elsewhere(self, path: str) -> str:

@@ -28,6 +28,7 @@ _TYPES = {
     "boolean": "true or false",
     "null": "null",
 }
+_KEY_HINT = "write a name of letters, digits, '-', '_' and '.', with at most one prefix/ before it"
 _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
@@ -174,7 +175,7 @@ def explain(error: Any) -> Iterator[Problem]:
                 yield Problem("IN003", f"'{key}' is missing", hint, path=path)
     elif "propertyNames" in error.absolute_schema_path:
         message = f"{_quoted(value)} cannot be a key of {subject}"
-        yield Problem("IN005", message, "a key is a name with at most one '/' before it", path=path)
+        yield Problem("IN005", message, _hint_of(schema) or _KEY_HINT, path=path)
     elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in limit)):
         branches = [branch["type"] for branch in limit] if validator == "anyOf" else [limit]
         types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]

@@ -29,7 +29,8 @@ def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
         return
     left = room.length - (len(plan.name) - len(workload.name))
     has = counted(len(workload.name), "character")
-    message = f"name '{workload.name}' has {has}; the limit is {max(left, 0)}: {room.because}"
+    length = f"has {has}; the limit is {left}" if left > 0 else "leaves no room for the names of its pods"
+    message = f"name '{workload.name}' {length}: {room.because}"
     hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
     if plan.run:
         hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"

@@ -144,7 +144,7 @@ def _duplicates(cluster: Cluster) -> Iterator[Problem]:
             if other == pool.name and _is_default(name, pools.get(default)):
                 other = default
             if other != pool.name:
-                hint = f"pool '{other}' has it; write other nodePoolNames"
+                hint = f"pool '{other}' has the same node pool; write other nodePoolNames"
                 path = (*pool.path, "nodePoolNames", at)
                 yield cluster.source.problem("POOL001", path, f"duplicate node pool '{name}'", hint)
 

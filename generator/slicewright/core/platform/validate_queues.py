@@ -205,7 +205,13 @@ def _of_slices(site: ResolvedCluster, entry: _Entry, capacity: TpuCapacity) -> I
             below = value - value % each
             message = f"{field} {value} is not a whole number of slices"
             message += f": a slice of '{pool.name}' has {each} chips"
-            hint = f"write {below} or {below + each}, or the number of slices in nominalSlices"
+            hint = f"write {below} or {below + each}, or "
+            is_quota = field == "nominalChips"
+            hint += (
+                "the number of slices in nominalSlices"
+                if is_quota
+                else "nominalSlices and all limits in slices"
+            )
             yield site.source.problem("QUOTA004", (*entry.path, field), message, hint)
 
 

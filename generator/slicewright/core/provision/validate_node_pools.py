@@ -261,7 +261,8 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
             other = taken.setdefault(extra, pool.name)
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"duplicate node pool '{extra}'"
-                hint = f"pool '{other}' has it; write other nodePoolNames, or a lower autoscaling.max"
+                hint = f"pool '{other}' has the same node pool; "
+                hint += "write other nodePoolNames, or a lower autoscaling.max"
                 yield source.problem("POOL001", (*pool.path, "autoscaling", "max"), message, hint)
 
 

@@ -176,7 +176,7 @@ def _image(image: str, limits: Object) -> Iterator[_Finding]:
     allowed = limits.get("imageRegistries", [])
     if allowed and not any(f"{_full(image)}/".startswith(f"{entry}/") for entry in allowed):
         message = f"image '{image}' is not from an allowed registry"
-        hint = f"use an image of: {', '.join(allowed)}"
+        hint = f"use an image from {' or '.join(allowed)}"
         yield _Finding("LIM001", "imageRegistries", message, hint, lambda _path, value: value == image)
 
 

@@ -40,6 +40,13 @@ def one_host(fault: Fault) -> str:
     return f"slice {fault.slice}, host {fault.host}"
 
 
+def _indexes(noun: str, count: int) -> str:
+    """Return the hint for a fault whose index its run does not have."""
+    if not count:
+        return "remove the fault: the run has no slices"
+    return f"write {noun}: 0" if count == 1 else f"write a number from 0 to {count - 1}"
+
+
 def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Problem]:
     """Yield the problems of a fault whose slice or host the current run does not have."""
     fault = part.faults[index]
@@ -50,10 +57,10 @@ def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Prob
     hosts = max((count for _, _, count in jobs), default=0)
     if fault.slice >= slices:
         message = f"{part.current} has no slice {fault.slice}: the run has {counted(slices, 'slice')}"
-        yield problem(part, index, "slice", message, "count slices from 0: the first slice is 0")
+        yield problem(part, index, "slice", message, _indexes("slice", slices))
     if fault.host >= hosts:
         message = f"a slice of {part.current} has no host {fault.host}: it has {counted(hosts, 'host')}"
-        yield problem(part, index, "host", message, "count hosts from 0: the first host is 0")
+        yield problem(part, index, "host", message, _indexes("host", hosts))
 
 
 class Injected(Struct, frozen=True):
@@ -124,13 +131,16 @@ def validate_blocks(parts: Collection[ScenarioPart], known: Known) -> tuple[Prob
     return tuple(problems)
 
 
+_NOT_INJECTED = "see the timeline for what ran then; correct the fault, or set a longer --deadline"
+
+
 def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> Problem:
     """Return the problem of a fault that did not happen: what follows from it has not been rehearsed.
 
     It is a warning where the run was over before its time, `is_late`.
     """
     message = f"the {_called(part, index)} did not happen: {why}"
-    hint = "choose an earlier 'at', or a longer 'duration'" if is_late else "the timeline shows what ran then"
+    hint = "choose an earlier 'at', or a longer 'duration'" if is_late else _NOT_INJECTED
     return problem(part, index, "", message, hint, warning=is_late)
 
 

@@ -100,21 +100,23 @@ def _own_labels(objects: ObjectSet) -> frozenset[str]:
 
 _ANNOTATIONS = (ELASTIC, EQUAL_COMPLETIONS, EXCLUSIVE_TOPOLOGY, GATED_BY, MIN_PARALLELISM)
 
+_TO_PODS = "move it to the metadata of the pod template"
+
 
 @rule("KQ151", RUN_KINDS | JOB_KINDS, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, metadata, pods in resource.holders:
         for key in mapping(metadata.get("labels")):
             if key in (*_ANNOTATIONS, PROVISIONING_REQUEST_DURATION) or key.startswith(PODSET):
-                message = f"{key} is a label, but its controller reads the annotation"
-                yield Finding((*path, "labels", key), message)
+                message = f"{key} is written as a label, but its controller reads only an annotation"
+                yield Finding((*path, "labels", key), message, "move it from labels to annotations")
         for key in mapping(metadata.get("annotations")):
             where = (*path, "annotations", key)
             if key.startswith(PODSET) and pods is None:
-                yield Finding(where, f"{key} is not on the pod template, where Kueue reads it")
+                yield Finding(where, f"{key} is not on the pod template, where Kueue reads it", _TO_PODS)
             if key in (ELASTIC, MIN_PARALLELISM, PROVISIONING_REQUEST_DURATION) and path != ("metadata",):
                 message = f"{key} is on a template, but Kueue reads it from the {resource.kind}"
-                yield Finding(where, message)
+                yield Finding(where, message, f"move it to the metadata of the {resource.kind}")
 
 
 @rule("KQ155", RUN_KINDS, "warning")

@@ -207,6 +207,9 @@ def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
+_NO_MINIMUM = "remove minCount, or the annotation elastic-job"
+
+
 @rule("KQ145", {"Workload"})
 def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.group != KUEUE_GROUP:
@@ -217,9 +220,13 @@ def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
     }
     partial = [path for path, pod_set in pod_sets.items() if pod_set.get("minCount") is not None]
     if len(partial) > 1:
-        yield Finding((*partial[1], "minCount"), "a second pod set has minCount; only one may have it")
+        yield Finding(
+            (*partial[1], "minCount"),
+            "a second pod set has minCount; only one may have it",
+            "remove minCount from the other pod sets",
+        )
     if partial and resource.annotations.get(ELASTIC) == "true":
-        yield Finding((*partial[0], "minCount"), "an elastic Workload cannot have minCount")
+        yield Finding((*partial[0], "minCount"), "an elastic Workload cannot have minCount", _NO_MINIMUM)
     for pods in resource.pods:
         yield from _requests(pods)
     for path, pod_set in pod_sets.items():
@@ -232,7 +239,11 @@ def _requests(pods: Pods) -> Findings:
             for resource, value in mapping(at(holder, "resources", kind)).items():
                 where = (*place, "resources", kind, resource)
                 if resource == "pods":
-                    yield Finding(where, "the resource 'pods' is reserved for Kueue")
+                    yield Finding(
+                        where,
+                        "the resource 'pods' is reserved for Kueue",
+                        "remove 'pods' from requests and limits",
+                    )
                 if (amount(value) or 0) < 0:
                     yield Finding(where, f"{resource} is negative: {value}")
 

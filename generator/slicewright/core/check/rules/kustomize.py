@@ -199,7 +199,7 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
         named = [part for part in built(resource, objects) if part.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
         for part in named if all(part.kind not in _SCALED for part in named) else ():
-            message = f"'replicas' does not know {part.kind} '{part.name}', so the build fails"
+            message = f"'replicas' cannot change {part.kind} '{part.name}', so the build fails"
             yield Finding(("replicas", index), message)
 
 

@@ -43,7 +43,7 @@ def _when(*fields: tuple[str, Any]) -> Test:
 
 def _selector(value: Any, within: dict[str, Any]) -> str:
     if isinstance(value, dict) and value and not value.get(_CLUSTER_LABEL):
-        return f"has no {_CLUSTER_LABEL}"
+        return f"needs the key {_CLUSTER_LABEL} with the name of a RayCluster"
     return _when(("submissionMode", "SidecarMode"), ("suspend", True))(value, within)
 
 
@@ -138,7 +138,10 @@ def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tup
     options, path = mapping(spec.get("authOptions")), (*way, "authOptions")
     by_kubernetes = options.get("enableK8sTokenAuth") is True
     if by_kubernetes and (resource.kind != "RayCluster" or options.get("mode") != "token"):
-        yield (*path, "enableK8sTokenAuth"), "enableK8sTokenAuth needs a RayCluster with mode: token"
+        yield (
+            (*path, "enableK8sTokenAuth"),
+            "enableK8sTokenAuth needs a RayCluster with authOptions.mode: token",
+        )
     elif by_kubernetes and options.get("secretName"):
         yield (*path, "secretName"), "secretName cannot be combined with enableK8sTokenAuth"
     release = _RELEASE.match(text(spec.get("rayVersion")))
