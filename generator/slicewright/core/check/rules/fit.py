@@ -258,7 +258,8 @@ def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.C
             return _shortage(queue.name, resource, value, most[resource])
     if len(choices) == 1:
         amounts = joined([_amount(resource, value) for resource, value in requests.items()])
-        return f"the run requests {amounts}, but no flavor of ClusterQueue '{queue.name}' has enough of all of them"
+        none = f"no flavor of ClusterQueue '{queue.name}' has enough of all of them"
+        return f"the run requests {amounts}, but {none}"
     return (
         f"no choice of flavors in ClusterQueue '{queue.name}' has enough for all {len(choices)} pod sets "
         "at the same time"
