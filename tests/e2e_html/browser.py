@@ -63,6 +63,7 @@ class Browser:
         at: str = "",
     ) -> None:
         """Open a file, at the element of an id, or an address; `media` is "" or print."""
+        self._driver.get("about:blank")  # the page before is not laid out once more for the new width
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._cdp("Emulation.setEmulatedMedia", media=media, features=features)
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

@@ -133,7 +133,7 @@ def test_failure_at_any_call_is_said_and_repaired(
             patch.setattr(write if function == "open" else os, function, failing(real, at), raising=False)
             problems = apply(changed.root, rendering.writes, rendering.deletes)
         code = 1 if problems else 0
-        assert {"cannot be written: Input/output error"} >= {problem.message for problem in problems}
+        assert {"the file cannot be written: Input/output error"} >= {problem.message for problem in problems}
         assert all(isinstance(problem, Problem) and not problem.file.startswith("/") for problem in problems)
         assert list(changed.root.glob(write.STAGE + "*")) == []
         assert (at, expected) == (at, completed(changed))
