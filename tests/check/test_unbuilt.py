@@ -95,6 +95,56 @@ def test_what_a_kustomization_adds_is_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.tools
+@pytest.mark.parametrize(
+    ("missing", "severity"),
+    [
+        ("patches: [{path: env/patch.yaml}]", "note"),
+        ("patchesStrategicMerge: [env/patch.yaml]", "note"),
+        ("configMapGenerator: [{name: x, envs: [env/x.env]}]", "error"),
+    ],
+)
+def test_a_patch_that_is_not_there_may_add_volumes(tmp_path: Path, missing: str, severity: str) -> None:
+    """A volume that a pod lacks is a note where a setup step writes the patch of it, else an error."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+        "spec: {containers: [{name: a, image: b, volumeMounts: [{name: data, mountPath: /data}]}]}\n"
+    )
+    write(tmp_path, {"kustomization.yaml": f"resources: [pod.yaml]\n{missing}\n", "pod.yaml": pod})
+
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [severity] == [one["severity"] for one in found if one["id"] == "JS125"]
+    assert ["error"] == [one["severity"] for one in found if one["id"] == "KUS001"]
+
+
+@pytest.mark.tools
+def test_patches_without_objects_and_templates_wait_for_a_program(tmp_path: Path) -> None:
+    """Fleet adds objects to patches alone, and a program fills in `{{word}}` of a patch: both are notes."""
+    patch = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: {{given}}\n"
+    write(
+        tmp_path,
+        {
+            "alone/kustomization.yaml": "patchesStrategicMerge: [patch.yaml]\n",
+            "alone/patch.yaml": CONFIG_MAP,
+            "filled/kustomization.yaml": "resources: [cm.yaml]\npatches: [{path: patch.yaml}]\n",
+            "filled/cm.yaml": CONFIG_MAP,
+            "filled/patch.yaml": patch,
+            "wrong/kustomization.yaml": "resources: [cm.yaml]\npatches: [{path: patch.yaml}]\n",
+            "wrong/cm.yaml": CONFIG_MAP,
+            "wrong/patch.yaml": CONFIG_MAP.replace("name: ", "name: other-"),
+        },
+    )
+    found = run(tmp_path, ".", "--schemas-only", "-o", "json").json["problems"]
+    builds = {one["file"]: (one["severity"], one["message"]) for one in found if one["id"] == "KUS011"}
+
+    assert ("alone", "filled", "wrong") == tuple(sorted(builds))
+    assert "note" == builds["alone"][0]
+    message = "patch 'patch.yaml' has placeholders, so the kustomization does not build"
+    assert ("note", message) == builds["filled"]
+    assert "error" == builds["wrong"][0]
+
+
+@pytest.mark.tools
 def test_remote_bases_are_a_note(tmp_path: Path) -> None:
     """What needs the network is told at its line and fails nothing; the files beside it are checked."""
     write(

@@ -191,7 +191,7 @@ def examine_each(
             sent = _without_body(resource) if metadata_only and is_clean else resource
             is_partial = _may_be_patch(loaded.unit, loaded.text) or is_called_partial(resource.file)
             is_partial = is_partial or loaded.unit.partial or loaded.unit.inside
-            objects.append(Checked(sent, verdict, is_clean, held, is_partial))
+            objects.append(Checked(sent, verdict, is_clean, held, is_partial, loaded.unit.patched))
         all_problems = (*loaded.problems, *problems)
         return Examined(
             loaded.unit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -26,6 +27,14 @@ _NEEDED = FOLDERS | {
     *("crds", "env", "envs", "files", "valuesfile", "additionalvaluesfiles"),
 }
 """Fields whose texts are paths that kustomize opens."""
+_OBJECTS = frozenset(
+    {"resources", "bases", "components", "generators", "configmapgenerator", "secretgenerator"}
+    | {"helmcharts", "helmchartinflationgenerator"}
+)
+"""Fields that bring objects, in small letters."""
+_BARE = re.compile(r"^[ \t-]*[\w.-]+:[ \t]+\{\{", re.MULTILINE)
+"""`key: {{value}}`, which YAML reads as a mapping in a key."""
+_PATCHES = frozenset({"patches", "path", "patchesstrategicmerge"})
 
 
 def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
@@ -33,8 +42,41 @@ def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
     kustomizations = Kustomizations()
     unbuilt = next((problem for problem in problems if problem.id in ("KUS001", "KUS011")), None)
     missing = list(_missing(folder, kustomizations)) if unbuilt else []
-    kept = (problem for problem in problems if not missing or problem is not unbuilt)
+    kept = [problem for problem in problems if not missing or problem is not unbuilt]
+    _, spec = kustomizations.spec_of(folder)
+    if _OBJECTS.isdisjoint(key.casefold() for key in spec):
+        kept = list(map(_of_patches, kept))
+    if unbuilt and not missing and (template := _template(folder, kustomizations)):
+        kept = [_of_template(problem, template) if problem is unbuilt else problem for problem in kept]
     return [*missing, *(_placed(problem, kustomizations) for problem in kept)]
+
+
+def _of_patches(problem: Problem) -> Problem:
+    """Return a problem of a kustomization of patches alone: a note if a patch fits no object.
+
+    A program adds the objects, for example Fleet, which gives what a chart renders to its overlays.
+    """
+    if problem.id != "KUS011" or "no matches for Id" not in problem.message:
+        return problem
+    return replace(problem, severity="note", hint="check what the program builds that adds the objects")
+
+
+def _template(folder: str, kustomizations: Kustomizations) -> str:
+    """Return the first patch that a program fills in before it is YAML; '' for none."""
+    for base, _, key, entry in _entries(folder, kustomizations):
+        path = os.path.join(base, entry)  # noqa: PTH118 - a text
+        text = read_file(path, path) if key in _PATCHES and os.path.isfile(path) else ""  # noqa: PTH113
+        if isinstance(text, str) and _BARE.search(text):
+            return entry
+    return ""
+
+
+def _of_template(problem: Problem, template: str) -> Problem:
+    """Return a note on the template that kustomize cannot read, in place of what it says."""
+    message = f"patch '{template}' has placeholders, so the kustomization does not build"
+    return replace(
+        problem, message=message, severity="note", hint="fill the placeholders in before the check"
+    )
 
 
 def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], list[Problem]]:
@@ -42,6 +84,7 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
     if unit.cluster or {problem.id for problem in problems} <= {"TOOL001"}:
         return [], []  # overlays that we render are whole, and a missing program is to be installed
     files: dict[str, None] = {}
+    patched = False
     folder = os.path.realpath(unit.path)
     for base, _, key, entry in _entries(folder, Kustomizations()):
         path = os.path.realpath(os.path.join(base, entry))  # noqa: PTH118 - a text
@@ -49,6 +92,7 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         is_below = path.startswith(f"{os.path.realpath(base)}/")
         if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
             files[path] = None
+        patched = patched or (key in _PATCHES and not os.path.exists(path))  # noqa: PTH110
     message = f"the kustomization cannot be built here, so its files are checked one by one ({len(files)})"
     note = Problem(
         "KUS021",
@@ -57,7 +101,10 @@ def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], li
         "note",
         unit.name,
     )
-    units = [Unit("file", path, shown(path, folder, unit), unit.cluster, partial=True) for path in files]
+    units = [
+        Unit("file", path, shown(path, folder, unit), unit.cluster, partial=True, patched=patched)
+        for path in files
+    ]
     return units, [note] if files else []
 
 

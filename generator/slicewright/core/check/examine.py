@@ -59,6 +59,8 @@ class Unit(Struct, frozen=True):
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
     partial: bool = False
     """Whether a kustomization that does not build would complete it."""
+    patched: bool = False
+    """Whether that kustomization has a patch that is not there."""
     inside: bool = False
     """Whether a folder above the file has a kustomization, and none names the file."""
     text: str | Problem | None = None
@@ -85,6 +87,8 @@ class Checked(Struct, frozen=True):
     """None for an object that was rendered: nothing of it is filled in later."""
     partial: bool = False
     """Whether a kustomization or a program completes it."""
+    patched: bool = False
+    """Whether a patch that is not there completes it."""
 
 
 class Examined(Struct, frozen=True):
@@ -284,7 +288,13 @@ def _object_check(
         of_variant = partial(problems_of, checked)
         source = checked.resource.source
         text = source.file.text if source else ""
-        problems = certain(checked.resource, checked.placeholders, of_variant, is_partial=checked.partial)
+        problems = certain(
+            checked.resource,
+            checked.placeholders,
+            of_variant,
+            is_partial=checked.partial,
+            is_patched=checked.patched,
+        )
         return (of_todo(problem, text) for problem in problems)
 
     return check

@@ -46,15 +46,16 @@ def is_pod_template(resource: Resource) -> bool:
     return resource.kind == "Pod" and not resource.server_name
 
 
-def as_note(problem: Problem, *, by_program: bool = False, is_pod_template: bool = False) -> Problem:
+def as_note(problem: Problem, *, adds_volumes: bool = False, is_pod_template: bool = False) -> Problem:
     """Return a problem of a partial object: a note if something is missing.
 
-    A program adds volumes too. Those that read pod templates take a number in a label for text.
+    A program adds volumes too, and so may a patch that is not there. What reads pod templates takes a number
+    in a label for text.
     """
     is_missing = (
         problem.id in _COMPLETED
         or _LACKS.search(problem.message)
-        or (by_program and problem.id == "JS125")
+        or (adds_volumes and problem.id == "JS125")
         or (is_pod_template and problem.id == "SCHEMA003" and problem.path[:1] == ("metadata",))
     )
     return replace(problem, severity="note") if is_missing else problem

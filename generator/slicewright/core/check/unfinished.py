@@ -211,6 +211,7 @@ def certain(
     problems_of: Callable[..., Iterable[Problem]],
     *,
     is_partial: bool = False,
+    is_patched: bool = False,
 ) -> Iterator[Problem]:
     """Yield a note on the placeholders of an object, and the problems that it has whatever they become.
 
@@ -222,7 +223,7 @@ def certain(
     of_pods = is_pod_template(resource)
     problems = [
         # A program names an object without metadata, and adds what else is missing below its top.
-        as_note(problem, by_program=by_program, is_pod_template=of_pods)
+        as_note(problem, adds_volumes=by_program or is_patched, is_pod_template=of_pods)
         if is_partial or by_program or of_pods or (problem.path and not resource.metadata)
         else problem
         for problem in problems_of()
