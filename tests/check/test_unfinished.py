@@ -441,6 +441,20 @@ def test_program_fills_an_empty_list_of_containers(tmp_path: Path, folder: str, 
     )
 
 
+@pytest.mark.parametrize(("file", "expected"), [("template.yaml", ["note"]), ("service.yaml", ["error"] * 3)])
+def test_words_that_sed_replaces_in_a_template_are_placeholders(
+    tmp_path: Path, file: str, expected: list[str]
+) -> None:
+    """`service_name` and `template-num` are filled in in a template, and in other files they are wrong."""
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: service_name}\n"
+        "spec: {ports: [{port: template-num, targetPort: target_port}]}\n"
+    )
+    write(tmp_path, {file: service})
+
+    assert expected == [one["severity"] for one in run(tmp_path, ".", "-o", "json").json["problems"]]
+
+
 @pytest.mark.parametrize(("folder", "expected"), [("job-template", ["note"]), ("jobs", ["error"])])
 def test_word_in_the_name_of_a_template_is_filled_in(
     tmp_path: Path, folder: str, expected: list[str]

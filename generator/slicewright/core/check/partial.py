@@ -18,6 +18,7 @@ _NAME = re.compile(
 )
 """`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
 _TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
+_TEMPLATE = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?(?:[/.]|$)")
 _MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in|##")
 _TODO = re.compile(
     r"""(?i):[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*(?:todo|fixme)\b"""
@@ -39,6 +40,11 @@ _LACKS = re.compile(
 def is_called_partial(name: str) -> bool:
     """Tell whether a file or a folder is called a base or a template, or is in one that is."""
     return _NAME.search(name) is not None
+
+
+def is_called_template(name: str) -> bool:
+    """Tell whether a file or a folder is called a template, or is in one that is."""
+    return _TEMPLATE.search(name) is not None
 
 
 def is_pod_template(resource: Resource) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from slicewright.core.check.filling import is_filled
-from slicewright.core.check.partial import as_note, is_pod_template
+from slicewright.core.check.partial import as_note, is_called_template, is_pod_template
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
@@ -142,6 +142,10 @@ _IN_A_NAME = re.compile(r"^-|-$|^_$|(?<![^-])[A-Z]{2,}(?![^-])")
 """What a program fills in: `-suffix`, `prefix-`, `_`, and the word of `train-JOB-3`."""
 
 
+_OF_SED = re.compile(r"[a-z]+(?:_[a-z]+)+|template(?:[-_][a-z]+)+")
+"""`service_name` and `template-num-nodes`, which sed replaces in a template."""
+
+
 def _is_braced(value: Any) -> bool:
     """Tell whether a value is `{word}` or `[[word]]`, which YAML reads as a mapping or a list."""
     return bool(_bracketed(value)) or (isinstance(value, dict) and list(value.values()) == [None])
@@ -158,13 +162,14 @@ def _bracketed(value: Any) -> str:
 
 
 def _suspects(
-    data: dict[str, Any], refused: AbstractSet[Path], *, is_partial: bool
+    data: dict[str, Any], refused: AbstractSet[Path], *, is_partial: bool, is_template: bool
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
     These are words in capitals with `_` or that name their field, the name of the field itself, quoted
     blanks, `{word}`, `[[word]]` and `[YOUR_WORD]`. In a partial object these are empty values as well, and
-    names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals.
+    names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals. In a template
+    these are `some_words` and `template-words` too.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
@@ -178,6 +183,7 @@ def _suspects(
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
             is_named = is_named or value == path[-1]
+            is_named = is_named or (is_template and bool(_OF_SED.fullmatch(value)))
             is_part = is_partial and path[-1] == "name" and _IN_A_NAME.search(value)
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)
@@ -198,7 +204,9 @@ def _refused(
 
     A misspelt key is refused whatever its value is, and a choice in capitals is a misspelt choice.
     """
-    suspects = dict(_suspects(resource.data, _of_errors(problems), is_partial=is_partial))
+    is_template = is_called_template(resource.file)
+    wrong = _of_errors(problems)
+    suspects = dict(_suspects(resource.data, wrong, is_partial=is_partial, is_template=is_template))
     always = set(suspects)
     for variant in VARIANTS if suspects else ():
         always &= _of_errors(problems_of(0, fill(resource, suspects, variant)))
