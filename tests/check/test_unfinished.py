@@ -441,6 +441,20 @@ def test_program_fills_an_empty_list_of_containers(tmp_path: Path, folder: str, 
     )
 
 
+@pytest.mark.parametrize(("folder", "expected"), [("_base", ["note"]), ("app", ["error"])])
+def test_namespace_in_capitals_of_a_base_is_filled_in(
+    tmp_path: Path, folder: str, expected: list[str]
+) -> None:
+    """An overlay writes its own in the place of ARCNS, which no cluster takes."""
+    write(
+        tmp_path,
+        {f"{folder}/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ARCNS}\n"},
+    )
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert expected == [one["severity"] for one in found if one["id"] in ("FILE030", "SCHEMA007")]
+
+
 @pytest.mark.parametrize(("file", "expected"), [("template.yaml", ["note"]), ("service.yaml", ["error"] * 3)])
 def test_words_that_sed_replaces_in_a_template_are_placeholders(
     tmp_path: Path, file: str, expected: list[str]

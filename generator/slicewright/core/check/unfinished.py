@@ -184,7 +184,7 @@ def _suspects(
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
             is_named = is_named or value == path[-1]
             is_named = is_named or (is_template and bool(_OF_SED.fullmatch(value)))
-            is_part = is_partial and path[-1] == "name" and _IN_A_NAME.search(value)
+            is_part = is_partial and path[-1] in ("name", "namespace") and _IN_A_NAME.search(value)
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)
 
