@@ -455,6 +455,18 @@ def test_namespace_in_capitals_of_a_base_is_filled_in(
     assert expected == [one["severity"] for one in found if one["id"] in ("FILE030", "SCHEMA007")]
 
 
+def test_names_of_types_are_placeholders(tmp_path: Path) -> None:
+    """A list of all fields has `String` and `Int` as values; what is wrong beside these is told."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: String}\nspec:\n  restartPolicy: [Always]\n"
+        "  containers: [{name: String, image: String, ports: [{containerPort: Int}]}]\n"
+    )
+    write(tmp_path, {"pod.yaml": pod})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [("FILE030", "note"), ("SCHEMA003", "error")] == [(one["id"], one["severity"]) for one in found]
+
+
 @pytest.mark.parametrize(("file", "expected"), [("template.yaml", ["note"]), ("service.yaml", ["error"] * 3)])
 def test_words_that_sed_replaces_in_a_template_are_placeholders(
     tmp_path: Path, file: str, expected: list[str]

@@ -146,6 +146,10 @@ _OF_SED = re.compile(r"[a-z]+(?:_[a-z]+)+|template(?:[-_][a-z]+)+")
 """`service_name` and `template-num-nodes`, which sed replaces in a template."""
 
 
+_TYPES = frozenset({"String", "Int", "Integer", "Number", "Float"})
+"""What a list of all fields has as values."""
+
+
 def _is_braced(value: Any) -> bool:
     """Tell whether a value is `{word}` or `[[word]]`, which YAML reads as a mapping or a list."""
     return bool(_bracketed(value)) or (isinstance(value, dict) and list(value.values()) == [None])
@@ -167,9 +171,9 @@ def _suspects(
     """Yield the values with an error that may be placeholders, by their paths.
 
     These are words in capitals with `_` or that name their field, the name of the field itself, quoted
-    blanks, `{word}`, `[[word]]` and `[YOUR_WORD]`. In a partial object these are empty values as well, and
-    names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals. In a template
-    these are `some_words` and `template-words` too.
+    blanks, `{word}`, `[[word]]`, `[YOUR_WORD]` and names of types. In a partial object these are empty values
+    as well, and names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals. In
+    a template these are `some_words` and `template-words` too.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
@@ -182,7 +186,7 @@ def _suspects(
         elif isinstance(value, str) and "\n" not in value:
             field = next(key for key in reversed(path) if isinstance(key, str)).upper()
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
-            is_named = is_named or value == path[-1]
+            is_named = is_named or value == path[-1] or value in _TYPES
             is_named = is_named or (is_template and bool(_OF_SED.fullmatch(value)))
             is_part = is_partial and path[-1] in ("name", "namespace") and _IN_A_NAME.search(value)
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
