@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from slicewright.core.check.model import Resource
     from slicewright.core.problem import Problem
 
+_TEMPLATE = r"(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
 _NAME = re.compile(
-    r"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
-    r"|testing-manifests)(?:[/.]|$)"
+    rf"(?:^|/)(?:bases?|bases?[-_][^/]*|[^/]*[-_]bases?|{_TEMPLATE}|testing-manifests)(?:[/.]|$)"
 )
 """`testing-manifests`: the end-to-end tests of Kubernetes put these into a namespace of their own."""
-_TEMPLATES = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?/")
-_TEMPLATE = re.compile(r"(?:^|/)(?:[^/]*[-_])?templates?(?:[-_][^/]*)?(?:[/.]|$)")
+_IN_TEMPLATES = re.compile(rf"(?:^|/){_TEMPLATE}/")
+_CALLED_TEMPLATE = re.compile(rf"(?:^|/){_TEMPLATE}(?:[/.]|$)")
 _MARK = re.compile(r"(?i)todo|fixme|replace|change[ _-]?me|fill[ _-]in|##")
 _TODO = re.compile(
     r"""(?i):[ \t]*(?:""|''|0|null|~)?[ \t]*\#[ \t]*(?:todo|fixme)\b"""
@@ -44,7 +44,7 @@ def is_called_partial(name: str) -> bool:
 
 def is_called_template(name: str) -> bool:
     """Tell whether a file or a folder is called a template, or is in one that is."""
-    return _TEMPLATE.search(name) is not None
+    return _CALLED_TEMPLATE.search(name) is not None
 
 
 def is_pod_template(resource: Resource) -> bool:
@@ -73,7 +73,7 @@ def of_template(problem: Problem) -> Problem:
     A program fills it in and writes it elsewhere, where its paths lead to what is there.
     """
     is_unfinished = problem.id in ("KUS001", "KUS011") or problem.id.startswith("YAML")
-    is_of_template = is_unfinished and _TEMPLATES.search(problem.file)
+    is_of_template = is_unfinished and _IN_TEMPLATES.search(problem.file)
     return replace(problem, severity="note") if is_of_template else problem
 
 
