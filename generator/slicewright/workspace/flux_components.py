@@ -6,8 +6,6 @@ import posixpath
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import mapping
 from slicewright.workspace.repository import files_of, repository_of
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.core.check.examine import Unit
-    from slicewright.core.problem import Problem
 
 _API = "kustomize.toolkit.fluxcd.io/"
 
@@ -48,10 +45,3 @@ def _places(text: str, file: str) -> Iterator[str]:
         spec = mapping(data.get("spec")) if is_of_flux else {}
         if spec.get("components"):
             yield str(spec.get("path", "")).strip("/")
-
-
-def of_components(problem: Problem) -> Problem:
-    """Return a problem of a build in such a folder: a note if a patch fits only what a component has."""
-    if problem.id != "KUS011" or "no matches for Id" not in problem.message:
-        return problem
-    return replace(problem, severity="note", hint="check what flux build kustomization writes")

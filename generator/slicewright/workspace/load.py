@@ -30,12 +30,12 @@ from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import helm, kustomize
-from slicewright.workspace.flux_components import gets_components, of_components
+from slicewright.workspace.flux_components import gets_components
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.load_restrictor import is_lifted, of_restriction
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
-from slicewright.workspace.unbuilt import explained, plain_files, shown
+from slicewright.workspace.unbuilt import explained, of_patch_alone, plain_files, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,6 +200,7 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
     return list(installed.objects), tuple(tree.refused.values()) or named
 
 
+_BY_FLUX = "check what flux build kustomization writes"
 _READ_BY_KUSTOMIZE = frozenset({"YAML003", "YAML005", "YAML006"})
 """What is refused in our own files, and has a meaning in those of others."""
 
@@ -227,7 +228,8 @@ def _compose(unit: Unit) -> Loaded:
     named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
     unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
     named = list(map(of_restriction, named)) if unrestricted else named
-    named = list(map(of_components, named)) if unrestricted and gets_components(unit) else named
+    if unrestricted and gets_components(unit):
+        named = [of_patch_alone(problem, _BY_FLUX) for problem in named]
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))

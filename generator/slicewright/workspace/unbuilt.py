@@ -34,6 +34,8 @@ _OBJECTS = frozenset(
 """Fields that bring objects, in small letters."""
 _BARE = re.compile(r"^[ \t-]*[\w.-]+:[ \t]+\{\{", re.MULTILINE)
 """`key: {{value}}`, which YAML reads as a mapping in a key."""
+_BY_PROGRAM = "check what the program builds that adds the objects"
+"""For example Fleet, which gives what a chart renders to its overlays."""
 _PATCHES = frozenset({"patches", "path", "patchesstrategicmerge"})
 
 
@@ -45,20 +47,17 @@ def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
     kept = [problem for problem in problems if not missing or problem is not unbuilt]
     _, spec = kustomizations.spec_of(folder)
     if _OBJECTS.isdisjoint(key.casefold() for key in spec):
-        kept = list(map(_of_patches, kept))
+        kept = [of_patch_alone(problem, _BY_PROGRAM) for problem in kept]
     if unbuilt and not missing and (template := _template(folder, kustomizations)):
         kept = [_of_template(problem, template) if problem is unbuilt else problem for problem in kept]
     return [*missing, *(_placed(problem, kustomizations) for problem in kept)]
 
 
-def _of_patches(problem: Problem) -> Problem:
-    """Return a problem of a kustomization of patches alone: a note if a patch fits no object.
-
-    A program adds the objects, for example Fleet, which gives what a chart renders to its overlays.
-    """
+def of_patch_alone(problem: Problem, hint: str) -> Problem:
+    """Return a problem of a kustomization to which a program adds objects: a note if a patch fits none."""
     if problem.id != "KUS011" or "no matches for Id" not in problem.message:
         return problem
-    return replace(problem, severity="note", hint="check what the program builds that adds the objects")
+    return replace(problem, severity="note", hint=hint)
 
 
 def _template(folder: str, kustomizations: Kustomizations) -> str:
