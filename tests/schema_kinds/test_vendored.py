@@ -181,3 +181,9 @@ def test_v1beta1_of_kueue_is_deprecated() -> None:
     kueue = (file for file in FILES if file.startswith("kueue.x-k8s.io/"))
     deprecated = {file for file in kueue if load(file)["x-slicewright"].get("deprecated")}
     assert {f"kueue.x-k8s.io/{kind.lower()}_v1beta1.json" for kind in KUEUE} == deprecated
+
+
+def test_fields_of_the_experimental_channel_are_known() -> None:
+    """Gateway API has two channels of one version: fields of the experimental one are no mistakes."""
+    rules = made()["gateway.networking.k8s.io/httproute_v1.json"]["properties"]["spec"]["properties"]["rules"]
+    assert "sessionPersistence" in rules["items"]["properties"]
