@@ -263,12 +263,13 @@ def test_packages_of_others_are_passed_by(tmp_path: Path) -> None:
     ]
 
 
-def test_test_data_is_passed_by_unless_it_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["pkg/testdata", "test_data", "test-data", "tests/expected"])
+def test_test_data_is_passed_by_unless_it_is_named(tmp_path: Path, folder: str) -> None:
     """What is broken in it is meant to be, and whoever names the folder wants it checked."""
-    write(tmp_path, {"pkg/testdata/a.yaml": BAD_CONFIG_MAP})
-    inside, named = (run(tmp_path, path, "-o", "json").json for path in (".", "pkg/testdata"))
+    write(tmp_path, {f"{folder}/a.yaml": BAD_CONFIG_MAP})
+    inside, named = (run(tmp_path, path, "-o", "json").json for path in (".", folder))
 
-    assert [("pkg/testdata", TEST_DATA)] == [
+    assert [(folder, TEST_DATA)] == [
         (one["path"], one["reason"]) for one in inside["summary"]["passedBy"]
     ]
     assert (["FILE006"], ["SCHEMA003"]) == tuple(

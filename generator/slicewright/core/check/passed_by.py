@@ -50,8 +50,8 @@ class PassedBy(Struct, frozen=True):
         return {"path": self.path, "reason": self.reason, "files": self.files, **where}
 
 
-_TEST_DATA = "testdata"
-"""Go's tools pass it by, too: what is broken in it is meant to be."""
+_TEST_DATA = frozenset({"testdata", "test_data", "test-data", "expected"})
+"""Go's tools pass `testdata` by, too: what is broken in it is meant to be, and what a test expects is so."""
 _PACKAGES = frozenset({"node_modules", "site-packages"})
 _VENDOR = "vendor"
 _VENDORING = frozenset({"go.mod", "glide.yaml", "Gopkg.toml", "composer.json", "jsonnetfile.json", "Gemfile"})
@@ -91,7 +91,7 @@ _SETTINGS = re.compile(
 
 def reason_of_folder(name: str, beside: Collection[str]) -> str:
     """Return why a folder in a folder is passed by, from its name and what is beside it; '' for others."""
-    if name == _TEST_DATA:
+    if name in _TEST_DATA:
         return TEST_DATA
     is_of_packages = name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))
     return VENDORED if is_of_packages else ""
