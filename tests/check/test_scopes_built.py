@@ -95,17 +95,22 @@ def test_scope_of_a_build_is_what_kustomize_builds(
     assert expected == found, says
 
 
-@pytest.mark.parametrize(("account", "expected"), [("a", []), ("b", ["REF131"])])
+@pytest.mark.parametrize(("account", "expected"), [("a", []), ("default", []), ("b", ["REF131"])])
 def test_subject_gets_the_namespace_of_a_build(tmp_path: Path, account: str, expected: list[str]) -> None:
     """Who gives a build its namespace gives it to the subject of its account too."""
     binding = (
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
-        "subjects: [{kind: ServiceAccount, name: a}]\n"
+        f"subjects: [{{kind: ServiceAccount, name: {account}}}]\n"
         "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: b}\n"
-        f"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {account}}}\n"
+        "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
     )
     write(tmp_path, {"a/kustomization.yaml": "resources: [rbac.yaml]\n", "a/rbac.yaml": binding})
-    write(tmp_path, {"b/rbac.yaml": binding})
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+    write(tmp_path, {"b/rbac.yaml": binding, "c/rbac.yaml": binding})
+    write(tmp_path, {"flux.yaml": f"{flux}spec: {{path: ./c, targetNamespace: c}}\n"})
+    of_flux = run(tmp_path, ".", "-o", "json", "--only", "REF131").json["problems"]
 
     assert expected == run(tmp_path, "a", "-o", "json", "--only", "REF131").ids
     assert ["REF131"] == run(tmp_path, "b", "-o", "json", "--only", "REF131").ids
+    assert ["REF131"] == run(tmp_path, "c", "-o", "json", "--only", "REF131").ids
+    assert expected == [one["id"] for one in of_flux if one["file"] == "c/rbac.yaml"]

@@ -58,6 +58,11 @@ def is_gitops_seen(resources: Iterable[Resource]) -> bool:
     return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
 
 
+def syncs(tool: Resource, file: str) -> bool:
+    """Tell whether an object of a GitOps tool covers the folder of a file."""
+    return _is_below(file, _covered(tool))
+
+
 def needs_gitops(ident: str) -> bool:
     """Tell whether a rule is about what a GitOps tool syncs alone."""
     return ident.startswith("GIT1") and ident not in _KUBECTL_TOO

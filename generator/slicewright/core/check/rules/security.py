@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
 from slicewright.core.check.rules.tpu_shape import is_tpu
+from slicewright.core.check.synced import syncs
 from slicewright.core.kubernetes.kinds import POD_KINDS, RBAC_GROUP
 from slicewright.core.kubernetes.labels import (
     FUSE,
@@ -178,10 +179,18 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
-    """Tell whether a build has the account of a subject: kustomize gives both their namespace."""
-    is_built = resource.source is None and not objects.is_cluster
-    accounts = objects.of_kind("ServiceAccount") if is_built else ()
-    return any(account.name == name and not account.namespace for account in accounts)
+    """Tell whether a build gives a subject its namespace: kustomize does so with what it gives an account.
+
+    It does so with `default`, too. Flux builds the folders of its Kustomizations that have a targetNamespace.
+    """
+    of_flux = objects.widest.of_kind("Kustomization")
+    is_built = resource.source is None or any(
+        at(one.data, "spec", "targetNamespace") and syncs(one, resource.file) for one in of_flux
+    )
+    if objects.is_cluster or not is_built:
+        return False
+    accounts = objects.of_kind("ServiceAccount")
+    return name == "default" or any(one.name == name and not one.namespace for one in accounts)
 
 
 def _subject(subject: dict[str, Any], path: Path) -> Findings:
