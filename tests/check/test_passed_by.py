@@ -269,9 +269,7 @@ def test_test_data_is_passed_by_unless_it_is_named(tmp_path: Path, folder: str) 
     write(tmp_path, {f"{folder}/a.yaml": BAD_CONFIG_MAP})
     inside, named = (run(tmp_path, path, "-o", "json").json for path in (".", folder))
 
-    assert [(folder, TEST_DATA)] == [
-        (one["path"], one["reason"]) for one in inside["summary"]["passedBy"]
-    ]
+    assert [(folder, TEST_DATA)] == [(one["path"], one["reason"]) for one in inside["summary"]["passedBy"]]
     assert (["FILE006"], ["SCHEMA003"]) == tuple(
         [one["id"] for one in done["problems"]] for done in (inside, named)
     )

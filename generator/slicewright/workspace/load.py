@@ -30,9 +30,8 @@ from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import is_ours
 from slicewright.workspace import helm, kustomize
-from slicewright.workspace.flux_components import gets_components
+from slicewright.workspace.builders import gets_components, is_lifted, of_restriction
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
-from slicewright.workspace.load_restrictor import is_lifted, of_restriction
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 from slicewright.workspace.unbuilt import explained, of_patch_alone, plain_files, shown
