@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from slicewright.core.compose.kustomization import Composed
 from slicewright.core.compose.kustomization import compose as _compose
+from slicewright.core.plan.plan import Plan
 from slicewright.core.problem import Problem, in_order
 from slicewright.core.render.changes import render as _render
 from slicewright.core.render.plans import plan_all
@@ -27,9 +27,6 @@ from slicewright.workspace.repository_reader import (
     find_root,
     read_checkout,
 )
-
-if TYPE_CHECKING:
-    from slicewright.core.plan.plan import Plan
 
 __all__ = [
     "Checkout",

@@ -11,14 +11,12 @@ import http.client
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SECONDS = 30
 """The longest that a service may take for an answer."""

@@ -10,19 +10,16 @@ import contextlib
 import os
 import posixpath
 import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from errno import EINVAL
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from slicewright.binaries.find import which
 from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import decoded, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 _PATIENCE = 120
 """Seconds for one answer of git."""

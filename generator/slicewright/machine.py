@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
@@ -28,9 +28,6 @@ from slicewright.testbed import process_group, supervisor
 from slicewright.version import __version__
 from slicewright.workspace.repository_reader import NoRepositoryError, find_root, satisfies
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _MOST_ENTRIES = 50_000
 """Files of the cache that are counted: a machine that has more must not wait for them."""

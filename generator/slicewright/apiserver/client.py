@@ -11,24 +11,20 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
 from msgspec import Struct
+from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from slicewright.apiserver.errors import AccessError, ApiError, Ignored
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.core.kubernetes.read import mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from urllib3 import BaseHTTPResponse
-
-    from slicewright.apiserver.kubeconfig import Access
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 Item = TypeVar("Item")
 MANAGER = "slicewright"

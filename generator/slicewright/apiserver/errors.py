@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem
 
 
 class AccessError(Exception):

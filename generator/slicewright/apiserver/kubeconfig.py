@@ -15,20 +15,17 @@ import ssl
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import urllib3
 import yaml
 
 from slicewright.apiserver.errors import AccessError
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.types import Object
 
 _SECONDS = 60
 """A plugin may have to ask a server for a token, but nobody is there to answer its questions."""

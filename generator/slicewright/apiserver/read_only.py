@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from urllib3 import BaseHTTPResponse
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError, Ignored
@@ -11,15 +14,9 @@ from slicewright.apiserver.readable import unreadable
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, RUNS
 from slicewright.core.kubernetes.labels import JOB_NAME
 from slicewright.core.kubernetes.read import at, text, without_nulls
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.core.status.inventory import QUOTA_KINDS, Inventory, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from urllib3 import BaseHTTPResponse
-
-    from slicewright.core.kubernetes.types import Object
 
 _VISIBILITY = f"visibility.{KUEUE_GROUP}"
 _SELECTED = {"Pod": {"labels": JOB_NAME}, "Event": {"fields": "type=Warning"}}

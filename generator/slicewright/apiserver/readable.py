@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from slicewright.core.kubernetes.kinds import RUN_KINDS
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 _Time = Annotated[dt.datetime, Meta(tz=True)]
 _Count = Annotated[int, Meta(ge=0)]

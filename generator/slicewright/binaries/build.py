@@ -11,23 +11,18 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from msgspec import Struct
 
 from slicewright.binaries import golang
 from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
-from slicewright.binaries.pins import tools
+from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
 from slicewright.home import home
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from slicewright.binaries.pins import Tool
-
 
 STILL_SECONDS = 30
 """How often a running build says that it still runs."""

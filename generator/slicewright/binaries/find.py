@@ -9,18 +9,15 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
 from slicewright.home import home
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 """The first version in what a program prints; `go1.26.8` does not count."""

@@ -6,14 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slicewright.binaries.find import run, which
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Release = tuple[int, ...]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,12 @@ import click
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.core.problem import Problem
 from slicewright.core.problem import selectors as selectors_of
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slicewright.core.problem import Problem
-
     Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 

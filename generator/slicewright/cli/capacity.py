@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -11,20 +11,14 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
+from slicewright.core.capacity.capacity import Capacity
 from slicewright.core.capacity.capacity import capacity as capacity_of
-from slicewright.core.capacity.supply import shown
-from slicewright.core.problem import errors
+from slicewright.core.capacity.supply import Holder, shown
+from slicewright.core.capacity.workloads import Workload
+from slicewright.core.problem import Problem, errors
 from slicewright.core.record import record
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.meaning import ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.capacity.capacity import Capacity
-    from slicewright.core.capacity.supply import Holder
-    from slicewright.core.capacity.workloads import Workload
-    from slicewright.core.problem import Problem
 
 _NONE = "-"
 _UNKNOWN = "?"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.catalogue.shape import Shape
 from slicewright.workspace.repository_reader import catalogue_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
 
 
 @command("slicewright catalog", "slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Sequence
+from pathlib import Path
 
 from slicewright.cli.repository import git_errors_shown
 from slicewright.cli.what_if import Family, Variant, is_same
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import added_problems, longer_waits, slower_arrivals
+from slicewright.rehearsal.model.comparison import Group, added_problems, longer_waits, slower_arrivals
 from slicewright.rehearsal.model.duration import shown_within
-from slicewright.rehearsal.scenario import scenarios
+from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.workspace.change import Change
-from slicewright.workspace.repository_reader import WrongVersionError, read_checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-    from pathlib import Path
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Group
-    from slicewright.rehearsal.scenario import Scenario
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout, WrongVersionError, read_checkout
 
 _NOW = "working tree"
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from slicewright.documentation import command_page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 BROKEN = 3
 """Exit code: a tool is missing or broke."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -15,9 +15,6 @@ from slicewright.cli.report.review import COMMENT
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 

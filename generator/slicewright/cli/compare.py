@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from slicewright.cli import show
 from slicewright.cli.comparison import finish
 from slicewright.cli.report import page_file
+from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.comparison import BASE, Group, Noise, measured, verdict
 from slicewright.workspace.package import package
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.core.kubernetes.types import Object
 
 
 def compare_outputs(paths: tuple[Path, Path], html: Path | None, output: str) -> NoReturn:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -14,21 +15,14 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.difference.compare import compare
-from slicewright.core.difference.unrendered import refused, unrendered
+from slicewright.core.difference.tree_version import TreeVersion
+from slicewright.core.difference.unrendered import Unrendered, refused, unrendered
 from slicewright.core.difference.words import waiting, words
-from slicewright.core.problem import errors
+from slicewright.core.problem import Problem, errors
 from slicewright.core.record import record
 from slicewright.core.render.changes import render
 from slicewright.workspace.judge import judged
 from slicewright.workspace.repository_reader import catalogue_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.core.difference.tree_version import TreeVersion
-    from slicewright.core.difference.unrendered import Unrendered
-    from slicewright.core.problem import Problem
 
 
 @command("slicewright diff", "slicewright diff main", "slicewright diff main...HEAD --exit-code -o json")

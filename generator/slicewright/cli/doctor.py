@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
+from slicewright.core.diagnosis import Check
 from slicewright.core.record import plain
 from slicewright.machine import examine
 from slicewright.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.diagnosis import Check
 
 
 @command("slicewright doctor", "slicewright doctor -o json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,16 +10,13 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.plan.explain import Fact
 from slicewright.core.plan.explain import explain as facts_of
-from slicewright.core.problem import counted, errors, in_order
+from slicewright.core.problem import Problem, counted, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.workspace.meaning import ids
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.plan.explain import Fact
-    from slicewright.core.problem import Problem
 
 
 @command("slicewright explain llama")

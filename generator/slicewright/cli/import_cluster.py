@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -13,19 +12,16 @@ from slicewright.cli import show
 from slicewright.cli.command import BROKEN, FILE, command
 from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.document import imported, name_from, text_of
+from slicewright.core.importing.document import Imported, imported, name_from, text_of
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import Problem, did_you_mean, dotted, errors
 from slicewright.core.render.repository import Settings, read_repository
 from slicewright.importing.kubectl import Kubectl, KubectlError, program, read_inventory
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import catalogue_at
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.importing.document import Imported
 
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 

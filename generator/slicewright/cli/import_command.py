@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from slicewright.cli import candidates, show
@@ -17,7 +15,7 @@ from slicewright.cli.repository import (
 )
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.command_line import ImportedCommand, imported_command
+from slicewright.core.importing.command_line import ImportedCommand, Tool, imported_command
 from slicewright.core.importing.gcluster import GCLUSTER
 from slicewright.core.importing.xpk import XPK
 from slicewright.core.intent.source import SourceFile
@@ -25,10 +23,6 @@ from slicewright.core.problem import errors
 from slicewright.core.render.beside import beside
 from slicewright.workspace import write as tree
 from slicewright.workspace.judge import judged_beside
-
-if TYPE_CHECKING:
-    from slicewright.core.importing.command_line import Tool
-
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),

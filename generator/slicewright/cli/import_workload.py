@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import Struct
@@ -28,10 +29,11 @@ from slicewright.core.check.model import Resource
 from slicewright.core.check.passed_by import holds_object
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.write import write_document
-from slicewright.core.importing.workload import FILLED_IN, imported_run
+from slicewright.core.importing.workload import FILLED_IN, ImportedRun, imported_run
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import WORKLOAD
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.record import plain
 from slicewright.core.render.beside import beside
@@ -41,13 +43,7 @@ from slicewright.workspace.judge import judged_beside
 from slicewright.workspace.kinds import kind_schemas
 from slicewright.workspace.kustomize import FILE_NAMES
 from slicewright.workspace.load import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.core.importing.workload import ImportedRun
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 
 class Candidate(Struct, frozen=True):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -17,18 +18,13 @@ from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, counted, errors, first_of, in_order
 from slicewright.core.record import plain
+from slicewright.core.render.outdated import Outdated
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.folder import SETTINGS
 from slicewright.initial import files
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.render.outdated import Outdated
-
 
 _SHOWN = 5
 """Files that are named where many are in the way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -18,12 +18,10 @@ from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.render.beside import beside
+from slicewright.core.render.plans import Planned
 from slicewright.workspace import write
 from slicewright.workspace.judge import judged_beside
-
-if TYPE_CHECKING:
-    from slicewright.core.render.plans import Planned
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 _WAYS = get_args(ProvisioningType)
 _NAMED = ("Reservation", "ComputeClass")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -11,10 +12,6 @@ from slicewright.cli.command import options as declared
 from slicewright.core.check.filling import read_values
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import LARGEST, decoded, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 options = declared(
     click.option(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
@@ -20,18 +20,14 @@ from slicewright.cli.command import BROKEN, FILE
 from slicewright.cli.command import options as declared
 from slicewright.cli.repository import cluster_named, workloads_named
 from slicewright.core.difference.objects import read_one
+from slicewright.core.difference.tree_version import Objects
 from slicewright.core.importing.document import context_of
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.status.status import Status, status
 from slicewright.home import home
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.difference.tree_version import Objects
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 options = declared(
     click.option(

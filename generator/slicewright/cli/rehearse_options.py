@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from slicewright.workspace.parallel import cores
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _CORES, _MOST = {True: 4, False: 1}, 8
 """So many cores a test bed keeps busy, with pods and without. Each takes 1.5 GB: unasked, no more begin."""

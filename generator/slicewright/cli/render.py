@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import click
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from slicewright.cli.repository import git_errors_shown, open_checkout, reposito
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.difference import unified
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.defaults import Levels
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.record import plain
 from slicewright.core.render import limits, tree
@@ -24,16 +25,10 @@ from slicewright.core.render.changes import render as render_tree
 from slicewright.core.render.existing import Existing, edited, reused
 from slicewright.core.render.outdated import Outdated, forged
 from slicewright.core.render.plans import Planned, plan_all
-from slicewright.core.render.rendering import MOST_NAMED
+from slicewright.core.render.rendering import MOST_NAMED, Rendering, RunChange
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged, judged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.intent.defaults import Levels
-    from slicewright.core.render.rendering import Rendering, RunChange
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,16 +12,12 @@ from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
 from slicewright.core.document.edit import set_in_specs
+from slicewright.core.intent.workload import Workload
+from slicewright.core.problem import Problem
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.identity import successor
 from slicewright.workspace import write
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.problem import Problem
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")

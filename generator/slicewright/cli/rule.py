@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -13,12 +14,7 @@ from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean, family
 from slicewright.core.record import plain
-from slicewright.workspace.meaning import FIXES, all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slicewright.workspace.meaning import Meaning
+from slicewright.workspace.meaning import FIXES, Meaning, all_rules
 
 _WIDTH = 100
 _FIELDS = ("id", "severity", "title", "why", "hint", "fix", "kinds", "sources", "example")

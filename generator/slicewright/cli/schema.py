@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,11 +14,9 @@ from slicewright.core.check import cel
 from slicewright.core.check.examine import Unit
 from slicewright.core.problem import Problem, errors
 from slicewright.core.schema.crd import CRD, NoCrdError, from_crd
+from slicewright.core.schema.kind import KindSchema
 from slicewright.workspace.discovery import STDIN
 from slicewright.workspace.load import load
-
-if TYPE_CHECKING:
-    from slicewright.core.schema.kind import KindSchema
 
 
 @command(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, NoReturn
 
 import click
 
 from slicewright.cli.streams import exact, say
 from slicewright.core.problem import Problem, errors, foremost, in_order, tallied
 from slicewright.core.visible import in_json, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 

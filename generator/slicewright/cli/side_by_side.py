@@ -8,6 +8,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,15 +18,9 @@ from msgspec.structs import replace
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
 from slicewright.core.problem import Problem
-from slicewright.rehearsal.session import USUAL_HANDLERS, Interruption
+from slicewright.rehearsal.session import USUAL_HANDLERS, Interruption, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import ForkProcess
-
-    from slicewright.rehearsal.session import Result
-
     Play = Callable[[], Result]
 
 _LOOK_SECONDS = 1.0

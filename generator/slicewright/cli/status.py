@@ -6,7 +6,8 @@ import datetime as dt
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 from msgspec.structs import replace
@@ -19,14 +20,9 @@ from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.problem import counted
 from slicewright.core.record import plain
+from slicewright.core.status.status import Run, Status
 from slicewright.core.visible import visible
 from slicewright.rehearsal.model.duration import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.core.status.status import Run, Status
 
 _MINUTE = 60
 _SECONDS = 5.0

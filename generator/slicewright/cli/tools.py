@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import click
 
 from slicewright.binaries.build import available, build_all
 from slicewright.binaries.find import locate
+from slicewright.binaries.pins import Tool
 from slicewright.binaries.pins import tools as pinned
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, folder_option, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from slicewright.binaries.pins import Tool
 
 
 @click.group(

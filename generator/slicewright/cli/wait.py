@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
@@ -16,13 +17,8 @@ from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.cli.time_options import Duration
 from slicewright.core.record import plain
+from slicewright.core.status.status import Run
 from slicewright.core.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from slicewright.core.status.status import Run
 
 _SECONDS = 2.0
 """Between two readings."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 from packaging.requirements import Requirement
 
 from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 State = Literal["ok", "missing", "wrong"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import jsonschema_rs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20)
 """The engine without backtracking, for schemas; a pattern that takes more than a MiB does not compile."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from slicewright.core.visible import visible
-
-if TYPE_CHECKING:
-    import builtins
-    from collections.abc import Iterable, Sequence
 
 Severity = Literal["error", "warning", "note"]
 """An error stops a command, a warning only with `--strict`, a note never."""

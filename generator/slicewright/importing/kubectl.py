@@ -8,8 +8,9 @@ import re
 import subprocess
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -17,12 +18,8 @@ from slicewright.binaries.find import find, which
 from slicewright.core.importing.inventory import Inventory, flaw
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS
 from slicewright.core.kubernetes.read import entries, mapping, text
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.kubernetes.types import Object
 
 _SECONDS = 120
 """For how long one answer may take; thousands of nodes come in pieces."""

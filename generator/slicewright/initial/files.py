@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -17,10 +18,6 @@ from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.platform import release
 from slicewright.core.problem import Problem
 from slicewright.workspace.package import data_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 _TEMPLATE = Path(__file__).with_name("template")
 _PLACES = {

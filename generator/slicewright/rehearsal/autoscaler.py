@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import threading
 import time as real_time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -18,19 +19,13 @@ from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.rehearsal.event_log import alive
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.cluster_setup import ClusterSetup
+from slicewright.rehearsal.event_log import EventLog, alive
+from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.cluster_setup import ClusterSetup
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.node_pools import NodePool
-    from slicewright.rehearsal.timers import Clock
-
+from slicewright.rehearsal.node_pools import NodePool
+from slicewright.rehearsal.timers import Clock
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 _LOOK_SECONDS = 0.25

@@ -6,30 +6,23 @@ removed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.core.kubernetes.conditions import conditions
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIONS, SCHEDULING_VERSION
 from slicewright.core.kubernetes.pods import maker
-from slicewright.core.problem import counted, first_of
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem, counted, first_of
 from slicewright.rehearsal.model.simulate import OWNER_LABEL, owned
-from slicewright.rehearsal.model.surroundings import volume
+from slicewright.rehearsal.model.surroundings import Need, volume
 from slicewright.testbed import wait
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.model.surroundings import Need
-    from slicewright.testbed.bed import Bed
-
 
 _NAMESPACE, _NODE = ("v1", "Namespace"), ("v1", "Node")
 _PLATFORM = (

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION, MAKERS, RUN_VERSIONS
 from slicewright.core.kubernetes.labels import NODE_POOL
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.model.event import Event, Kind
 from slicewright.rehearsal.model.observe import Observer
 from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.node_pools import chips_of
+from slicewright.rehearsal.timers import Clock
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from slicewright.apiserver.kubeconfig import Access
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.timers import Clock
-
 
 _LEAST_SETTLED_SECONDS, _MOST_SETTLED_SECONDS = 2.0, 6.0
 """The controllers act on changes, one after another: the Job controller takes a second, others less, and the

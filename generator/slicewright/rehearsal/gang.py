@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
+from slicewright.apiserver.client import Api
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.injection import patch_if_there
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from slicewright.apiserver.client import Api
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.gang import Gangs
-    from slicewright.rehearsal.model.progress import Work
+from slicewright.rehearsal.model.gang import Gangs
+from slicewright.rehearsal.model.progress import Work
 
 _COMPLETED = [
     {"type": name, "status": "False", "reason": "PodCompleted"} for name in ("ContainersReady", "Ready")

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 import time as real_time
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from slicewright.rehearsal.model.clock import limits
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.autoscaler import Autoscaler
+from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.model.clock import ClockSettings, limits
 from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.timeline import Timelines
 from slicewright.rehearsal.termination import PENDING, RELEASE_SECONDS, STUCK_SECONDS, is_in_backoff
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.autoscaler import Autoscaler
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.model.timeline import Timelines
-    from slicewright.rehearsal.timers import Clock, Timers
+from slicewright.rehearsal.timers import Clock, Timers
 
 _LOOK_SECONDS = 0.2
 _PLACED_SECONDS = 5.0

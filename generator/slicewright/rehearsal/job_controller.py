@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import queue
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from slicewright.apiserver.client import Api
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.injection import patch_if_there
 from slicewright.rehearsal.model.memory_pods import MemoryPods
 from slicewright.rehearsal.model.simulate import owned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.node_pools import Capacity
+from slicewright.rehearsal.node_pools import Capacity
 
 
 class JobController:

@@ -8,21 +8,17 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.kubeconfig import Access
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.apiserver.kubeconfig import Access
-    from slicewright.core.kubernetes.types import Object
-
 
 LEASE = ("coordination.k8s.io/v1", "Lease")
 NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.intent.matrix import room_for_name
-from slicewright.core.problem import errors
-from slicewright.core.render.plans import plan_all
+from slicewright.core.intent.workload import Workload
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem, errors
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.repository import Repository
 from slicewright.core.render.tree import Bases, make
 from slicewright.rehearsal.faults import FAULT_KINDS
-from slicewright.rehearsal.model.arrivals import Profile, arrivals, profiles, validate
+from slicewright.rehearsal.model.arrivals import Arrival, Profile, arrivals, profiles, validate
 from slicewright.rehearsal.model.metrics import Arriving, queues_behind
-from slicewright.rehearsal.model.scenario_part import part
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import Repository
-    from slicewright.rehearsal.model.arrivals import Arrival
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, part
 
 
 class Load(Struct, frozen=True):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import size_range, slice_names
 from slicewright.testbed import nodes
 from slicewright.testbed.nodes import simulated_nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-
 
 _CPU_NODES = 100
 """The most nodes of a CPU pool that are simulated only because it can have them."""

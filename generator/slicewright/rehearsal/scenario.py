@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.rules.references_pods import KINDS
 from slicewright.core.compose.kustomization import FILE_NAME, compose
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import size_range
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem, errors
@@ -17,31 +21,20 @@ from slicewright.core.render import shared
 from slicewright.core.render.changes import render
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
-from slicewright.core.render.plans import plan_all
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.repository import Repository
 from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.rehearsal.faults import FAULT_KINDS
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.load import Load, load_of
 from slicewright.rehearsal.model.fault import validate_blocks
 from slicewright.rehearsal.model.offline import never_fits
-from slicewright.rehearsal.model.scenario_part import Known, is_run, part, run_key
+from slicewright.rehearsal.model.prices import Prices
+from slicewright.rehearsal.model.scenario_part import Known, ScenarioPart, is_run, part, run_key
 from slicewright.testbed.manifests import Installation, installation
 from slicewright.workspace.discovery import of_custom
 from slicewright.workspace.load import load as load_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import Repository
-    from slicewright.rehearsal.model.prices import Prices
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.workspace.repository_reader import Checkout
-
+from slicewright.workspace.repository_reader import Checkout
 
 _MOST_NODES = 100_000
 _RENDER = "run slicewright render first"

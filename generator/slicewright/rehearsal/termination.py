@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from slicewright.rehearsal.autoscaler import Autoscaler
+from slicewright.rehearsal.event_log import EventLog
+from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.model.gang import ends_by_itself, lacks_head
-from slicewright.rehearsal.model.scenario_part import run_key, without_chips
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key, without_chips
 from slicewright.rehearsal.model.timeline import OVER, Timelines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.rehearsal.autoscaler import Autoscaler
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.timers import Clock, Timers
+from slicewright.rehearsal.timers import Clock, Timers
 
 _QUIET_SECONDS = 10.0
 """After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts

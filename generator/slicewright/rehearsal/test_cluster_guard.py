@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError, Ignored
+from slicewright.apiserver.kubeconfig import Access
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.problem import Problem
 from slicewright.documentation import page
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from slicewright.apiserver.kubeconfig import Access
 
 MARK = "slicewright.dev/test-cluster"
 """The label of the namespace kube-system that says so."""

@@ -6,10 +6,7 @@ import heapq
 import itertools
 import math
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 class Timers:

@@ -6,27 +6,24 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from pathlib import Path
+from typing import Self, TypeVar
 
 from msgspec import Struct
 
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.kubeconfig import Access
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.problem import Problem
 from slicewright.testbed import nodes, process_group, wait
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup, Running
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from slicewright.apiserver.kubeconfig import Access
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 START_SECONDS = 180
 """For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""

@@ -9,29 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from slicewright.apiserver import kubeconfig
+from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.platform.release import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import control_plane, controllers, credentials, manifests, nodes, process_group
-from slicewright.testbed.bed import Bed, Connection, ControlPlane
+from slicewright.testbed.bed import Bed, BootContext, Connection, ControlPlane
+from slicewright.testbed.credentials import Credentials
 from slicewright.testbed.manifests import Installation
 from slicewright.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.bed import BootContext
-    from slicewright.testbed.credentials import Credentials
 
 _OK = 200
 _PORTS = 5

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.testbed.credentials import Credentials
+from slicewright.testbed.credentials import Credentials
 
 
 def etcd_command(binary: Path, credentials: Credentials, client_port: int, peer_port: int) -> list[str]:

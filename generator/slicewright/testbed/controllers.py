@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slicewright.apiserver.client import Api
 from slicewright.core.kubernetes.kinds import (
     JOBSET_GROUP,
     JOBSET_VERSION,
     KUEUE_CONFIGURATION_VERSION,
     KUEUE_GROUP,
 )
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 from slicewright.testbed.control_plane import BURST, QPS
+from slicewright.testbed.credentials import Credentials
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.credentials import Credentials
 
 _KUEUE_NAMESPACE = "kueue-system"
 _KUEUE_SERVICE = "kueue-webhook-service"

@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import base64
 import copy
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from msgspec import Struct, field
 
 from slicewright.binaries.pins import versions
 from slicewright.core.compose.kustomization import compose
+from slicewright.core.compose.spec import ReadText
 from slicewright.core.document.read import read_documents
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform import controllers
 from slicewright.core.platform.kueue_configuration import simulated
-from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Release
+from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Controller, Release
+from slicewright.core.problem import Problem
 from slicewright.core.run.folder import controllers_folder
 from slicewright.workspace.package import data_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.compose.spec import ReadText
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.platform.release import Controller
-    from slicewright.core.problem import Problem
 
 FOLDER = Path(__file__).with_name("manifests")
 

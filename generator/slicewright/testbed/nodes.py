@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slicewright.core.catalogue.cpu_machine import CpuMachine
+from slicewright.core.intent.cluster import CpuPool, TpuPool
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -21,17 +24,11 @@ from slicewright.core.kubernetes.labels import (
     ZONE,
 )
 from slicewright.core.plan import placement
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.plan.ways import node_labels
 from slicewright.core.provision.node_pool import creates_itself
 from slicewright.workspace.package import package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 _GIB = 1024
 GENEROUS = (256, 1024 * _GIB)

@@ -7,8 +7,9 @@ the other.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -19,12 +20,7 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.types import Object
-
+from slicewright.core.kubernetes.types import Object
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
 _PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from msgspec import Struct, field
 
@@ -20,9 +21,6 @@ from slicewright.binaries.find import cache_root, find
 from slicewright.core.problem import Problem
 from slicewright.testbed import supervisor, wait
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ANSWER_SECONDS = 120
 """A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""

@@ -11,20 +11,16 @@ import queue
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
+from slicewright.core.kubernetes.types import Object
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
 from slicewright.workspace.repository_reader import catalogue_at
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.kubernetes.types import Object
-
 
 _JOBSET, _PATHWAYSJOB = RUN_VERSIONS["JobSet"], RUN_VERSIONS["PathwaysJob"]
 _LAST = ("Completed", "Failed")

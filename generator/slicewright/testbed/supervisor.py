@@ -29,11 +29,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 PORT_RANGE = (20_000, 32_000)
 """Below the ports that Linux (from 32768) and macOS (from 49152) give to outgoing connections."""

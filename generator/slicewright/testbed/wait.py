@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.problem import Problem
 from slicewright.testbed.errors import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Answer = TypeVar("Answer")
 

@@ -6,8 +6,8 @@ import fnmatch
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -29,9 +29,6 @@ from slicewright.core.problem import Problem
 from slicewright.core.run.folder import BASES, SETTINGS
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations
 from slicewright.workspace.text_file import SPELLING, read_file, unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"

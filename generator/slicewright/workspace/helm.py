@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from slicewright.binaries.find import which
+from slicewright.core.document.document import Document
 from slicewright.core.document.read import read_documents
 from slicewright.core.problem import Problem
 from slicewright.workspace.kustomize import offline, output_of
-
-if TYPE_CHECKING:
-    from slicewright.core.document.document import Document
 
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(.+)$", re.MULTILINE)
 """Helm names the template of what follows, below the name of the chart."""

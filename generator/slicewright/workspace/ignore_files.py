@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.core.check.reasons import Entry, Ignores
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slicewright.core.check.reasons import Entry, Ignores
 
 
 def read_ignore_files(

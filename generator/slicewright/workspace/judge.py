@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from slicewright.core.problem import errors
+from slicewright.core.problem import Problem, errors
+from slicewright.core.render.beside import Beside
 from slicewright.core.render.changes import render
+from slicewright.core.render.plans import Planned
+from slicewright.core.render.rendering import Rendering
 from slicewright.workspace.ignore_files import read_ignore_files
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Problem
-    from slicewright.core.render.beside import Beside
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.rendering import Rendering
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.workspace.repository_reader import Checkout
 
 
 def judged(checkout: Checkout, rendering: Rendering) -> Rendering:

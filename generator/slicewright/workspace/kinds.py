@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from slicewright.core.check.kinds import BadSchemaError, KindSchemas
 from slicewright.core.problem import Problem
 from slicewright.core.schema.sharing import FILE, Definitions
 from slicewright.workspace.package import data_folder
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 
 def packaged() -> Path:

@@ -10,23 +10,20 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.binaries.find import run
+from slicewright.core.check.examine import Checked
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.read import at
+from slicewright.core.problem import Path as FieldPath
+from slicewright.core.problem import Problem
 from slicewright.core.schema.kind import LOCATION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from slicewright.core.check.examine import Checked
-    from slicewright.core.problem import Path as FieldPath
-    from slicewright.core.problem import Problem
 
 _SECONDS = 600
 _NO_SCHEMA = "could not find schema"

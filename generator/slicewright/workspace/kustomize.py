@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from slicewright.binaries.find import find, run
 from slicewright.core.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
@@ -21,10 +23,6 @@ from slicewright.core.document.read import read_documents, read_manifests
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.problem import Problem, errors
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """The names that kustomize knows; it refuses a folder with two of them."""

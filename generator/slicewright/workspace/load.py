@@ -6,11 +6,13 @@ import contextlib
 import os
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from slicewright.core.check.examine import Unit
 from slicewright.core.check.filling import filled, filled_object
 from slicewright.core.check.partial import of_template
 from slicewright.core.check.passed_by import (
@@ -35,12 +37,6 @@ from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_pr
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
 from slicewright.workspace.unbuilt import explained, of_patch_alone, plain_files, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.check.examine import Unit
-
 
 _HEAD = 1024 * 1024
 """Bytes of a file that is not read in which an object would have its apiVersion."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
+from slicewright.core.check.model import Rule
+from slicewright.core.problem import Severity
 from slicewright.documentation import rule_page
 from slicewright.workspace.package import texts
 from slicewright.workspace.rules import added
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import Rule
-    from slicewright.core.problem import Severity
 
 SUBJECTS = (
     "yaml",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slicewright.core.check.examine import Unit
 from slicewright.core.check.passed_by import reason_of_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.examine import Unit
 
 _MOST = 20_000
 """Files that are listed; without git nobody knows where a repository begins."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -13,14 +13,9 @@ from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_places
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, Severity
 from slicewright.workspace.kustomize import FILE_NAMES, FOLDERS, RESOURCES, Kustomizations, paths_in
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slicewright.core.problem import Severity
 
 _NEEDED = FOLDERS | {
     *("patches", "path", "patchesstrategicmerge", "configurations"),

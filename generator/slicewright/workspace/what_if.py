@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from slicewright.core.problem import errors
+from slicewright.core.problem import Problem, errors
 from slicewright.core.render.changes import render
-from slicewright.workspace.repository_reader import read_input
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Problem
-    from slicewright.core.render.repository import Documents
-    from slicewright.workspace.repository_reader import Checkout
+from slicewright.core.render.repository import Documents
+from slicewright.workspace.repository_reader import Checkout, read_input
 
 
 def rendered(checkout: Checkout, documents: Documents) -> tuple[Checkout, tuple[Problem, ...]]:

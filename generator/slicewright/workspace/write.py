@@ -10,14 +10,11 @@ import re
 import shutil
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from slicewright.core.problem import Problem
 from slicewright.core.run import header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 STAGE = ".slicewright-stage-"
 """Name prefix of the folder in which files wait; a leftover of a killed render is removed by the next."""

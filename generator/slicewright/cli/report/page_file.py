@@ -5,19 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slicewright.cli import show
 from slicewright.cli.streams import say
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Group
+from slicewright.rehearsal.model.comparison import Group
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 """The folder is closed, or the file is a mount of its own: then only the file itself can be written."""

@@ -6,14 +6,11 @@ All text that comes from files is in code, where Markdown, HTML and @mentions me
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from slicewright.core.visible import shown, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 COMMENT, SUMMARY = 65_000, 1_000_000
 """The most bytes that a comment may have, and a job's summary; GitHub takes 65,536 characters, and 1 MiB."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.build import jobset
 from slicewright.core.build.objects import BUILDERS
+from slicewright.core.build.pod import Steps
 from slicewright.core.compose.kustomization import identity
+from slicewright.core.intent.check import Schemas
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import entries
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.pattern import Pattern
 from slicewright.core.plan.plan import MARKER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.build.pod import Steps
-    from slicewright.core.intent.check import Schemas
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.pattern import Pattern
 
 _POD = "kubernetes/pod-template.json"
 _FORM = frozenset({"IN001", "IN003"})

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.build import pod
+from slicewright.core.build.pod import Steps
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.pattern import PATTERNS
+from slicewright.core.plan.plan import Auxiliary, Plan
 from slicewright.core.plan.validate_workload import EXIT_CODES
-
-if TYPE_CHECKING:
-    from slicewright.core.build.pod import Steps
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.plan import Auxiliary, Plan
 
 POD: Steps = ("template", "spec", "template")
 """From a replicatedJob to its pod template."""

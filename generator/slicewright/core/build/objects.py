@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from slicewright.core.build import jobset, pathways, unsupported_values
-from slicewright.core.build.pod import files_name
+from slicewright.core.build.pod import Steps, files_name
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import identity, is_object, matching
+from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.quantity import canonical
-from slicewright.core.plan.plan import MARKER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.core.build.pod import Steps
-    from slicewright.core.intent.source import Source
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.pattern import Pattern
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.problem import Path, Problem
-
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.pattern import Pattern
+from slicewright.core.plan.plan import MARKER, Plan
+from slicewright.core.problem import Path, Problem
 
 _ORDER = (
     "name",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.kustomization import FILE_NAME, Patch, Stopped, identity, matching, patched
-from slicewright.core.plan.plan import MARKER
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.run.listing import FILES, KUSTOMIZATION
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.plan import Plan
 
 _LONG = 100
 """Characters of a file name before `.patch.yaml`; file systems take 255 in all."""

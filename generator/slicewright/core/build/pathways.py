@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from slicewright.core.build import pod
 from slicewright.core.build.jobset import (
@@ -12,14 +12,12 @@ from slicewright.core.build.jobset import (
     fill_failure_policy,
     replicated_job,
 )
+from slicewright.core.build.pod import Steps
+from slicewright.core.intent.workload import PathwaysWorker
 from slicewright.core.kubernetes.labels import ACCELERATOR, NODE_POOL, TOPOLOGY
 from slicewright.core.kubernetes.merge import copied, merge
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.plan import MARKER, PathwaysPlan, Plan
-
-if TYPE_CHECKING:
-    from slicewright.core.build.pod import Steps
-    from slicewright.core.intent.workload import PathwaysWorker
-    from slicewright.core.kubernetes.types import Object
 
 _HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *POD)
 IN_PATHWAYS: tuple[Steps, ...] = (

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.kubernetes.labels import FUSE_DRIVER, HOSTNAME, JOBSET_NAME, REPLICATED_JOB, TPU
 from slicewright.core.kubernetes.merge import copied, merge
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.plan.validate_workload import FILES_VOLUME, FUSE_VOLUME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.ways import Apart
+from slicewright.core.plan.ways import Apart
 
 Step = str | int | tuple[str]
 """A key, the index of an element, or the name of one."""

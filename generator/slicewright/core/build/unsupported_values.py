@@ -11,20 +11,16 @@ is short, the other is the same for many.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.document.document import values_in
 from slicewright.core.document.scalar import write_quoted
+from slicewright.core.intent.source import Source
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.plan import MARKER
-from slicewright.core.problem import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.source import Source
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, dotted
 
 Loss = tuple["Path", str, str]
 """A place, what is wrong there, and what to do about it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -11,23 +12,17 @@ from slicewright.core.capacity.workloads import Workload, runs, workloads
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.origin import Origins
 from slicewright.core.check.quota_read import quotas
+from slicewright.core.check.reasons import Entry
 from slicewright.core.check.suppress import inputs, suppress
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.tree import objects
-from slicewright.core.problem import in_order
+from slicewright.core.problem import Problem, in_order
 from slicewright.core.record import plain, record
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.lockout import locked_out
-from slicewright.core.render.plans import plan_all
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.repository import Repository
 from slicewright.core.run.folder import platform_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.check.reasons import Entry
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Problem
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import Repository
 
 
 class Capacity(Struct, frozen=True):

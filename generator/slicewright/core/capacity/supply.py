@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.check.quota import kept, most
+from slicewright.core.check.quota import Node, Quotas, kept, most
 from slicewright.core.kubernetes.quantity import is_limited, plain
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import count, size_range
 from slicewright.core.plan.ways import called
-from slicewright.core.platform.flavor import TpuCapacity, capacities
+from slicewright.core.platform.flavor import Capacity, TpuCapacity, capacities
 from slicewright.core.platform.quota import allocatable
 from slicewright.core.record import record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.quota import Node, Quotas
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.platform.flavor import Capacity
 
 _MEBI, _GIBI = Fraction(2**20), Fraction(2**30)
 

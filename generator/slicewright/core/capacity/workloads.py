@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
-from slicewright.core.check.model import Resource
-from slicewright.core.check.origin import of_inputs, said_of_input
+from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.origin import Origins, of_inputs, said_of_input
+from slicewright.core.check.reasons import Entry
 from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.run import RuleSet
@@ -17,18 +19,11 @@ from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, TPU
+from slicewright.core.problem import Problem
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from slicewright.core.check.model import ObjectSet
-    from slicewright.core.check.origin import Origins
-    from slicewright.core.check.reasons import Entry
-    from slicewright.core.problem import Problem
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import Repository
+from slicewright.core.render.plans import Planned
+from slicewright.core.render.repository import Repository
 
 _OF_PLACE = tuple(
     rule

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from slicewright.core.catalogue import geometry
 from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines
-from slicewright.core.catalogue.shape import Generation, Listing, MachineType, Shape, Tier
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.catalogue.shape import Family, NotOffered
+from slicewright.core.catalogue.shape import Family, Generation, Listing, MachineType, NotOffered, Shape, Tier
 
 
 def count_name(generation: Generation, machine: MachineType, chips: int) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.problem import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 FILE = "cpu.yaml"
 """The data file."""

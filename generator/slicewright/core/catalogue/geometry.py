@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from slicewright.core.catalogue.shape import Rule, WrapRule
 from slicewright.core.problem import first_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slicewright.core.catalogue.shape import Rule, WrapRule
 
 DIMENSIONS = 3
 """Bounds and wrap always have three sides; a 2D topology is padded with 1."""

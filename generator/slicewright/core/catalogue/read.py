@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from slicewright.core.catalogue import geometry
 from slicewright.core.catalogue.catalogue import Catalogue, count_name
@@ -23,9 +24,6 @@ from slicewright.core.catalogue.shape import (
     Rule,
     WrapRule,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 FILES = ("v3.yaml", "v4.yaml", "v5e.yaml", "v5p.yaml", "v6e.yaml", "tpu7x.yaml")
 """The data files, in the order in which the catalogue shows them whatever order they are given in."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
 from slicewright.core.catalogue import geometry
+from slicewright.core.catalogue.catalogue import Catalogue, Scope
 from slicewright.core.catalogue.geometry import around, joined, near_topologies, nearest_are
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.problem import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.catalogue.catalogue import Catalogue, Scope
-    from slicewright.core.catalogue.shape import Shape
 
 RequestField = Literal["", "accelerator", "topology", "machineType", "allowUnlisted"]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.record import camel, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Tier = Literal["listed", "rule"]
 """`listed`: a published list has the shape; `rule`: only the 3D rule of its generation makes it."""

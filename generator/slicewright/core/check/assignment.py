@@ -7,19 +7,14 @@ flavor that suits and has the quota.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.check.quota import Flavor, Key, add, distance, most
+from slicewright.core.check.quota import Flavor, Key, Node, PodSet, Quotas, add, distance, most
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.labels import TPU
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from slicewright.core.check.quota import Node, PodSet, Quotas
 
 PODS = "pods"
 """A resource that Kueue counts where a queue covers it, and that no pod asks for."""

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
-from slicewright.core.check.kinds import BadSchemaError
+from slicewright.core.check.kinds import BadSchemaError, KindChecks, KindSchemas
 from slicewright.core.check.model import Resource, grouped
-from slicewright.core.check.unknown_kind import unknown_kind
+from slicewright.core.check.unknown_kind import Removed, unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.mend.kueue import FIRST, to_v1beta2
-from slicewright.core.problem import Problem, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slicewright.core.check.kinds import KindChecks, KindSchemas
-    from slicewright.core.check.unknown_kind import Removed
-    from slicewright.core.problem import Severity
+from slicewright.core.problem import Problem, Severity, did_you_mean
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""

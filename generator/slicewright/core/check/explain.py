@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import jsonschema_rs
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.intent import check as input_check
 from slicewright.core.problem import Path, Problem, bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import jsonschema_rs
 
 _IDS = {
     "IN001": "SCHEMA003",

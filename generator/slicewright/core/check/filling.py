@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _REFERENCE = re.compile(
     r"\$\{(?P<braced>[A-Za-z_]\w*)(?:(?P<sign>:?-)(?P<default>[^${}\n]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"

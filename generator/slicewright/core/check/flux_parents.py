@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from slicewright.core.check.model import Resource
 from slicewright.core.kubernetes.read import at, entries, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slicewright.core.check.model import Resource
-    from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem
 
 _GROUP = "kustomize.toolkit.fluxcd.io"
 _KIND = "Kustomization"

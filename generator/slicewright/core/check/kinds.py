@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 from msgspec import Struct, field
 
 from slicewright.core.check import cel
+from slicewright.core.check.model import Resource
 from slicewright.core.compose import patch
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.pattern import LINEAR
+from slicewright.core.problem import Path
 from slicewright.core.schema.kind import KEY, file_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from slicewright.core.check.model import Resource
-    from slicewright.core.problem import Path
 
 _ANY = "*"
 

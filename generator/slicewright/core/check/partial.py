@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from slicewright.core.check.model import Resource
-    from slicewright.core.problem import Problem
+from slicewright.core.check.model import Resource
+from slicewright.core.problem import Problem
 
 _TEMPLATE = r"(?:[^/]*[-_])?templates?(?:[-_][^/]*)?"
 _NAME = re.compile(

@@ -6,23 +6,19 @@ of runs, and those of references: what nothing declares is a problem of the file
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
 from slicewright.core.check.rules import kueue_flavors, kueue_queues
 from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.read import at
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import capacities
 from slicewright.core.platform.tree import kueue_objects
+from slicewright.core.problem import Path, Problem
 from slicewright.core.run.folder import platform_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
 
 _RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
 _COMPARES = "KQ104"

@@ -7,17 +7,15 @@ pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.check.scheduler import NodeSelector
+from slicewright.core.check.scheduler import NodeSelector
 
 _ZERO = Fraction(0)
 

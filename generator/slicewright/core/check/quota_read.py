@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from slicewright.core.check.model import grouped, once
+from slicewright.core.check.model import ObjectSet, Resource, grouped, once
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.core.document.read import read_manifests
+from slicewright.core.intent.cluster import ClusterQueue, Cohort
 from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.core.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.plan.placement import shape_selector
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.plan.ways import node_labels
-from slicewright.core.platform.flavor import TpuCapacity, capacities
-from slicewright.core.platform.quota import chips
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.intent.cluster import ClusterQueue, Cohort
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.platform.flavor import Capacity
-    from slicewright.core.platform.quota import Chips
+from slicewright.core.platform.flavor import Capacity, TpuCapacity, capacities
+from slicewright.core.platform.quota import Chips, chips
 
 _ZERO = Fraction(0)
 

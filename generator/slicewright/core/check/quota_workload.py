@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from slicewright.core.check.assignment import PODS
-from slicewright.core.check.model import Resource
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota import PodSet, add
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.check.training import nodes_of, runtimes_of
@@ -19,11 +20,6 @@ from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts
 from slicewright.core.plan.placement import shape_selector
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet
 
 _ZERO = Fraction(0)
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,12 +21,7 @@ from slicewright.core.document.comments import comments
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.read import mapping, text
-from slicewright.core.problem import Problem, did_you_mean, family, selectors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, Problem, did_you_mean, family, selectors
 
 FILE_NAME = ".slicewright-ignore.yaml"
 UNUSED = "nothing here has the problem"

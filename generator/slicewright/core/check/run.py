@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.core.check.model import ObjectSet, Resource, Rule
 from slicewright.core.check.origin import of_inputs, said_of_input
-from slicewright.core.problem import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from slicewright.core.check.model import ObjectSet, Resource, Rule
-    from slicewright.core.problem import Problem, Severity
+from slicewright.core.problem import Problem, Severity, errors
 
 _OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
 """Findings about the very value (or key) at their path: unknown, none of the choices, out of range.

@@ -7,7 +7,8 @@ scheduling/corev1 and scheduling/corev1/nodeaffinity.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,12 +21,8 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, text, texts, words
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
-    from slicewright.core.kubernetes.pods import Pods
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _BARRING = ("NoSchedule", "NoExecute")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import filterfalse
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from slicewright.core.check.flux_parents import completed
+from slicewright.core.check.model import Resource
 from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from slicewright.core.check.model import Resource
 
 _UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
 """How ids begin that say why something was not checked."""

@@ -9,18 +9,14 @@ annotation of a rendered object, which patches and components of the same file w
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Resource
 from slicewright.core.check.reasons import NO_REASON, UNKNOWN, UNUSED, WHY, Entries, Entry, of_comments
+from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Problem, did_you_mean, errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from slicewright.core.intent.source import Source, SourceFile
 
 _INPUT = ("TPUWorkload", "TPUCluster")
 

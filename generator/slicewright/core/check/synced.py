@@ -7,16 +7,12 @@ are: the root of its repository is not known. One without a path covers its own 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
+from slicewright.core.check.model import Resource
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from slicewright.core.check.model import Resource
-    from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem
 
 _KUBECTL_TOO = frozenset({"GIT124"})
 """Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""

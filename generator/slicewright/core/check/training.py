@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, text, texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

@@ -10,26 +10,21 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from slicewright.core.check.filling import is_filled
+from slicewright.core.check.model import Resource
 from slicewright.core.check.partial import as_note, is_called_template, is_pod_template
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
-from slicewright.core.problem import counted, errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slicewright.core.check.model import Resource
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, counted, errors
 
 Placeholders = Mapping["Path", tuple[str, ...]]
 """The placeholders in the value at a path, or in the key at its end."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_manifests
@@ -17,12 +18,7 @@ from slicewright.core.kubernetes.kinds import (
 )
 from slicewright.core.kubernetes.read import at as below
 from slicewright.core.kubernetes.read import entries, mapping, text, texts
-from slicewright.core.problem import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, dotted
 
 _LISTS = 4
 """Lists inside of Lists that are opened; nobody writes two."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.document.document import same
 from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.problem import escape_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 

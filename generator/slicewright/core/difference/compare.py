@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.difference import files, objects, queues, runs
+from slicewright.core.difference.files import ControllerChange, FileChange
+from slicewright.core.difference.objects import ObjectChange
 from slicewright.core.difference.pruning import Pruning
-from slicewright.core.difference.stop_policies import StopPolicies
-from slicewright.core.problem import in_order
+from slicewright.core.difference.queues import Asked, QuotaMove
+from slicewright.core.difference.runs import RunChange
+from slicewright.core.difference.stop_policies import StopChange, StopPolicies
+from slicewright.core.difference.tree_version import TreeVersion
+from slicewright.core.problem import Problem, in_order
 from slicewright.core.record import plain
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.files import ControllerChange, FileChange
-    from slicewright.core.difference.objects import ObjectChange
-    from slicewright.core.difference.queues import Asked, QuotaMove
-    from slicewright.core.difference.runs import RunChange
-    from slicewright.core.difference.stop_policies import StopChange
-    from slicewright.core.difference.tree_version import TreeVersion
-    from slicewright.core.problem import Problem
 
 
 class Difference(Struct, frozen=True):

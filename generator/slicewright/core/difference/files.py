@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.difference.tree_version import folders
+from slicewright.core.difference.tree_version import Effect, TreeVersion, folders
 from slicewright.core.document.difference import unified
 from slicewright.core.platform.controllers import installed
 from slicewright.core.platform.release import CONTROLLERS, content
 from slicewright.core.render.platform import DESTROY
 from slicewright.core.run import header
 from slicewright.core.run.folder import PROVISION, is_controllers_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.difference.tree_version import Effect, TreeVersion
 
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
 _NODE_POOL = re.compile(r"^ +delete_node_pool (\S+)$", re.MULTILINE)

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Container, Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.compose.kustomization import FILE_NAME, compose, identity, is_object
+from slicewright.core.compose.kustomization import FILE_NAME, ReadText, compose, identity, is_object
 from slicewright.core.difference.pruning import gitops_apps
-from slicewright.core.difference.tree_version import Folder, Key, Objects, TreeObject, document, folders
+from slicewright.core.difference.tree_version import (
+    Effect,
+    Folder,
+    Key,
+    Objects,
+    TreeObject,
+    TreeVersion,
+    document,
+    folders,
+)
 from slicewright.core.document.difference import unified
 from slicewright.core.document.document import same
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes.read import mapping
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.platform.controllers import installed
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import is_controllers_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from slicewright.core.compose.kustomization import ReadText
-    from slicewright.core.difference.tree_version import Effect, TreeVersion
-    from slicewright.core.kubernetes.types import Object
 
 
 class ObjectChange(Struct, frozen=True):

@@ -8,11 +8,13 @@ another cluster. One that stays in the tree may end all the same, with what sync
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.check.rules.gitops import options
+from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 from slicewright.core.gitops.argocd import FINALIZER, HOME
 from slicewright.core.gitops.place import FLUX
 from slicewright.core.gitops.place import folder as gitops_folder
@@ -20,11 +22,6 @@ from slicewright.core.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
 from slicewright.core.kubernetes.labels import FLUX_PRUNE
 from slicewright.core.kubernetes.read import at, text, texts
 from slicewright.core.run.folder import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.difference.runs import runs_of
+from slicewright.core.difference.tree_version import Objects, TreeObject
 from slicewright.core.kubernetes.labels import QUEUE, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.tree_version import Objects, TreeObject
 
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
 _LIMITS = frozenset({"nominalQuota", "borrowingLimit", "lendingLimit"})

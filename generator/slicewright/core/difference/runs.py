@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.difference.objects import diff_of
-from slicewright.core.difference.stop_policies import DRAIN
-from slicewright.core.difference.tree_version import Objects, TreeObject
+from slicewright.core.difference.pruning import Pruning
+from slicewright.core.difference.stop_policies import DRAIN, StopPolicies
+from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 from slicewright.core.document.document import same
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import RUN, SWEEP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterator, Mapping
-
-    from slicewright.core.difference.pruning import Pruning
-    from slicewright.core.difference.stop_policies import StopPolicies
-    from slicewright.core.difference.tree_version import Key
 
 Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
 """`stays`: it goes on although its object leaves the tree. `stops`: its queue evicts it. `resumes`: it waits

@@ -6,18 +6,14 @@ it anew when the queue is opened; on Hold nothing is admitted, and what is admit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import QUEUE
 from slicewright.core.kubernetes.read import at, text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.core.difference.tree_version import Key, Objects, TreeObject
 
 HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from slicewright.core.compose.kustomization import FILE_NAME
+from slicewright.core.compose.kustomization import FILE_NAME, ReadText
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import mapping
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.run.folder import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.compose.kustomization import ReadText
-    from slicewright.core.kubernetes.types import Object
 
 _NAMESPACE, _WORKLOAD = 4, 5
 """Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.difference.compare import compare
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.difference.compare import Difference, compare
 from slicewright.core.difference.tree_version import TreeVersion
 from slicewright.core.problem import Problem, counted, errors
+from slicewright.core.render.rendering import Rendering
+from slicewright.core.render.repository import Repository
 from slicewright.core.run.folder import namespace_folder, run_folder
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.compare import Difference
-    from slicewright.core.render.rendering import Rendering
-    from slicewright.core.render.repository import Repository
 
 
 class Unrendered(Struct, frozen=True):

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slicewright.core.difference.stop_policies import DRAIN, HOLD
+from slicewright.core.difference.compare import Difference
+from slicewright.core.difference.files import ControllerChange
+from slicewright.core.difference.queues import Asked, QuotaMove
+from slicewright.core.difference.runs import Effect, RunChange
+from slicewright.core.difference.stop_policies import DRAIN, HOLD, StopChange
+from slicewright.core.difference.unrendered import Unrendered
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.problem import counted
 from slicewright.core.render.rendering import MOST_NAMED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.difference.compare import Difference
-    from slicewright.core.difference.files import ControllerChange
-    from slicewright.core.difference.queues import Asked, QuotaMove
-    from slicewright.core.difference.runs import Effect, RunChange
-    from slicewright.core.difference.stop_policies import StopChange
-    from slicewright.core.difference.unrendered import Unrendered
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _HAPPENS: dict[Effect, tuple[str, str, str, str]] = {

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from msgspec import Struct
 from yaml._yaml import CParser
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
 
 _Mark = tuple[int, int]
 """Line and column, from 0."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 MAX_DEPTH = 64
 """Levels of nesting that are read; Kubernetes objects use about twenty."""

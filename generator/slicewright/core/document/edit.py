@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from slicewright.core.document.document import same
+from slicewright.core.document.document import Places, same
 from slicewright.core.document.read import read_documents, read_places
 from slicewright.core.document.scalar import write_quoted, write_string
 from slicewright.core.kubernetes.read import at
-from slicewright.core.problem import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.document.document import Places
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, dotted
 
 _BYTE_ORDER_MARK = "\ufeff"
 _LINE = re.compile(r"([^\r\n\x85\u2028\u2029]*)(?:\r\n|[\r\n\x85\u2028\u2029]|\Z)")

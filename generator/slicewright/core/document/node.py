@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 
 class Open(Struct):

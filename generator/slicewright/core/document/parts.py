@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Where libyaml begins another line."""

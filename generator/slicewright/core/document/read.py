@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
 from slicewright.core.document.parts import is_one_stream, paired, yaml_of_json
 from slicewright.core.document.yaml_alike import places_alike, read_alike
 from slicewright.core.document.yaml_strict import places_of_all, read_kubernetes_documents, read_strictly
-from slicewright.core.problem import bounded
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, bounded
 
 __all__ = [
     "MAX_DEPTH",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import yaml
 from msgspec.structs import replace
 
 from slicewright.core.document.parts import LINE_BREAK
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    import yaml
 
 _HINTS = {
     "tab": "indent with spaces, not with tabs",

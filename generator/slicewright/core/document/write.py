@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from slicewright.core.document.scalar import write_string
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NO_LITERAL = re.compile(
     r"[ \t]\n|\t|\A[ \n]|[ \t]\Z|\n\n\Z"

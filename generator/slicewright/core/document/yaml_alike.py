@@ -9,17 +9,13 @@ from __future__ import annotations
 import marshal
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
-from slicewright.core.document.document import Document
+from slicewright.core.document.document import Document, Places
 from slicewright.core.document.scalar import MEANINGS, UNUSUAL
-from slicewright.core.document.yaml_fast import read_fast, survey
-
-if TYPE_CHECKING:
-    from slicewright.core.document.document import Places
-    from slicewright.core.document.yaml_fast import Spot, Survey
+from slicewright.core.document.yaml_fast import Spot, Survey, read_fast, survey
 
 _LONGEST = 50_000
 """Characters of a text that is kept."""

@@ -6,7 +6,8 @@ has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import yaml
 from msgspec import Struct
@@ -14,11 +15,7 @@ from yaml._yaml import CParser
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places
 from slicewright.core.document.scalar import MEANINGS, UNUSUAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 
 def read_fast(text: str) -> tuple[Document, ...] | None:

@@ -6,7 +6,8 @@ As a reader of manifests it gives what kubectl reads, and goes on after a proble
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator
+from typing import Any, cast
 
 import yaml
 from msgspec.structs import replace
@@ -34,9 +35,6 @@ _OF_YAML = "tag:yaml.org,2002:"
 _MODES = frozenset({"mode", "defaultMode"})
 """Fields whose value the documentation of Kubernetes writes as `0400`."""
 _UNTAG = "leave the tag out; quote text that looks like a number"
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class _Refused(Exception):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from slicewright.core.document.write import write_document
 from slicewright.core.run import header
 from slicewright.core.run.folder import NamespaceFolder, namespace_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 FILE_NAME = "_anchor.yaml"
 """Stands first in the list of a namespace; no workload can be called like this."""

@@ -6,14 +6,16 @@ Application, which says how.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.gitops.place import ARGOCD, folder, in_repository, workload_file
-from slicewright.core.gitops.synced import SYNCED
+from slicewright.core.gitops.synced import SYNCED, SyncedControllers, SyncedNamespace, SyncedWorkload
+from slicewright.core.intent.cluster import ArgoCD
 from slicewright.core.kubernetes.kinds import (
     ARGOCD_GROUP,
     COMPONENT_VERSION,
@@ -23,17 +25,11 @@ from slicewright.core.kubernetes.kinds import (
     SCHEDULING_GROUP,
 )
 from slicewright.core.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.run import header
 from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.listing import listing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
-    from slicewright.core.intent.cluster import ArgoCD
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 _API_VERSION = "argoproj.io/v1alpha1"
 HOME = "https://kubernetes.default.svc"

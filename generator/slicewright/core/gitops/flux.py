@@ -7,29 +7,25 @@ applies one: a Role in a namespace that the platform has yet to make would keep 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.gitops.place import FLUX, folder, in_repository, workload_file
-from slicewright.core.gitops.synced import SYNCED
+from slicewright.core.gitops.synced import SYNCED, SyncedNamespace, SyncedWorkload
+from slicewright.core.intent.cluster import Flux
 from slicewright.core.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
 from slicewright.core.kubernetes.role import role, rule
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.run.folder import controllers_folder, platform_folder
 from slicewright.core.run.identity import digest
 from slicewright.core.run.listing import listing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.gitops.synced import SyncedNamespace, SyncedWorkload
-    from slicewright.core.intent.cluster import Flux
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 LONGEST = 63
 """Characters of a label's value: `kustomize.toolkit.fluxcd.io/name` is the name of the Kustomization."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slicewright.core.gitops import argocd, flux
 from slicewright.core.gitops.argocd import HOME
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace
-    from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.gitops.synced import SyncedControllers, SyncedNamespace
+from slicewright.core.plan.resolve import ResolvedCluster
 
 
 def files(

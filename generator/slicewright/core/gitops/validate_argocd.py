@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from slicewright.core.gitops.argocd import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.intent.cluster import ArgoCD
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.intent.cluster import ArgoCD
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import Path, Problem
 
 _ARGOCD: Path = ("spec", "gitops", "argocd")
 _AT: Path = (*_ARGOCD, "project")

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.importing.fields import FALSE, TRUE, Flags
 from slicewright.core.importing.workload import rendered
+from slicewright.core.intent.cluster import LocalQueue
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem, did_you_mean, errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.intent.cluster import LocalQueue
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.render.repository import Repository
+from slicewright.core.render.repository import Repository
 
 _PYTHON = re.compile(r"(.*/)?python[0-9.]*")
 _VALUE = re.compile(r"-[0-9.]+|.* .*", re.DOTALL)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.document.read import read_places
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.fields import filled
-from slicewright.core.importing.inventory import Note
+from slicewright.core.importing.inventory import Inventory, Note
 from slicewright.core.importing.node_pools import flavors, labels_of, name_of
-from slicewright.core.importing.pools import pools_of
+from slicewright.core.importing.pools import Pools, pools_of
 from slicewright.core.importing.queues import (
     admission_checks,
     cluster_queues,
@@ -25,13 +27,6 @@ from slicewright.core.importing.queues import (
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.labels import REGION
 from slicewright.core.kubernetes.read import at, entries, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.importing.inventory import Inventory
-    from slicewright.core.importing.pools import Pools
 
 _OF_GCLOUD = re.compile(r"gke_(?P<project>[^_]+)_(?P<location>[^_]+)_(?P<name>[^_]+)")
 """The names of contexts that `gcloud container clusters get-credentials` writes."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.core.kubernetes.types import Object
 
 TRUE = frozenset(["1", "t", "T", "TRUE", "true", "True"])
 FALSE = frozenset(["0", "f", "F", "FALSE", "false", "False"])

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.importing.fields import (
+    LOGS,
+    Flags,
+    components,
+    elastic_slices,
+    filled,
+    template,
+    variables,
+)
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
+from slicewright.core.intent.cluster import LocalQueue
 from slicewright.core.kubernetes.labels import GKE_PROVISIONING, GKE_TPU
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.fields import Flags
-    from slicewright.core.intent.cluster import LocalQueue
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 _QUEUE = "multislice-queue"
 _FUSE = "gs://"

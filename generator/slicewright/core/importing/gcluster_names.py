@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.importing.node_pools import tpu_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 _LABELS: Mapping[str, str] = {
     "v4": "tpu-v4-podslice",

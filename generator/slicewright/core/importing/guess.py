@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
 from slicewright.core.importing.pathways import jobset_spec, pathwaysjob_spec
@@ -26,14 +26,9 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 from msgspec import Struct
 
 from slicewright.core.kubernetes.quantity import LONGEST, QUANTITY
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.pattern import LINEAR
-from slicewright.core.problem import dotted
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, dotted
 
 
 class Inventory(Struct, frozen=True):

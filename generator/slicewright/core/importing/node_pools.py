@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.check.rules.tpu_shape import of_labels
+from slicewright.core.importing.inventory import Inventory
+from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -24,16 +29,8 @@ from slicewright.core.kubernetes.labels import (
     ZONE,
 )
 from slicewright.core.kubernetes.read import at, entries, text, texts
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.placement import provisioning_selector, shape_selector, tolerated_taints
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.inventory import Inventory
-    from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.kubernetes.types import Object
 
 _DIGITS = re.compile(r"(\d+)")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

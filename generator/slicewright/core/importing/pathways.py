@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import tpu_field
 from slicewright.core.importing.program import program_of, template_of
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.decide import SIDECAR_FLAG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.kubernetes.types import Object
 
 _IMAGES = {
     "pathways_server": "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server",

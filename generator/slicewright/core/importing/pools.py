@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.cpu_machine import CpuMachine
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.importing.inventory import Inventory
 from slicewright.core.importing.node_pools import (
     Flavor,
     NodePool,
@@ -27,14 +32,6 @@ from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURAT
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.plan.placement import flavor_name, tolerations
 from slicewright.core.problem import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.importing.inventory import Inventory
 
 _POOL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 

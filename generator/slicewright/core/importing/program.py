@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.core.importing.fields import filled
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.merge import copied
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import entries, mapping, text
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 _CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports"])
 """Fields of a container that `container` has; `podTemplate` takes the others."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from slicewright.core.importing.fields import filled
-from slicewright.core.importing.inventory import Note
+from slicewright.core.importing.inventory import Inventory, Note
 from slicewright.core.importing.node_pools import name_of, quotas_of
+from slicewright.core.importing.pools import Pool, Pools
 from slicewright.core.intent.decode import DEFAULT_PRIORITY_CLASSES
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount, canonical, whole
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import allocatable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.importing.inventory import Inventory
-    from slicewright.core.importing.pools import Pool, Pools
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _LIMITS = ("borrowingLimit", "lendingLimit")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -31,16 +32,11 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, texts, without_nulls
-from slicewright.core.problem import Problem, errors, escape_key, pointer
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path, Problem, errors, escape_key, pointer
 from slicewright.core.render.beside import beside
+from slicewright.core.render.repository import Repository
 from slicewright.core.render.tree import Bases, make
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
-    from slicewright.core.render.repository import Repository
 
 _OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")
 _SERVER = frozenset(

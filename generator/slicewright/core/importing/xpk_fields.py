@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from slicewright.core.importing.fields import LOGS, components, elastic_slices, filled, template, variables
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.importing.fields import Flags
-    from slicewright.core.intent.cluster import LocalQueue
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.importing.fields import (
+    LOGS,
+    Flags,
+    components,
+    elastic_slices,
+    filled,
+    template,
+    variables,
+)
+from slicewright.core.intent.cluster import LocalQueue
+from slicewright.core.kubernetes.types import Object
 
 _QUEUE = "multislice-queue"
 _GRACE = 30

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.document.read import read_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STEP = re.compile(r"(?:^|\.)([^.\[\]'\"\s]+)|\['([^']+)'\]")
 _PATH = re.compile(f"(?:{_STEP.pattern})+")

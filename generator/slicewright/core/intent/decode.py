@@ -5,8 +5,9 @@ A field of a value is written in camelCase; what is not written has the default 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from slicewright.core.catalogue.resolve import TpuRequest
 from slicewright.core.intent.cluster import (
@@ -27,6 +28,7 @@ from slicewright.core.intent.cluster import (
     Team,
     TpuPool,
 )
+from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import (
     AuxiliaryJob,
     Cpu,
@@ -40,11 +42,6 @@ from slicewright.core.intent.workload import (
     Workload,
 )
 from slicewright.core.record import camel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from slicewright.core.intent.source import Source
 
 IN_CLUSTER = {"server": "https://kubernetes.default.svc"}
 """How Argo CD knows the cluster that it runs in."""

@@ -6,22 +6,19 @@ merged, the wider first, and the workload last. The rest of slicewright sees ord
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from slicewright.core.intent.cluster import Cluster
 from slicewright.core.intent.excluded import lacks
+from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.merge import copied, merge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.intent.cluster import Cluster
-    from slicewright.core.intent.source import Source
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path
 
 _OWN = ("appliesTo", "limits", "labels", "annotations")
 """Fields of the spec of TPUDefaults that are not fields of the spec of a TPUWorkload."""

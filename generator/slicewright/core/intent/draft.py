@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 
 def document(name: str, namespace: str, spec: Object) -> Object:

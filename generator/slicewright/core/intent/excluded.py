@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.kubernetes.kinds import Api
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.kinds import Api
+from slicewright.core.kubernetes.types import Object
 
 AS_JOBSET = "write api: JobSet"
 DIRECT_JOBSET = f"{AS_JOBSET} with the same pathways block"

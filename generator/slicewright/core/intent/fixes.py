@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import jsonschema_rs
 from msgspec.structs import replace
 
-from slicewright.core.problem import Edit, Fix, only_near
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    import jsonschema_rs
-
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Edit, Fix, Path, Problem, only_near
 
 
 def of_key(key: str, holder: Mapping[str, Any], known: Iterable[str], path: Path) -> Fix | None:

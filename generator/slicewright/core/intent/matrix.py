@@ -10,21 +10,17 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterator
 from decimal import Decimal, getcontext
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.intent.source import Sweep
+from slicewright.core.intent.source import Source, Sweep
 from slicewright.core.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob, subdomain
 from slicewright.core.problem import Path, Problem, did_you_mean, dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.source import Source
 
 MOST = 256
 """Runs of one matrix, as in GitHub's."""

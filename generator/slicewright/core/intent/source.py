@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.core.document.read import Document, Places, read_places
 from slicewright.core.kubernetes.read import mapping
-from slicewright.core.problem import Path, Problem, meant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from slicewright.core.problem import Severity
+from slicewright.core.problem import Path, Problem, Severity, meant
 
 
 class SourceFile(Struct, frozen=True):

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from slicewright.core.kubernetes.kinds import EACH, MAKERS, PODS_OF
+from slicewright.core.kubernetes.kinds import EACH, MAKERS, PODS_OF, Template, Way
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, count, entries, mapping, number, sequence, text, texts
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.kinds import Template, Way
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
-
     _Place = tuple[Path, tuple[Any, ...]]
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from slicewright.core.kubernetes.kinds import RBAC_GROUP, RBAC_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 
 def rule(group: str, resources: Iterable[str], verbs: Iterable[str]) -> dict[str, Any]:

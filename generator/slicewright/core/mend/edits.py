@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.kubernetes.read import at
-from slicewright.core.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Edit, Fix, Path
 
 
 def write(data: dict[str, Any], values: dict[Path, Any], *, safe: bool = True) -> Fix | None:

@@ -6,9 +6,10 @@ import contextlib
 import difflib
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, compress, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from msgspec.structs import replace
@@ -18,11 +19,7 @@ from slicewright.core.document.document import same
 from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.mend.text import patched, patched_together, read
 from slicewright.core.mend.tree import documents, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.problem import Fix, Path
+from slicewright.core.problem import Fix, Path
 
 _MARK = "\ufeff"
 _ANCHOR = re.compile(r"(?<![^\s\[{,:])&[^\s&]")

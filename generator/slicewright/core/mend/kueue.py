@@ -5,14 +5,12 @@ Source: apis/kueue/v1beta1/*_conversion.go of sigs.k8s.io/kueue. A test asks the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.kubernetes.kinds import KUEUE_VERSION
 from slicewright.core.kubernetes.read import at, mapping, sequence
 from slicewright.core.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PRIORITY_CLASSES = {
     "kueue.x-k8s.io/workloadpriorityclass": ("kueue.x-k8s.io", "WorkloadPriorityClass"),

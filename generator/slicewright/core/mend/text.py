@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.compose.patch import PatchError, apply
 from slicewright.core.document.comments import comments
@@ -16,11 +17,7 @@ from slicewright.core.document.scalar import write_quoted, write_string
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.mend.tree import Node, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.problem import Edit, Fix
+from slicewright.core.problem import Edit, Fix
 
 _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""

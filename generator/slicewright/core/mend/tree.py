@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import yaml
 from msgspec import Struct, field
 from yaml._yaml import CParser
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 
 class Node(Struct):

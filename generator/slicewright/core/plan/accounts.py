@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.cluster import Cluster
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.intent.cluster import Cluster
+from slicewright.core.intent.workload import Workload
+from slicewright.core.problem import Path, Problem
 
 _FIELD = "podTemplate.spec.serviceAccountName"
 

@@ -5,13 +5,16 @@ The numbers of the Pathways part are those of the PathwaysJob controller v0.1.4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.catalogue.shape import cpu_nodes
+from slicewright.core.catalogue.shape import Shape, cpu_nodes
+from slicewright.core.intent.cluster import Cluster
+from slicewright.core.intent.workload import Pathways, Workload
 from slicewright.core.kubernetes.labels import (
     ACKNOWLEDGED,
     MAX_EXECUTION_TIME,
@@ -33,19 +36,10 @@ from slicewright.core.plan import (
 )
 from slicewright.core.plan.pattern import PATTERNS, Pattern, pattern_of
 from slicewright.core.plan.plan import Auxiliary, PathwaysPlan, Plan
-from slicewright.core.plan.resolve import is_older, refusal_problem
+from slicewright.core.plan.resolve import ResolvedCluster, is_older, refusal_problem
 from slicewright.core.plan.ways import apart
 from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.run.identity import id_of, intent_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import Cluster
-    from slicewright.core.intent.workload import Pathways, Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 _DEFAULT_TAG = "latest"
 _RETRIES_A_HOST = 4

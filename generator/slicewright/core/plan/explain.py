@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.resolve import TpuRequest
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.document.document import values_in
 from slicewright.core.intent.excluded import lacks
+from slicewright.core.intent.source import Source
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.plan.pattern import PATTERNS
-from slicewright.core.problem import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.resolve import TpuRequest
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.source import Source
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.problem import Path
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Path, dotted
 
 
 class Fact(Struct, frozen=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.name_room import (
     PATHWAYS_HEAD,
     Room,
@@ -12,14 +13,8 @@ from slicewright.core.kubernetes.name_room import (
     room_in_pathwaysjob,
 )
 from slicewright.core.plan.pattern import PATTERNS
-from slicewright.core.problem import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.problem import Problem
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Problem, counted
 
 
 def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.kinds import RUN_VERSIONS
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import Workload
 
 Pattern = Literal["jobset", "cpu", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base of a workload: the name of its folder below bases/."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.intent.workload import AuxiliaryJob
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.workload import AuxiliaryJob, FailurePolicy, GcsFuse, OnChange, Pathways, RunFile
+from slicewright.core.plan.pattern import Pattern
+from slicewright.core.plan.ways import Apart
 from slicewright.core.run.folder import RunFolder
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import FailurePolicy, GcsFuse, OnChange, Pathways, RunFile
-    from slicewright.core.plan.pattern import Pattern
-    from slicewright.core.plan.ways import Apart
 
 MARKER = "replaced-by-slicewright"
 """What bases and components write where the generator must put a value; it survives nowhere."""

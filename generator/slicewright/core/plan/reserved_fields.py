@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from slicewright.core.intent.source import Source
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -25,14 +27,8 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.quantity import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.intent.source import Source
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path, Problem
 
 _SELECTORS = {
     ACCELERATOR: "spec.tpu",

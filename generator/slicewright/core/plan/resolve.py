@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.intent.cluster import CpuPool, TpuPool
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.cpu_machine import CpuMachine
+from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.cluster import Cluster, ComputeClass, CpuPool, Rung, TpuPool
+from slicewright.core.intent.source import Source
+from slicewright.core.intent.workload import Provisioning
 from slicewright.core.plan.placement import NOT_SERVED, is_served, lifetime_problem
-from slicewright.core.problem import counted
+from slicewright.core.problem import Path, Problem, counted
 from slicewright.core.run import header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.catalogue.resolve import TpuRequest
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import Cluster, ComputeClass, Rung
-    from slicewright.core.intent.source import Source
-    from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.problem import Path, Problem
 
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""

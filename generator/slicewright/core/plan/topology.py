@@ -7,19 +7,15 @@ are never whole. Pods without a request get no flavor with a Topology in a queue
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.intent.excluded import DIRECT_JOBSET
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.labels import NODE_POOL, PODSET
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.ways import called, fits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem
 
 SLICE_LEVEL = f"{PODSET}slice-required-topology"
 SLICE_SIZE = f"{PODSET}slice-size"

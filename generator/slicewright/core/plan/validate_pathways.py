@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.workload import Pathways, Workload
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.intent.workload import Pathways, Workload
+from slicewright.core.problem import Path, Problem
 
 RUNTIME = ("pathways-rm", "pathways-proxy")
 """Sidecars in the head of Pathways, brought by the base or by the PathwaysJob controller."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.catalogue.geometry import joined
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.cluster import CpuPool, TpuPool
+from slicewright.core.intent.workload import Cpu, Workload
 from slicewright.core.plan.placement import provisioning_selector
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import size_range
 from slicewright.core.plan.ways import called, fits
-from slicewright.core.problem import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.intent.workload import Cpu, Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, counted
 
 _TAINTED = ("Spot", "FlexStartQueued", "ComputeClass")
 """The ways of provisioning whose nodes keep off pods that do not tolerate it."""

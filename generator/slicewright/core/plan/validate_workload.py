@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.intent.excluded import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, lacks
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.plan import validate_pathways
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.reserved_fields import excluded
 from slicewright.core.plan.validate_pathways import RUNTIME
 from slicewright.core.problem import Path, Problem, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.workload import Workload
 
 FILES_VOLUME = "files"
 """What the volume of `files` is called."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import Rung
-    from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.cluster import Rung
+from slicewright.core.intent.workload import Provisioning
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 
 
 def compute_classes(site: ResolvedCluster) -> Iterator[Object]:

@@ -8,24 +8,18 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, second
+from slicewright.core.compose.spec import FILE_NAME, OTHER_NAMES, ReadText, second
 from slicewright.core.document.write import write_document
-from slicewright.core.kubernetes.kinds import KUEUE_CONFIG_MAP
+from slicewright.core.kubernetes.kinds import KUEUE_CONFIG_MAP, Api
 from slicewright.core.kubernetes.labels import KEPT
 from slicewright.core.platform.kueue import DEFAULT_RELEASE
 from slicewright.core.problem import Problem
 from slicewright.core.run.listing import KUSTOMIZATION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.compose.spec import ReadText
-    from slicewright.core.kubernetes.kinds import Api
 
 ROOT = "bases/controllers"
 MANIFESTS = "manifests.yaml"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from slicewright.core.intent.cluster import Account, Team
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RBAC_GROUP, RUNS
 from slicewright.core.kubernetes.labels import GOOGLE_ACCOUNT, KEPT, POD_SECURITY
 from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.kubernetes.role import role, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.cluster import Account, Team
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 
 _READ = ["get", "list", "watch"]
 _WRITE = [*_READ, "create", "update", "patch", "delete"]

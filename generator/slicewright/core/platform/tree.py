@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.compute_classes import compute_classes
 from slicewright.core.platform.flavor import flavors
 from slicewright.core.platform.kueue_configuration import kueue_configuration
@@ -20,12 +22,6 @@ from slicewright.core.platform.queues import (
 from slicewright.core.platform.teams import namespaces, team
 from slicewright.core.run.folder import platform_folder
 from slicewright.core.run.listing import listing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:

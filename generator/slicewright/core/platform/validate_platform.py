@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
+from slicewright.core.intent.cluster import TpuPool
 from slicewright.core.plan.placement import placed_by_policy, policy_name
-from slicewright.core.plan.resolve import region_of
+from slicewright.core.plan.resolve import ResolvedCluster, region_of
 from slicewright.core.platform.validate_pools import validate_mixing, validate_pools
 from slicewright.core.platform.validate_queues import validate_quota, validate_references
 from slicewright.core.platform.validate_teams import validate_teams
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.intent.cluster import TpuPool
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem
 
 
 def problems(site: ResolvedCluster) -> tuple[Problem, ...]:

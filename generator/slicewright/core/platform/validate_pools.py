@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -12,16 +12,10 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
 )
 from slicewright.core.plan.placement import placed_by_policy
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.ways import value
-from slicewright.core.platform.flavor import CpuCapacity, capacities, kept_apart
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.platform.flavor import Capacity
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.platform.flavor import Capacity, CpuCapacity, capacities, kept_apart
+from slicewright.core.problem import Path, Problem, did_you_mean
 
 _OF_GKE = frozenset({ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY})
 """Labels that GKE gives every node by what it is; flavors and pods select by them."""

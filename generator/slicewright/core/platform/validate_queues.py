@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from slicewright.core.intent.cluster import ClusterQueue, Cohort, Quota
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import TPU
-from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities, queued
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.platform.flavor import Capacity, CpuCapacity, TpuCapacity, capacities, queued
 from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import chips, nodes
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.intent.cluster import ClusterQueue, Cohort, Quota
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.platform.flavor import Capacity
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, did_you_mean
 
 _KINDS = {
     "topologies": "Topology",

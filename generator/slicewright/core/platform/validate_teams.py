@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
+from slicewright.core.intent.cluster import Team
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.teams import exists_everywhere, namespace_names
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.intent.cluster import Team
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, did_you_mean
 
 
 def validate_teams(site: ResolvedCluster) -> Iterator[Problem]:

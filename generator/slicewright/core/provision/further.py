@@ -7,19 +7,14 @@ from the field. What the others do is for gcloud and the google provider to judg
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import Path, Problem
 from slicewright.core.provision import scripts
 from slicewright.core.provision.hcl import Attribute, Block
-from slicewright.core.provision.node_pool import node_pools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
-    from slicewright.core.provision.node_pool import NodePool
+from slicewright.core.provision.node_pool import NodePool, node_pools
 
 _TPU, _COUNT = "tpu, or machineType", "slices or nodes, and autoscaling"
 _WAY, _TAINTS = "provisioning", "provisioning: runs tolerate no other taints"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from msgspec import Struct
 
 from slicewright.core.visible import OBEYED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Expression(Struct, frozen=True):

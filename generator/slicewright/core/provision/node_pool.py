@@ -7,21 +7,17 @@ know no reservation and no automatic repair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slicewright.core.catalogue.shape import Shape
+from slicewright.core.intent.cluster import CpuPool, Pool, TpuPool
 from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.core.plan.placement import placed_by_policy, policy_name
-from slicewright.core.plan.resolve import region_of
+from slicewright.core.plan.resolve import ResolvedCluster, region_of
 from slicewright.core.plan.scaling import SizeRange, autoscaling, size_range, slice_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import CpuPool, Pool, TpuPool
-    from slicewright.core.plan.resolve import ResolvedCluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,14 @@ Sources of the flags: the GKE pages on TPU slices, flex-start and TPU7x, and the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from slicewright.core.plan.resolve import region_of
+from slicewright.core.intent.workload import Provisioning
+from slicewright.core.plan.resolve import ResolvedCluster, region_of
 from slicewright.core.problem import counted
-from slicewright.core.provision.node_pool import node_pools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.provision.node_pool import NodePool
+from slicewright.core.provision.node_pool import NodePool, node_pools
 
 
 def node_pool_flags(pool: NodePool) -> tuple[str, ...]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.core.provision.further import with_arguments
-from slicewright.core.provision.hcl import Block, Call, Comment, Expression, block
+from slicewright.core.provision.hcl import Block, Call, Comment, Expression, Item, Value, block
+from slicewright.core.provision.node_pool import NodePool
 from slicewright.core.provision.scripts import reservation_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.provision.hcl import Item, Value
-    from slicewright.core.provision.node_pool import NodePool
-    from slicewright.core.provision.terraform_settings import Environment
+from slicewright.core.provision.terraform_settings import Environment
 
 OAUTH_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 _ACCOUNT = Expression("google_service_account.gke.email")

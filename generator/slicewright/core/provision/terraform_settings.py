@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.plan.resolve import region_of
-from slicewright.core.provision.hcl import Attribute, Block, Expression, block
+from slicewright.core.plan.resolve import ResolvedCluster, region_of
+from slicewright.core.provision.hcl import Attribute, Block, Expression, Item, Value, block
 from slicewright.core.provision.node_pool import cluster_zones
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.provision.hcl import Item, Value
 
 DEFAULTS: dict[str, Any] = {
     "subnetIpRange": "10.129.0.0/20",

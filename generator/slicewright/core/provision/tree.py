@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from slicewright.core.document.write import write_document
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.provision import hcl, terraform, terraform_settings
 from slicewright.core.provision.node_pool import node_pools
 from slicewright.core.provision.scripts import LIBRARY, scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.provision.terraform_settings import Environment
+from slicewright.core.provision.terraform_settings import Environment
 
 OPENTOFU = "ghcr.io/opentofu/opentofu:1.12.6"
 """The image of OpenTofu; its version is that of versions.yaml, with which the tests run."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slicewright.core.provision.node_pool import node_pools
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import Path, Problem
+from slicewright.core.provision.node_pool import NodePool, node_pools
 from slicewright.core.provision.terraform import TPU_MAX_PODS
-from slicewright.core.provision.terraform_settings import DEFAULTS, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
-    from slicewright.core.provision.node_pool import NodePool
-    from slicewright.core.provision.terraform_settings import Environment
+from slicewright.core.provision.terraform_settings import DEFAULTS, Environment, environment
 
 _AT: Path = ("spec", "environment")
 _RANGES = ("subnetIpRange", "podsIpRange", "servicesIpRange")

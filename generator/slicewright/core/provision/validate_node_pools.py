@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slicewright.core.catalogue.shape import is_below
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.shape import Shape, is_below
+from slicewright.core.intent.cluster import CpuPool, TpuPool
 from slicewright.core.plan.placement import placed_by_policy, policy_name
-from slicewright.core.plan.resolve import region_of
+from slicewright.core.plan.resolve import ResolvedCluster, region_of
 from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
+from slicewright.core.problem import Path, Problem
 from slicewright.core.provision import further, validate_environment
 from slicewright.core.provision.node_pool import creates_itself, node_pools, zones
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import CpuPool, TpuPool
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
 
 
 def zone_problems(site: ResolvedCluster) -> Iterator[Problem]:

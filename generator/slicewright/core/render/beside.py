@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.core.problem import in_order
+from slicewright.core.intent.source import SourceFile
+from slicewright.core.intent.workload import Workload
+from slicewright.core.problem import Problem, in_order
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import Repository, identities, read_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.intent.source import SourceFile
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.problem import Problem
 
 
 class Beside(Struct, frozen=True):

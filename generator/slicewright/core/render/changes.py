@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,7 +17,9 @@ from slicewright.core.render.conflicts import conflicts
 from slicewright.core.render.existing import Existing, edited, foreign, missing, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.platform import PlatformChange
 from slicewright.core.render.rendering import Effect, Rendering, RunChange
+from slicewright.core.render.repository import Repository
 from slicewright.core.run import header
 from slicewright.core.run.folder import (
     NamespaceFolder,
@@ -28,12 +30,6 @@ from slicewright.core.run.folder import (
     shared_path,
 )
 from slicewright.core.run.listing import is_same_list, listing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.render.platform import PlatformChange
-    from slicewright.core.render.repository import Repository
 
 _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 

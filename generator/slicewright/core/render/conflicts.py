@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from slicewright.core.compose.kustomization import identity, is_object
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import anchor
+from slicewright.core.problem import Path, Problem
 from slicewright.core.render import tree
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.problem import Path, Problem
-    from slicewright.core.render.existing import Existing
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.run.folder import NamespaceFolder
+from slicewright.core.render.existing import Existing
+from slicewright.core.render.plans import Planned
+from slicewright.core.run.folder import NamespaceFolder
 
 _NAME = "\n  name: "
 """The name of an object in a frozen run, as we write it."""

@@ -5,27 +5,23 @@ A limit of any level holds. What runs frozen already is reported, and goes on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.defaults import Defaults, Levels
 from slicewright.core.intent.excluded import DIRECT_JOBSET
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
-from slicewright.core.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slicewright.core.intent.defaults import Defaults, Levels
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path
-    from slicewright.core.render.plans import Planned
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path, Problem
+from slicewright.core.render.plans import Planned
 
 _NO_PODS = frozenset({"ConfigMap", "Secret"})
 """Kinds whose values are text of people."""

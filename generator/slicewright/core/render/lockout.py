@@ -7,11 +7,15 @@ taint. Where it is evicted, or is not admitted yet, Kueue would never admit it t
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
+from slicewright.core.intent.cluster import ClusterQueue
 from slicewright.core.intent.excluded import DIRECT_JOBSET
+from slicewright.core.intent.workload import Provisioning
 from slicewright.core.kubernetes.labels import (
     COMPUTE_CLASS,
     FLEX_START,
@@ -21,20 +25,12 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
 )
 from slicewright.core.plan.placement import provisioning_selector, shape_selector
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.ways import fits
 from slicewright.core.platform.flavor import TpuCapacity, capacities, kept_apart
-from slicewright.core.problem import first_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.intent.cluster import ClusterQueue
-    from slicewright.core.intent.workload import Provisioning
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
-    from slicewright.core.render.existing import Existing
-    from slicewright.core.render.plans import Planned
+from slicewright.core.problem import Path, Problem, first_of
+from slicewright.core.render.existing import Existing
+from slicewright.core.render.plans import Planned
 
 _WAYS = (SPOT, FLEX_START, COMPUTE_CLASS, RESERVATION)
 """How the labels of a way of provisioning begin that pods select."""

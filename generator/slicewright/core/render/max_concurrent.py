@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
+from slicewright.core.intent.cluster import ClusterQueue
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.plan import Plan
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import chips
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.intent.cluster import ClusterQueue
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem
 
 _PLACE: Path = ("spec", "matrix", "maxConcurrent")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -10,14 +10,9 @@ from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import limits, tree
 from slicewright.core.render.existing import Existing, edited, lost
-from slicewright.core.render.plans import plan_all
+from slicewright.core.render.plans import Planned, plan_all
+from slicewright.core.render.repository import ReadText, Repository
 from slicewright.core.run import header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.core.render.plans import Planned
-    from slicewright.core.render.repository import ReadText, Repository
 
 
 class Outdated(Struct, frozen=True):

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.core.intent.workload import Workload
 from slicewright.core.plan.decide import decide, decide_shape
+from slicewright.core.plan.plan import Plan
 from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.render import max_concurrent
-from slicewright.core.render.repository import causes
+from slicewright.core.render.repository import Repository, causes
 from slicewright.core.render.validate_queues import against_flavors, against_queueless
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.render.repository import Repository
 
 
 class Planned(Struct, frozen=True):

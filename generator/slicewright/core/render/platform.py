@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from slicewright.core.gitops import place
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
+from slicewright.core.render.repository import Repository
 from slicewright.core.run.folder import PROVISION, controllers_folder, platform_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.render.repository import Repository
 
 DESTROY = "destroy.sh"
 _LAST = (DESTROY, LIBRARY)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, resolve
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_documents
 from slicewright.core.gitops import validate_argocd
 from slicewright.core.intent import decode, defaults, matrix
+from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.defaults import Levels
 from slicewright.core.intent.source import Mended, Source, SourceFile, mended
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
@@ -25,12 +28,7 @@ from slicewright.core.platform.validate_teams import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean, errors
 from slicewright.core.provision import validate_environment, validate_node_pools
 from slicewright.core.render import validate_defaults
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.intent.check import Schemas
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.run.folder import NamespaceFolder
+from slicewright.core.run.folder import NamespaceFolder
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
+from slicewright.core.intent.cluster import Cluster
+from slicewright.core.intent.defaults import Defaults
+from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.labels import ACKNOWLEDGED
 from slicewright.core.problem import Path, Problem, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from slicewright.core.intent.cluster import Cluster
-    from slicewright.core.intent.defaults import Defaults
-    from slicewright.core.intent.workload import Workload
 
 _SCOPE: Path = ("spec", "appliesTo")
 

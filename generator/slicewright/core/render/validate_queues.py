@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from slicewright.core.intent.cluster import ClusterQueue
 from slicewright.core.intent.excluded import DIRECT_JOBSET
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.plan import Plan
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.ways import alike, called, fits
 from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.intent.cluster import ClusterQueue
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem
 
 _DEFAULT = "default"
 """A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""

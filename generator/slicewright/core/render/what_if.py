@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from slicewright.core.intent.change import Change, ChangeError
+from slicewright.core.intent.source import Source
+from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.problem import did_you_mean
-from slicewright.core.render.repository import SCHEMA_OF
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.intent.source import Source
-    from slicewright.core.intent.workload import Workload
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.render.repository import Documents, Repository
+from slicewright.core.render.repository import SCHEMA_OF, Documents, Repository
 
 _NAMES = ("name", "pool", "workload")
 """Keys by which elements of lists are known: a quota is that of a pool, work in a mix that of a workload."""

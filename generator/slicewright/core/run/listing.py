@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.core.run import header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 KUSTOMIZATION = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization"}
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.compose import patch
 from slicewright.core.schema import kind
 from slicewright.core.schema.kind import Kind, KindSchema, document
-from slicewright.core.schema_from_crd import convert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.schema_from_crd import Schema
+from slicewright.core.schema_from_crd import Schema, convert
 
 CRD = "CustomResourceDefinition"
 

@@ -10,16 +10,14 @@ element of a list or every value of a map: `/spec/replicatedJobs/*/dependsOn`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.problem import pointer
 from slicewright.core.schema.sharing import shared
 from slicewright.core.schema_from_crd import DRAFT, Schema, dumps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 """What kubeconform needs behind the folder in `-schema-location`; of the core group it says `v1`."""

@@ -6,18 +6,14 @@ every optional field, an empty string where an enum is optional, a number as qua
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from slicewright.core.problem import pointer
 from slicewright.core.schema import kind
 from slicewright.core.schema.kind import Kind, KindSchema, document, list_map
 from slicewright.core.schema.sharing import references
-from slicewright.core.schema_from_crd import add_format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slicewright.core.schema_from_crd import Schema
+from slicewright.core.schema_from_crd import Schema, add_format
 
 Components = dict[str, dict[str, Any]]
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count, filterfalse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from slicewright.core.schema_from_crd import Schema
+from slicewright.core.schema_from_crd import Schema
 
 FILE = "definitions.json"
 _HERE = "#/definitions/"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 
 def held(workload: Object) -> tuple[tuple[str, int], ...]:

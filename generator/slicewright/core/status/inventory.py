@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from slicewright.core.kubernetes.conditions import conditions, is_true
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, WORKLOAD
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 QUOTA_KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")
 KINDS = (*sorted(RUN_KINDS), "Workload", *QUOTA_KINDS, "Pod", "Event", "Node")

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slicewright.core.check.scheduler import node_selector, tolerates
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.kinds import RUN_KINDS
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.core.status.cause import Cause
-from slicewright.core.status.inventory import labels_of, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.status.inventory import Family, Inventory
+from slicewright.core.status.inventory import Family, Inventory, labels_of, name_of
 
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError")
 _CONFIG = "CreateContainerConfigError"

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slicewright.core.check.assignment import choices, uncovered
+from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.check.assignment import Choice, choices, uncovered
 from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.quota import Node
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import first_of
 from slicewright.core.status.cause import Cause
 from slicewright.core.status.held import held
-from slicewright.core.status.inventory import QUOTA_KINDS, called, name_of, namespace_of
+from slicewright.core.status.inventory import QUOTA_KINDS, Family, Inventory, called, name_of, namespace_of
 from slicewright.core.status.shortage import Holder, shortage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.check.assignment import Choice
-    from slicewright.core.check.quota import Node
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.status.inventory import Family, Inventory
 
 _MOST_HOLDERS = 3
 _STOPS = ("Hold", "HoldAndDrain")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.core.check.quota import available, most
+from slicewright.core.check.quota import Node, Quotas, available, most
 from slicewright.core.kubernetes.labels import TPU
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.check.quota import Node, Quotas
 
 
 class Holder(Struct, frozen=True):

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.difference.runs import runs_of
-from slicewright.core.kubernetes.conditions import COMPLETED, conditions, is_true
+from slicewright.core.difference.tree_version import Objects
+from slicewright.core.kubernetes.conditions import COMPLETED, Conditions, conditions, is_true
 from slicewright.core.kubernetes.labels import QUEUE, SWEEP, WORKLOAD
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import entries
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.status import pods as of_pods
 from slicewright.core.status.cause import Cause
-from slicewright.core.status.inventory import Family, labels_of, name_of, namespace_of
+from slicewright.core.status.inventory import Family, Inventory, labels_of, name_of, namespace_of
 from slicewright.core.status.queued import Queues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.difference.tree_version import Objects
-    from slicewright.core.kubernetes.conditions import Conditions
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.status.inventory import Inventory
 
 State = Literal[
     "NotInCluster", "Suspended", "Pending", "Admitted", "Starting", "Running", "Finished", "Failed"

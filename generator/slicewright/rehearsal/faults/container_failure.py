@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from slicewright.rehearsal.faults.injection import Injection
 from slicewright.rehearsal.model.fault import check_target, one_host
-from slicewright.rehearsal.model.scenario_part import FaultKind
+from slicewright.rehearsal.model.scenario_part import Fault, FaultKind
 from slicewright.rehearsal.model.simulate import END
-
-if TYPE_CHECKING:
-    from slicewright.rehearsal.faults.injection import Injection
-    from slicewright.rehearsal.model.scenario_part import Fault
 
 
 def inject(injection: Injection) -> None:

@@ -6,25 +6,26 @@ What arrives is known before the rehearsal, so that what is said of it is told.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
 from slicewright.core.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import counted, did_you_mean
+from slicewright.core.plan.plan import Plan
+from slicewright.core.problem import Problem, counted, did_you_mean
+from slicewright.rehearsal.faults.injection import Injection
 from slicewright.rehearsal.model.fault import problem
 from slicewright.rehearsal.model.offline import advice, never_admitted
-from slicewright.rehearsal.model.scenario_part import FaultKind, is_queued, run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from slicewright.core.plan.plan import Plan
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.faults.injection import Injection
-    from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
-    from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.scenario_part import (
+    Fault,
+    FaultKind,
+    Known,
+    ScenarioPart,
+    is_queued,
+    run_key,
+)
+from slicewright.rehearsal.model.timeline import Timeline
 
 Arrivals = dict[tuple[str, int], Object]
 """What arrives, by the run that it is to push aside and the number of the fault."""

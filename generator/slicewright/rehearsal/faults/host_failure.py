@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.labels import NODE_POOL
-from slicewright.rehearsal.faults.injection import patch_if_there
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.faults.injection import Injection, Undo, patch_if_there
+from slicewright.rehearsal.model.event import Kind
 from slicewright.rehearsal.model.fault import check_target, one_host
 from slicewright.rehearsal.model.scenario_part import FaultKind
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.faults.injection import Injection, Undo
-    from slicewright.rehearsal.model.event import Kind
 
 _DISRUPTED = {
     "type": "DisruptionTarget",

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem
+from slicewright.rehearsal.cluster_setup import ClusterSetup
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.faults.higher_priority_arrival import KIND as ARRIVAL
-from slicewright.rehearsal.faults.higher_priority_arrival import starved
+from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals, starved
 from slicewright.rehearsal.faults.injection import Injection, Missed
 from slicewright.rehearsal.model.fault import Injected, all_faults, never_due, not_injected, not_undone
-from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.cluster_setup import ClusterSetup
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.faults.higher_priority_arrival import Arrivals
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.model.timeline import Timeline
-    from slicewright.rehearsal.timers import Timers
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.timers import Timers
 
 
 class Injector:

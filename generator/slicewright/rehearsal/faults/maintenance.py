@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.faults.injection import patch_if_there
+from slicewright.rehearsal.faults.injection import Injection, Undo, patch_if_there
 from slicewright.rehearsal.model.fault import check_target, one_host
 from slicewright.rehearsal.model.scenario_part import FaultKind
-
-if TYPE_CHECKING:
-    from slicewright.rehearsal.faults.injection import Injection, Undo
 
 
 def inject(injection: Injection) -> Undo:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.rehearsal.faults.host_failure import lose
+from slicewright.rehearsal.faults.injection import Injection, Undo
 from slicewright.rehearsal.model.fault import check_target, whole_slice
 from slicewright.rehearsal.model.scenario_part import FaultKind
-
-if TYPE_CHECKING:
-    from slicewright.rehearsal.faults.injection import Injection, Undo
 
 
 def inject(injection: Injection) -> Undo:

@@ -9,19 +9,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.problem import did_you_mean
+from slicewright.core.intent.source import Source
+from slicewright.core.problem import Path, Problem, did_you_mean
 from slicewright.rehearsal.model.duration import seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from slicewright.core.intent.source import Source
-    from slicewright.core.problem import Path, Problem
 
 MOST = 1000
 """Arrivals of one profile: the controllers take seconds for each."""

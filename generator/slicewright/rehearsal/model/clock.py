@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,15 +12,10 @@ from msgspec.structs import replace
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.read import number
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import is_duration, seconds
-from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
 
 FASTEST = 1_000_000.0
 """A year in half a minute: above it no duration of the controllers can be told from another."""

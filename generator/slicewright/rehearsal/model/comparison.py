@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
 
 BASE = "base"
 _ALONE = 6

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from slicewright.rehearsal.model.duration import seconds, shown, shown_within
 from slicewright.rehearsal.model.gang import ends_by_itself
-from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
+from slicewright.rehearsal.model.timeline import Timeline
 
 Result = Literal["passed", "failed", "cannotTell", "undecided"]
 """`cannotTell`: the rehearsal came to its end, and shows neither. `undecided`: it was cut short before."""

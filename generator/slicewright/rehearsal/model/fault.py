@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from slicewright.core.problem import counted, did_you_mean, first_of
+from slicewright.core.problem import Path, Problem, counted, did_you_mean, first_of
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.gang import slices_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.problem import Path, Problem
-    from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
-    from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.scenario_part import Fault, Known, ScenarioPart
+from slicewright.rehearsal.model.timeline import Timeline
 
 ID = "REH012"
 _FEW = 3

@@ -7,17 +7,13 @@ A run without chips has no TPU pods: there, all pods count.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from slicewright.core.kubernetes.pods import pods_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.slices import Pod
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.model.slices import Pod
 
 HEAD = "pathways-head"
 """The replicated job that runs the program of a Pathways run."""

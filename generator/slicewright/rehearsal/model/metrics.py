@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from slicewright.core.kubernetes.labels import QUEUE
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.model.event import Event
 from slicewright.rehearsal.model.progress import Spent
 from slicewright.rehearsal.model.scenario_part import is_queued, run_key
 from slicewright.rehearsal.model.slices import Pod
-from slicewright.rehearsal.model.usage import quota_changes, steps_of, worked_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.event import Event
-    from slicewright.rehearsal.model.timeline import Timeline
-    from slicewright.rehearsal.model.usage import Nominal, Usage
+from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.usage import Nominal, Usage, quota_changes, steps_of, worked_until
 
 _HOUR = 3600.0
 _NO_TIME = Spent()

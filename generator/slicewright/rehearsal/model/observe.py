@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from slicewright.core.kubernetes.conditions import COMPLETED, NOTHING, conditions, is_true
+from slicewright.core.kubernetes.conditions import COMPLETED, NOTHING, Conditions, conditions, is_true
 from slicewright.core.kubernetes.kinds import MAKERS
 from slicewright.core.kubernetes.labels import (
     JOB_INDEX,
@@ -16,17 +16,10 @@ from slicewright.core.kubernetes.labels import (
     RESTART_ATTEMPT,
 )
 from slicewright.core.kubernetes.pods import maker, pods_of
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.status.held import held
-from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, RESTARTED, SUCCEEDED, Event
+from slicewright.rehearsal.model.event import DELETED, FINISHED, RECLAIMED, RESTARTED, SUCCEEDED, Event, Kind
 from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.core.kubernetes.conditions import Conditions
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.event import Kind
-
 
 _ENDS: dict[str, Kind] = {**dict.fromkeys(COMPLETED, "finished"), "Failed": "failed"}
 """The conditions of runs at their end."""

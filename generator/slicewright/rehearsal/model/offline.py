@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.run import RuleSet
+from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.kubernetes.types import Object
-
 
 _NEVER = ("FIT101", "FIT102", "FIT103")
 """The rules that say of a workload that it can never be admitted."""

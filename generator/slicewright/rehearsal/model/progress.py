@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.rehearsal.model.gang import Gangs
-    from slicewright.rehearsal.model.slices import Pod, Pods
+from slicewright.rehearsal.model.gang import Gangs
+from slicewright.rehearsal.model.slices import Pod, Pods
 
 
 class Work(Struct, frozen=True):

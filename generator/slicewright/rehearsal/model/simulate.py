@@ -6,13 +6,10 @@ The annotations are those of the test bed's Stages (slicewright/testbed/stages.y
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 from slicewright.core.kubernetes.labels import ACCELERATOR
 from slicewright.core.kubernetes.pods import pods_of
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 END = "slicewright.dev/simulated-end"
 PENDING = "slicewright.dev/simulated-pending"

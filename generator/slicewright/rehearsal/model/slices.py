@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.rehearsal.model.event import SUCCEEDED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.event import SUCCEEDED, Event
 
 
 class Slice(Struct, frozen=True):

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.check.rules.references_pods import absent_keys, needed
+from slicewright.core.intent.cluster import Existing
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
 from slicewright.rehearsal.model.simulate import PENDING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.intent.cluster import Existing
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-
 
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")
 """Kinds of which simulated nodes do not know whether they are there: the API server refuses the pods of a

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED, RESTARTED
-from slicewright.rehearsal.model.progress import Progress
-from slicewright.rehearsal.model.slices import Pod, slices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.rehearsal.model.event import Event
-    from slicewright.rehearsal.model.gang import Gangs
-    from slicewright.rehearsal.model.progress import Spent, Work
-    from slicewright.rehearsal.model.slices import Pods, Slice
+from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED, RESTARTED, Event
+from slicewright.rehearsal.model.gang import Gangs
+from slicewright.rehearsal.model.progress import Progress, Spent, Work
+from slicewright.rehearsal.model.slices import Pod, Pods, Slice, slices
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:

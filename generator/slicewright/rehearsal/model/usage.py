@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import whole
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.event import Event
-
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.model.event import Event
 
 Steps = tuple[tuple[float, int], ...]
 """(moment, value from then on), in order of time, beginning at 0."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from slicewright.core.problem import counted, first_of
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Path, Problem, counted, first_of
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.model.expectation import OWN_SECONDS, answers
-from slicewright.rehearsal.model.fault import blame
+from slicewright.rehearsal.model.expectation import OWN_SECONDS, Answer, answers
+from slicewright.rehearsal.model.fault import Injected, blame
 from slicewright.rehearsal.model.gang import ends_by_itself, lacks_head
 from slicewright.rehearsal.model.offline import advice, never_admitted
-from slicewright.rehearsal.model.scenario_part import run_key, tpu_pods, without_chips
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Path, Problem
-    from slicewright.rehearsal.model.expectation import Answer
-    from slicewright.rehearsal.model.fault import Injected
-    from slicewright.rehearsal.model.scenario_part import ScenarioPart
-    from slicewright.rehearsal.model.slices import Slice
-    from slicewright.rehearsal.model.timeline import Timeline
+from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key, tpu_pods, without_chips
+from slicewright.rehearsal.model.slices import Slice
+from slicewright.rehearsal.model.timeline import Timeline
 
 
 def judge(

@@ -7,31 +7,27 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.assignment import choices
 from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.quota import Cell
+from slicewright.core.check.quota import Cell, Node, Quotas
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.labels import TPU
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.status.shortage import Holder, Shortage, by_queue, shortage
+from slicewright.rehearsal.model.event import Event
 from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.check.quota import Node, Quotas
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.event import Event
-    from slicewright.rehearsal.model.timeline import Span, Timeline
+from slicewright.rehearsal.model.timeline import Span, Timeline
 
 
 class Remedy(Struct, frozen=True):

@@ -5,16 +5,12 @@ Records are escaped already (`markup.escaped`).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
-from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.markup import number, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from slicewright.core.kubernetes.types import Object
 
 Steps = list[list[float]]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted, first_of
 from slicewright.rehearsal.model.duration import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slicewright.core.kubernetes.types import Object
 
 _WORDS = {
     "refused": "refused by the API server",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -12,9 +12,6 @@ from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.timeline import OVER
 from slicewright.rehearsal.report.text import MARKS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Cells = dict[str, str]
 

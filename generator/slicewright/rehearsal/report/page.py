@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Template
-from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
@@ -24,16 +25,9 @@ from slicewright.rehearsal.report.charts import (
 )
 from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page_problems import Problems
-from slicewright.rehearsal.report.page_runs import filter_rules, shown_runs, team_filter, teams
+from slicewright.rehearsal.report.page_runs import Shown, filter_rules, shown_runs, team_filter, teams
 from slicewright.rehearsal.report.page_tables import log, room, tables
 from slicewright.rehearsal.report.report import on_what, sweep_heads, waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.report.page_runs import Shown
-
 
 _SIGNS = {"passed": "finished", "failed": "failed", "interrupted": "waiting"}
 _WORST = ("interrupted", "failed", "passed")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.report.charts import OUTCOMES, icon
 from slicewright.rehearsal.report.markup import card
-from slicewright.rehearsal.report.page_runs import of_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.report.page_runs import Shown
+from slicewright.rehearsal.report.page_runs import Shown, of_workload
 
 _FIRST = 3
 """Problems that are shown above the timeline; the others open."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.kubernetes.types import Object
 
 
 class Shown(Struct, frozen=True):

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.charts import OUTCOMES, icon
-from slicewright.rehearsal.report.entries import entries
+from slicewright.rehearsal.report.entries import Entry, entries
+from slicewright.rehearsal.report.page_runs import Shown
 from slicewright.rehearsal.report.report import borrowing, waits_text
 from slicewright.rehearsal.report.spending import spending
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.report.entries import Entry
-    from slicewright.rehearsal.report.page_runs import Shown
-
 
 _NONE = "-"
 _RUNS = ("Run", "Outcome", "Submitted", "Admitted", "Started", "Ended", "Wait", "Restarts", "Evictions")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.report import borrowing, on_what, summary, sweep_heads, waiting, waits_text
+from slicewright.rehearsal.model.timeline import Span, Timeline
+from slicewright.rehearsal.model.usage import Usage
+from slicewright.rehearsal.report.report import (
+    Report,
+    borrowing,
+    on_what,
+    summary,
+    sweep_heads,
+    waiting,
+    waits_text,
+)
 from slicewright.rehearsal.report.waits import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.timeline import Span, Timeline
-    from slicewright.rehearsal.model.usage import Usage
-    from slicewright.rehearsal.report.report import Report
 
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.model.comparison import Group
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, occurring, timeline
 from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page import filled, when, who
 from slicewright.rehearsal.report.page_tables import table
 from slicewright.rehearsal.report.variants_text import head_line, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Group
 
 _SHORTEST = 0.01
 

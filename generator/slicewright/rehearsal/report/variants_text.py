@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import BASE, longest_wait, moves, stops_falling
+from slicewright.rehearsal.model.comparison import BASE, Group, Noise, longest_wait, moves, stops_falling
 from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report.report import waits_text
 from slicewright.rehearsal.report.spending import Table, spending
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.comparison import Group, Noise
 
 _BAR = 30
 _NEVER = "never"

@@ -7,19 +7,15 @@ the rules of other CRDs where it is installed. Rules about a change (`oldSelf`) 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.check.cel import computeclass, controllers, library
-from slicewright.core.check.cel.value import values_at
+from slicewright.core.check.cel.value import Rules, values_at
 from slicewright.core.compose import patch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.check.cel.value import Rules
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 RULES: Rules = {**controllers.RULES, **computeclass.RULES}
 

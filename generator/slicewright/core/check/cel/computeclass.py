@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from slicewright.core.check.cel.value import count_of, get, has
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slicewright.core.check.cel.value import Rules
+from slicewright.core.check.cel.value import Rules, count_of, get, has
 
 Fields = dict[str, Any]
 

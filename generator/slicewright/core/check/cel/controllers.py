@@ -6,9 +6,9 @@ Defaults that a rule reads are filled in, as the API server does.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slicewright.core.check.cel.value import count_of, get, has
+from slicewright.core.check.cel.value import Rules, count_of, get, has
 from slicewright.core.kubernetes.kinds import (
     KUBERAY_OPERATOR,
     KUEUE_GROUP,
@@ -16,9 +16,6 @@ from slicewright.core.kubernetes.kinds import (
     TRAINJOB_CONTROLLER,
 )
 from slicewright.core.kubernetes.labels import HOSTNAME, MULTIKUEUE_CONTROLLER
-
-if TYPE_CHECKING:
-    from slicewright.core.check.cel.value import Rules
 
 _DNS_LABEL = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_LABEL = 63

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from logging import NullHandler, getLogger
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.cel.value import values_at
 from slicewright.core.compose import patch
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import without_nulls
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 
 def _quantity(value: str) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.compose import patch
-    from slicewright.core.problem import Path
+from slicewright.core.compose import patch
+from slicewright.core.problem import Path
 
 Rules = dict[str, Callable[[Any], bool]]
 """From the text of a rule to the function that says whether a value keeps it.

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.geometry import joined
+from slicewright.core.catalogue.shape import MachineType
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import MachineType
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 _CLASS = frozenset({"ComputeClass"})
 _TPU_PREFIXES = ("ct", "tpu")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import quotas
@@ -12,10 +12,7 @@ from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
 from slicewright.core.kubernetes.read import at, mapping, text, words
 from slicewright.core.mend import edits
-from slicewright.core.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Edit, Fix, Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
 _RUNTIME = "/cloud-tpu-v2-images/pathways/"

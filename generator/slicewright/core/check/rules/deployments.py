@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import multi_host
 from slicewright.core.check.scheduler import requirement
 from slicewright.core.kubernetes.kinds import POD_KINDS
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 _SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 

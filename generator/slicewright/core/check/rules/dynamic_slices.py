@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import sides, written
+from slicewright.core.catalogue.shape import Rule
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.core.kubernetes.read import at, sequence, text, words
 from slicewright.core.problem import counted, did_you_mean
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.shape import Rule
 
 _KIND = frozenset({"Slice"})
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

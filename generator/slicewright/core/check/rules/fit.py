@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from slicewright.core.catalogue.cpu_machine import CpuMachine
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.check.rules.tpu_shape import of_labels
+from slicewright.core.intent.cluster import CpuPool
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
@@ -29,13 +31,7 @@ from slicewright.core.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.core.kubernetes.quantity import amount, plain
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.flavor import TpuCapacity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.cpu_machine import CpuMachine
-    from slicewright.core.intent.cluster import CpuPool
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 
 def needs(names: list[str]) -> str:

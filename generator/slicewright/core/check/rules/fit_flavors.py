@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota import most
+from slicewright.core.check.quota import Node, PodSet, Quotas, most
 from slicewright.core.check.rules.fit import Asked, asks
 from slicewright.core.check.scheduler import PURCHASE, NodeSelector
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.check.quota import Node, PodSet, Quotas
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _LABEL: Path = ("metadata", "labels", QUEUE)
 _ONE_GROUP = (

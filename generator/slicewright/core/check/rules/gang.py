@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.kubernetes.kinds import POD_KINDS, SCHEDULING_GROUP
 from slicewright.core.kubernetes.labels import PODSET, QUEUE
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, count, number, text
-from slicewright.core.problem import counted, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, counted, did_you_mean
 
 _PATH: Path = ("schedulingGroup", "podGroupName")
 

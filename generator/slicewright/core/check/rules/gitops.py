@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -21,11 +22,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.mend import edits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
@@ -14,11 +15,7 @@ from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.mend import edits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 
 def _is_part(resource: Resource) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import (
     against_dns1035,
@@ -13,11 +11,9 @@ from slicewright.core.check.rules.dns import (
     is_subdomain,
 )
 from slicewright.core.kubernetes.name_room import MAX_LABEL
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, mapping, number, text
 from slicewright.core.plan.validate_workload import MAX_INT32
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.pods import Pods
 
 JOBSET = frozenset({"JobSet"})
 

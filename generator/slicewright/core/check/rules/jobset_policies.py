@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
@@ -13,12 +14,7 @@ from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
 from slicewright.core.mend import edits
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 _RULES: Path = ("spec", "failurePolicy", "rules")
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")

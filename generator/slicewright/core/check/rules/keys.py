@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_provisioning import NO_LABELS
@@ -22,12 +22,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Edit, Fix, Path
 
 _NODE_AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _TERMS = (*_NODE_AFFINITY, "nodeSelectorTerms")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.shape import version_numbers
@@ -28,10 +28,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.mend import edits
 from slicewright.core.mend.kueue import moved
-from slicewright.core.problem import only_near
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, only_near
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SAYS_EFFECTS = "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota_read import parent_of, variants
@@ -12,12 +13,7 @@ from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 from slicewright.core.mend import edits
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
 _QUEUES = frozenset({"ClusterQueue"})

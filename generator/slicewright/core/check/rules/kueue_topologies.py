@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from slicewright.core.catalogue.geometry import joined
@@ -14,12 +12,9 @@ from slicewright.core.check.rules.kueue_workloads import FIXED, LAYERS, SLICE, l
 from slicewright.core.check.spelling import meant_key
 from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, text
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 
 @rule("KQ156", TEMPLATE_KINDS)

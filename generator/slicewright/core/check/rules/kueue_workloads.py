@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
@@ -22,13 +22,11 @@ from slicewright.core.kubernetes.labels import (
     QUEUE,
 )
 from slicewright.core.kubernetes.name_room import MAX_LABEL
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number
 from slicewright.core.plan.validate_workload import MAX_INT32
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
 FIXED = (f"{PODSET}required-topology", f"{PODSET}preferred-topology")

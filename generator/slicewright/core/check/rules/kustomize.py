@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kustomize_build import (
@@ -24,11 +25,7 @@ from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.core.kubernetes.labels import NEEDS_HASH
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kinds whose replicas `replicas` sets."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.check.model import MERGED
+from slicewright.core.check.model import MERGED, ObjectSet, Resource
 from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.read import at, entries, mapping, text, texts, words
 from slicewright.core.pattern import whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slicewright.core.check.model import ObjectSet, Resource
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
 _NOT_BUILT = KUSTOMIZATIONS | {MERGED}

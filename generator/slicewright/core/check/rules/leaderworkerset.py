@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
@@ -20,10 +19,7 @@ from slicewright.core.kubernetes.labels import (
 )
 from slicewright.core.kubernetes.read import at, count, mapping, number, text, texts
 from slicewright.core.mend import edits
-from slicewright.core.problem import counted, nearest
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, counted, nearest
 
 _KIND = frozenset({"LeaderWorkerSet"})
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,16 +19,11 @@ from slicewright.core.check.rules.dns import (
     is_port_name,
     is_subdomain,
 )
-from slicewright.core.kubernetes.kinds import EACH, PODS_OF
+from slicewright.core.kubernetes.kinds import EACH, PODS_OF, Way
 from slicewright.core.kubernetes.labels import KUBERNETES, TPU
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.kinds import Way
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 Test = Callable[[Any, dict[str, Any]], str]
 """What is wrong with a value in its holder, in words that follow the name of its field; empty for nothing."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from posixpath import normpath
-from typing import TYPE_CHECKING
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_flavors import parameters_of
@@ -12,9 +11,7 @@ from slicewright.core.check.rules.references_pods import absent_keys
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER, QUEUE
 from slicewright.core.kubernetes.read import at, mapping, text
-
-if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _NAMESPACE = "kueue-system"
 _FOLDER = "/etc/multikueue/kubeconfigs/"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import PLACEHOLDER, exclusive, is_tpu, of_labels
@@ -28,15 +29,9 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     ZONE,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, texts
-from slicewright.core.problem import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean, nearest
 
 _SHARED = frozenset(
     {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import is_pathways, shape, shapes
 from slicewright.core.kubernetes.labels import COORDINATOR
 from slicewright.core.kubernetes.name_room import room_in_pathwaysjob
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, words
 from slicewright.core.plan.decide import SIDECAR_FLAG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _JOBSET = frozenset({"JobSet"})
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")

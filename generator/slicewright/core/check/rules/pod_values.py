@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
@@ -21,15 +21,10 @@ from slicewright.core.check.rules.limits import (
     ways,
 )
 from slicewright.core.intent.fixes import of_choice
-from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS
-from slicewright.core.kubernetes.pods import along
+from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS, Way
+from slicewright.core.kubernetes.pods import Pods, along
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
-from slicewright.core.problem import did_you_mean
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.kinds import Way
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, did_you_mean
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

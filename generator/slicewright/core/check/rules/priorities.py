@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import exclusive, is_tpu, shape
 from slicewright.core.check.scheduler import Nodes, can_meet, nodes_of
 from slicewright.core.kubernetes.labels import NODE_POOL, QUEUE
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import number, text
-
-if TYPE_CHECKING:
-    from slicewright.core.kubernetes.pods import Pods
 
 Priority = int | str | None
 _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]

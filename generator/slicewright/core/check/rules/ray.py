@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import is_unfinished
@@ -13,16 +14,11 @@ from slicewright.core.check.rules.tpu_shape import is_set_up, shape
 from slicewright.core.document.read import read_manifests
 from slicewright.core.kubernetes.kinds import PODS_OF
 from slicewright.core.kubernetes.labels import ELASTIC, QUEUE, TPU
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import counted, did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path, counted, did_you_mean, nearest
 
 KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
 _MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.limits import Test, against, labels, not_for, number_from, shaped, table
 from slicewright.core.check.rules.ray import KINDS, cluster, groups
 from slicewright.core.kubernetes.read import at, entries, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _CLUSTER_LABEL = "ray.io/cluster"
 _TIMEOUT = "ray.io/initializing-timeout"

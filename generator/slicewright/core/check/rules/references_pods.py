@@ -7,24 +7,20 @@ repository with a TPUCluster everything is in the tree, or the TPUCluster says t
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.check.model import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
+from slicewright.core.intent.cluster import Existing
 from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import COMPUTE_CLASS
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, text
-from slicewright.core.problem import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.intent.cluster import Existing
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import Path, did_you_mean, nearest
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
 _GIVEN = (("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"))

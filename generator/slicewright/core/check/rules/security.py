@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
@@ -16,15 +17,10 @@ from slicewright.core.kubernetes.labels import (
     METADATA_SERVER,
     POD_SECURITY,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
 from slicewright.core.mend import edits
-from slicewright.core.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Edit, Fix, Path
 
 _RESTRICTED = (
     "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "

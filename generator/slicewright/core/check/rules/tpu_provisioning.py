@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from slicewright.core.catalogue.shape import is_below
+from slicewright.core.catalogue.shape import Generation, is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import is_pathways, is_tpu, shape, shapes
 from slicewright.core.check.scheduler import tolerates
@@ -28,16 +29,11 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.placement import FLEX_START_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Generation
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Fix, Path
+from slicewright.core.problem import Fix, Path
 
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
+from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.limits import unlike_limits
 from slicewright.core.check.spelling import meant_key
@@ -22,17 +24,10 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts, words
 from slicewright.core.mend import edits
-from slicewright.core.problem import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Fix, Path
+from slicewright.core.problem import Fix, Path, did_you_mean, nearest
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")

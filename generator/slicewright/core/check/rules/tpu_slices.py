@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slicewright.core.catalogue.shape import Shape
 from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be
+from slicewright.core.check.quota import Flavor, PodSet
 from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import (
     exclusive,
@@ -27,17 +29,11 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TPU,
 )
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.topology import SLICE_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.check.quota import Flavor, PodSet
-    from slicewright.core.kubernetes.pods import Pods
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SHOWN = 3

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -22,14 +22,10 @@ from slicewright.core.check.training import (
 )
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
+from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import counted, did_you_mean, nearest, only_near
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.pods import Pods
 
 _JOB = frozenset({"TrainJob"})
 _CONTAINER = {

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP
+from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP, Way
 from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.read import entries, mapping, text, texts, words
 from slicewright.core.mend.kueue import FIRST, to_v1beta2
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.kubernetes.kinds import Way
 
 Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")
