@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import candidates, repository, show
 from slicewright.cli.command import command, options
-from slicewright.cli.repository import (
-    already_there,
-    cluster_named,
-    open_checkout,
-    repository_root,
-    schema_line,
-)
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, Tool, imported_command
@@ -63,14 +56,14 @@ def import_xpk(words: tuple[str, ...], cluster: str, write: bool, output: str) -
 
 def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, write: bool) -> None:
     """Print the TPUWorkload of a command or write its file, and end with its problems."""
-    checkout = open_checkout(repository_root())
-    cluster_named(cluster, checkout.repository)
+    checkout = repository.open_checkout(repository.repository_root())
+    repository.cluster_named(cluster, checkout.repository)
     workload = imported_command(words, tool, cluster, checkout.repository)
     if not isinstance(workload, ImportedCommand):
         show.stop(workload)
     path = f"workloads/{workload.document['metadata']['name']}.yaml"
-    text = schema_line(checkout.root, "tpuworkload") + write_document(workload.document)
-    problems = [*workload.remarks, *already_there(checkout.root, path, write=write)]
+    text = repository.schema_line(checkout.root, "tpuworkload") + write_document(workload.document)
+    problems = [*workload.remarks, *repository.already_there(checkout.root, path, write=write)]
     if not errors(problems):
         further = beside(checkout.repository, SourceFile(path, text))
         problems += errors(judged_beside(checkout, further)[1])

@@ -12,15 +12,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.cli import candidates, placeholder_values, reach, show
+from slicewright.cli import candidates, placeholder_values, reach, repository, show
 from slicewright.cli.command import command
-from slicewright.cli.repository import (
-    already_there,
-    cluster_named,
-    open_checkout,
-    repository_root,
-    schema_line,
-)
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.examine import schema_errors
@@ -100,9 +93,9 @@ def import_workload(
     cluster = cluster or from_cluster
     if cluster is None:
         raise click.UsageError("name the TPUCluster that the runs are for: --cluster CLUSTER")
-    checkout = open_checkout(repository_root())
+    checkout = repository.open_checkout(repository.repository_root())
     for name in {cluster, from_cluster or cluster}:
-        cluster_named(name, checkout.repository)
+        repository.cluster_named(name, checkout.repository)
     values = placeholder_values.values_of(assignments, env_file)
     names = [assignment.partition("=")[0] for assignment in assignments]
     objects, problems = _objects((*paths, *map(_kustomization, kustomizations)), values, names)
@@ -157,11 +150,11 @@ def _imported(
         elif (path := f"workloads/{run.document['metadata']['name']}.yaml") in texts:
             message, hint = "another object has the name of this file", "rename one of them"
             refused = [Problem("IMP006", message, hint, file=path)]
-        elif errors(existing := already_there(checkout.root, path, write=write)):
+        elif errors(existing := repository.already_there(checkout.root, path, write=write)):
             refused = [*existing]
         else:
             problems += existing
-            texts[path] = schema_line(checkout.root, "tpuworkload") + write_document(run.document)
+            texts[path] = repository.schema_line(checkout.root, "tpuworkload") + write_document(run.document)
             origins[path] = candidate
             records.append(_record(path, candidate.item, run))
             continue

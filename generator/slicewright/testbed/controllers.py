@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slicewright.apiserver.client import Api
-from slicewright.core.kubernetes.kinds import (
-    JOBSET_GROUP,
-    JOBSET_VERSION,
-    KUEUE_CONFIGURATION_VERSION,
-    KUEUE_GROUP,
-)
+from slicewright.core.kubernetes import kinds
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 from slicewright.testbed.control_plane import BURST, QPS
@@ -33,7 +28,7 @@ KUEUE_HOST = f"{_KUEUE_SERVICE}.{_KUEUE_NAMESPACE}.svc"
 """The name that the certificate of the webhooks has to have beside the loopback address."""
 
 
-_FRAMEWORKS = ("batch/job", f"{JOBSET_GROUP}/jobset")
+_FRAMEWORKS = ("batch/job", f"{kinds.JOBSET_GROUP}/jobset")
 _POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
 _CONFIGURATIONS = "kueue-"
 """How the names of Kueue's webhook configurations begin."""
@@ -83,7 +78,7 @@ def kueue_command(
     """
     own = {
         **settings,
-        "apiVersion": KUEUE_CONFIGURATION_VERSION,
+        "apiVersion": kinds.KUEUE_CONFIGURATION_VERSION,
         "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
         "namespace": _KUEUE_NAMESPACE,
         "internalCertManagement": {
@@ -98,7 +93,7 @@ def kueue_command(
 
 def jobset_command(binary: Path, credentials: Credentials, webhook_port: int) -> list[str]:
     """Write the configuration of the controller and return its command line."""
-    own = {"apiVersion": f"config.{JOBSET_GROUP}/v1alpha1", "internalCertManagement": {"enable": False}}
+    own = {"apiVersion": f"config.{kinds.JOBSET_GROUP}/v1alpha1", "internalCertManagement": {"enable": False}}
     return _command("jobset", binary, credentials, webhook_port, own)
 
 
@@ -163,14 +158,14 @@ def _accepted(api: Api, item: Object) -> bool:
 
 _POD: Object = {"containers": [{"name": "a", "image": "probe"}]}
 _JOBSET: Object = {
-    "apiVersion": JOBSET_VERSION,
+    "apiVersion": kinds.JOBSET_VERSION,
     "kind": "JobSet",
     "metadata": {"name": "probe", "namespace": "default"},
     "spec": {"replicatedJobs": [{"name": "a", "template": {"spec": {"template": {"spec": _POD}}}}]},
 }
 _CLUSTER_QUEUES: tuple[Object, ...] = tuple(
     {
-        "apiVersion": f"{KUEUE_GROUP}/{version}",
+        "apiVersion": f"{kinds.KUEUE_GROUP}/{version}",
         "kind": "ClusterQueue",
         "metadata": {"name": "probe"},
         "spec": {"namespaceSelector": {}},

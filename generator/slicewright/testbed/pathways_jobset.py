@@ -10,16 +10,8 @@ from copy import deepcopy
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape
+from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
-from slicewright.core.kubernetes.labels import (
-    ACCELERATOR,
-    EXCLUSIVE_TOPOLOGY,
-    HOSTNAME,
-    JOBSET_NAME,
-    NODE_POOL,
-    TOPOLOGY,
-    TPU,
-)
 from slicewright.core.kubernetes.types import Object
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
@@ -97,7 +89,7 @@ def _head(pathwaysjob: Object, shape: Shape) -> Object:
     if _is_colocated(spec):
         pod["nodeSelector"] = _tpu_selector(shape)
     else:
-        annotations[EXCLUSIVE_TOPOLOGY] = HOSTNAME
+        annotations[labels.EXCLUSIVE_TOPOLOGY] = labels.HOSTNAME
     return {
         "name": "pathways-head",
         "replicas": 1,
@@ -143,7 +135,10 @@ def _worker(pathwaysjob: Object, shape: Shape) -> Object:
                 "backoffLimit": shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
                 "completions": shape.hosts,
                 "parallelism": shape.hosts,
-                "template": {"metadata": {"annotations": {EXCLUSIVE_TOPOLOGY: NODE_POOL}}, "spec": pod},
+                "template": {
+                    "metadata": {"annotations": {labels.EXCLUSIVE_TOPOLOGY: labels.NODE_POOL}},
+                    "spec": pod,
+                },
             }
         },
     }
@@ -187,7 +182,7 @@ def _worker_container(spec: Object, shape: Shape) -> Object:
     ]
     return _container(spec, "pathways-worker", "worker", _SERVER, args, env) | {
         "ports": _ports(29005, 29006, 8471, 8080),
-        "resources": {"limits": {TPU: str(shape.chips_per_host)}},
+        "resources": {"limits": {labels.TPU: str(shape.chips_per_host)}},
         "volumeMounts": _SHARED_TMP,
     }
 
@@ -231,11 +226,11 @@ def _client_environment() -> list[Object]:
 
 
 def _beside_the_head(name: str) -> Object:
-    own: Object = {"key": JOBSET_NAME, "operator": "In", "values": [name]}
+    own: Object = {"key": labels.JOBSET_NAME, "operator": "In", "values": [name]}
     foreign: list[Object] = [{**own, "operator": "NotIn"}, {"key": "job-name", "operator": "Exists"}]
 
     def required(expressions: list[Object]) -> Object:
-        term = {"topologyKey": NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
+        term = {"topologyKey": labels.NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
         return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
 
     return {"podAffinity": required([own]), "podAntiAffinity": required(foreign)}
@@ -251,7 +246,7 @@ def _is_colocated(spec: Object) -> bool:
 
 
 def _tpu_selector(shape: Shape) -> dict[str, str]:
-    return {ACCELERATOR: shape.accelerator, TOPOLOGY: shape.topology}
+    return {labels.ACCELERATOR: shape.accelerator, labels.TOPOLOGY: shape.topology}
 
 
 def _scratch(spec: Object) -> str:
@@ -268,5 +263,5 @@ def _ports(*numbers: int) -> list[Object]:
 
 _JOBSET_NAMES = (
     _from("REPLICATED_JOB_NAME", "metadata.annotations['jobset.sigs.k8s.io/replicatedjob-name']"),
-    _from("JOBSET_NAME", f"metadata.annotations['{JOBSET_NAME}']"),
+    _from("JOBSET_NAME", f"metadata.annotations['{labels.JOBSET_NAME}']"),
 )

@@ -8,30 +8,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from slicewright.core.catalogue import geometry
+from slicewright.core.catalogue import geometry, shape
 from slicewright.core.catalogue.catalogue import Catalogue, count_name
 from slicewright.core.catalogue.cpu_machine import FILE as CPU_FILE
 from slicewright.core.catalogue.cpu_machine import NONE, CpuMachines, read_cpu_machines
 from slicewright.core.catalogue.fields import CatalogueError, Fields
-from slicewright.core.catalogue.shape import (
-    Counted,
-    Family,
-    Generation,
-    Listing,
-    MachineType,
-    NotOffered,
-    Placement,
-    Rule,
-    WrapRule,
-)
 
 FILES = ("v3.yaml", "v4.yaml", "v5e.yaml", "v5p.yaml", "v6e.yaml", "tpu7x.yaml")
 """The data files, in the order in which the catalogue shows them whatever order they are given in."""
 
 _TOPOLOGY = re.compile(r"[1-9][0-9]*(x[1-9][0-9]*){1,2}")
 _BOUNDS = re.compile(r"[1-9],[1-9],[1-9]")
-_COUNTED: Mapping[str, Counted] = {"chips": "chips", "tensorCores": "tensorCores"}
-_PLACEMENTS: Mapping[str, Placement] = {"": "", "COMPACT": "COMPACT", "HIGH_THROUGHPUT": "HIGH_THROUGHPUT"}
+_COUNTED: Mapping[str, shape.Counted] = {"chips": "chips", "tensorCores": "tensorCores"}
+_PLACEMENTS: Mapping[str, shape.Placement] = {
+    "": "",
+    "COMPACT": "COMPACT",
+    "HIGH_THROUGHPUT": "HIGH_THROUGHPUT",
+}
 
 _Choice = TypeVar("_Choice")
 
@@ -65,7 +58,7 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
     Raises:
         CatalogueError: a file is broken; the text names the file and the row.
     """
-    generations: dict[str, Generation] = {}
+    generations: dict[str, shape.Generation] = {}
     words: dict[str, str] = {}
     cpu_machines = NONE
     for file in sorted(documents, key=lambda file: FILES.index(file) if file in FILES else len(FILES)):
@@ -93,19 +86,19 @@ def _once(seen: dict[str, str], where: str, words: Iterable[str]) -> None:
         seen[word] = where
 
 
-def _generation(file: Fields) -> Generation:
+def _generation(file: Fields) -> shape.Generation:
     name = file.text("generation")
     sources = _Sources(file.fields("sources"))
     families = tuple(
-        Family(entry.text("prefix"), entry.texts("aliases"), entry.texts("accelerators"))
+        shape.Family(entry.text("prefix"), entry.texts("aliases"), entry.texts("accelerators"))
         for entry in file.each("names", "prefix")
     )
     if not families or name not in families[0].prefixes:
         raise file.wrong(f"names[0] must have the prefix or the alias {name}")
     cores_per_chip = file.number("coresPerChip")
     zones = file.texts("zones")
-    machines: list[MachineType] = []
-    listings: list[Listing] = []
+    machines: list[shape.MachineType] = []
+    listings: list[shape.Listing] = []
     for entry in file.each("machineTypes", "machineType"):
         machine = _machine(entry, name, cores_per_chip, zones, sources)
         if not any(machine.accelerator in family.accelerators for family in families):
@@ -113,7 +106,7 @@ def _generation(file: Fields) -> Generation:
         machines.append(machine)
         listings += (_listing(row, machine, sources) for row in entry.each("topologies", "topology"))
     documented, minimum_gke = file.fields_or_none("documentedMaxChips"), file.fields("minimumGke")
-    generation = Generation(
+    generation = shape.Generation(
         name=name,
         families=families,
         misnomers=_misnomers(file, families),
@@ -142,7 +135,7 @@ def _sides(file: Fields) -> int:
     return sides
 
 
-def _misnomers(file: Fields, families: tuple[Family, ...]) -> dict[str, str]:
+def _misnomers(file: Fields, families: tuple[shape.Family, ...]) -> dict[str, str]:
     entry = file.fields("misnomers")
     misnomers = {wrong: entry.text(wrong) for wrong in entry.unread()}
     words = {word for family in families for word in (*family.prefixes, *family.accelerators)}
@@ -166,23 +159,23 @@ def _documented_max(entry: Fields, sources: _Sources) -> int:
     return chips
 
 
-def _wrap(entry: Fields, sources: _Sources) -> WrapRule:
+def _wrap(entry: Fields, sources: _Sources) -> shape.WrapRule:
     least, equal = entry.number_or_none("allSidesAtLeast"), entry.number_or_none("sideEquals")
     if (least is None) == (equal is None):
         raise entry.wrong("needs one of allSidesAtLeast and sideEquals")
-    rule = WrapRule(least or 0, equal or 0, sources.own(entry))
+    rule = shape.WrapRule(least or 0, equal or 0, sources.own(entry))
     entry.finish()
     return rule
 
 
-def _rule(entry: Fields | None, machines: list[MachineType], sources: _Sources) -> Rule | None:
+def _rule(entry: Fields | None, machines: list[shape.MachineType], sources: _Sources) -> shape.Rule | None:
     if entry is None:
         return None
     name = entry.text("machineType")
     machine = next((machine for machine in machines if machine.machine_type == name), None)
     if machine is None:
         raise entry.wrong(f"{name} is not among machineTypes")
-    rule = Rule(
+    rule = shape.Rule(
         machine_type=name,
         side_multiple_of=entry.number("sideMultipleOf"),
         max_side=entry.number("maxSide"),
@@ -195,12 +188,12 @@ def _rule(entry: Fields | None, machines: list[MachineType], sources: _Sources) 
 
 def _machine(
     entry: Fields, generation: str, cores_per_chip: int, zones: tuple[str, ...], sources: _Sources
-) -> MachineType:
+) -> shape.MachineType:
     chips_per_host = entry.number("chipsPerHost")
     bounds = entry.text("chipsPerHostBounds")
     if not _BOUNDS.fullmatch(bounds) or math.prod(geometry.bounds(bounds)) != chips_per_host:
         raise entry.wrong(f"chipsPerHostBounds {bounds} are not the bounds of {chips_per_host} chips")
-    return MachineType(
+    return shape.MachineType(
         machine_type=entry.text("machineType"),
         accelerator=entry.text("accelerator"),
         generation=generation,
@@ -224,9 +217,9 @@ def _machine(
     )
 
 
-def _listing(row: Fields, machine: MachineType, sources: _Sources) -> Listing:
+def _listing(row: Fields, machine: shape.MachineType, sources: _Sources) -> shape.Listing:
     keys = tuple(row.text("listedBy").split())
-    return Listing(
+    return shape.Listing(
         machine=machine,
         topology=row.text("topology"),
         default_for_name=row.flag_or_none("defaultForName") is not False,
@@ -237,8 +230,8 @@ def _listing(row: Fields, machine: MachineType, sources: _Sources) -> Listing:
     )
 
 
-def _not_offered(entry: Fields, sources: _Sources) -> NotOffered:
-    return NotOffered(
+def _not_offered(entry: Fields, sources: _Sources) -> shape.NotOffered:
+    return shape.NotOffered(
         machine_type=entry.text("machineType"),
         accelerator=entry.text("accelerator"),
         prefix=entry.text("prefix", ""),
@@ -247,7 +240,7 @@ def _not_offered(entry: Fields, sources: _Sources) -> NotOffered:
     )
 
 
-def _check_listings(file: Fields, generation: Generation) -> None:
+def _check_listings(file: Fields, generation: shape.Generation) -> None:
     """Refuse topologies that a machine cannot have, and words that would mean two rows or none."""
     with_machine = {machine.accelerator for machine in generation.machines}
     for family in generation.families:

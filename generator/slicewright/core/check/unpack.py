@@ -9,13 +9,7 @@ from slicewright.core.check.model import Resource
 from slicewright.core.document.read import read_manifests
 from slicewright.core.intent.fixes import of_key
 from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.kubernetes.kinds import (
-    APPWRAPPER_GROUP,
-    CONFIGURATION_KEY,
-    JOBSET_VERSION,
-    KUEUE_CONFIG_MAP,
-    OLD_KUEUE_CONFIGURATION_VERSION,
-)
+from slicewright.core.kubernetes import kinds
 from slicewright.core.kubernetes.read import at as below
 from slicewright.core.kubernetes.read import entries, mapping, text, texts
 from slicewright.core.problem import Path, Problem, dotted
@@ -45,7 +39,7 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
         if not isinstance(data.get(key), str) or not data[key]:
             yield _without(resource, key)
             return
-    if (resource.group, resource.kind) == (APPWRAPPER_GROUP, "AppWrapper"):
+    if (resource.group, resource.kind) == (kinds.APPWRAPPER_GROUP, "AppWrapper"):
         yield resource
         spec = mapping(data.get("spec"))
         for index, component in entries(spec.get("components")):
@@ -93,15 +87,15 @@ def _without(resource: Resource, key: str) -> Problem:
     return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 
 
-_EXAMPLES = {"apiVersion": JOBSET_VERSION, "kind": "JobSet"}
-_CONFIG_MAPS = (KUEUE_CONFIG_MAP, "jobset-manager-config")
+_EXAMPLES = {"apiVersion": kinds.JOBSET_VERSION, "kind": "JobSet"}
+_CONFIG_MAPS = (kinds.KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
 def nested(resource: Resource) -> Iterator[Resource | Problem]:
     """Yield the Configuration that a ConfigMap of Kueue or JobSet holds, or why it cannot be read."""
     if resource.kind != "ConfigMap" or resource.name not in _CONFIG_MAPS:
         return
-    file = SourceFile(resource.file, text(below(resource.data, "data", CONFIGURATION_KEY)))
+    file = SourceFile(resource.file, text(below(resource.data, "data", kinds.CONFIGURATION_KEY)))
     documents, problems = read_manifests(file.text, file.path)
     for problem in problems:
         yield outside(resource, problem)
@@ -109,14 +103,14 @@ def nested(resource: Resource) -> Iterator[Resource | Problem]:
         for part in unpack(document.data, file.path, Source(file, document)):
             if not isinstance(part, Resource):
                 yield outside(resource, part)
-            elif part.data["apiVersion"] != OLD_KUEUE_CONFIGURATION_VERSION:  # it has no schema
+            elif part.data["apiVersion"] != kinds.OLD_KUEUE_CONFIGURATION_VERSION:  # it has no schema
                 yield part
 
 
 def outside(resource: Resource, problem: Problem) -> Problem:
     """Return a problem of the text as one of the ConfigMap around it; its line is that in the text."""
     within = f", {dotted(problem.path)}" if problem.path else ""
-    message = f"{CONFIGURATION_KEY} line {problem.line}{within}: {problem.message}"
+    message = f"{kinds.CONFIGURATION_KEY} line {problem.line}{within}: {problem.message}"
     return resource.problem(
-        problem.id, ("data", CONFIGURATION_KEY), message, problem.hint, severity=problem.severity
+        problem.id, ("data", kinds.CONFIGURATION_KEY), message, problem.hint, severity=problem.severity
     )

@@ -13,20 +13,11 @@ import yaml
 from msgspec.structs import replace
 from yaml._yaml import CParser
 
+from slicewright.core.document import scalar
 from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places, same
 from slicewright.core.document.kubectl import disputed, refused_start, tagged
 from slicewright.core.document.node import Anchored, Open, close
 from slicewright.core.document.parts import parts_of
-from slicewright.core.document.scalar import (
-    MEANINGS,
-    UNUSUAL,
-    NotPortableError,
-    Scalar,
-    is_disputed,
-    key_of,
-    read_kubernetes,
-    read_plain,
-)
 from slicewright.core.document.syntax import of_character, of_parser, of_template
 from slicewright.core.problem import Path, Problem, Severity
 
@@ -236,11 +227,11 @@ class _Reader:
     def _key(self, value: Any, event: Any) -> Any:
         """Return the key that kubectl makes of a scalar, with a warning where that is another text."""
         original = getattr(event, "value", value)
-        key = value if isinstance(value, str) else key_of(value)
+        key = value if isinstance(value, str) else scalar.key_of(value)
         if key is None:
             self._not_a_key(value, event)
             return _LEFT_OUT
-        if key != original and event.tag is None and MEANINGS[original] is not UNUSUAL:
+        if key != original and event.tag is None and scalar.MEANINGS[original] is not scalar.UNUSUAL:
             hint = f'write "{original}" in quotes'
             self._report("YAML003", f"kubectl reads the key {original} as '{key}'", event, hint, "warning")
         return key
@@ -288,7 +279,7 @@ class _Reader:
             parent.value |= source
             parent.merged |= source.keys()
 
-    def _scalar(self, event: Any) -> Scalar:
+    def _scalar(self, event: Any) -> scalar.Scalar:
         tag = event.tag
         if _is_plain(event) and tag is None:
             return self._plain(event)
@@ -300,27 +291,27 @@ class _Reader:
             return str(event.value)
         try:
             return tagged(event.value, tag.removeprefix(_OF_YAML))
-        except NotPortableError as error:
+        except scalar.NotPortableError as error:
             self._report("YAML005", str(error), event, _UNTAG)
             return str(event.value)
 
-    def _plain(self, event: Any) -> Scalar:
+    def _plain(self, event: Any) -> scalar.Scalar:
         text: str = event.value
-        if self._undisputed and is_disputed(text):
+        if self._undisputed and scalar.is_disputed(text):
             message = f"kustomize reads {text} as something else than YAML 1.2 does"
             self._report("YAML007", message, event, "write it in quotes if it is text")
         try:
-            return self._as_kubectl(text, event) if self._lenient else read_plain(text)
-        except NotPortableError as error:
+            return self._as_kubectl(text, event) if self._lenient else scalar.read_plain(text)
+        except scalar.NotPortableError as error:
             self._report("YAML006", str(error), event, error.hint)
             return text
 
-    def _as_kubectl(self, text: str, event: Any) -> Scalar:
+    def _as_kubectl(self, text: str, event: Any) -> scalar.Scalar:
         """Return what kubectl makes of a scalar, with a warning where YAML 1.2 makes something else of it."""
-        known = MEANINGS[text]
-        if known is not UNUSUAL:
-            return cast("Scalar", known)
-        value = read_kubernetes(text)
+        known = scalar.MEANINGS[text]
+        if known is not scalar.UNUSUAL:
+            return cast("scalar.Scalar", known)
+        value = scalar.read_kubernetes(text)
         ident, message, hint = disputed(text, value)
         if ident and not (ident == "YAML006" and self._is_mode):
             self._report(ident, message, event, hint, "warning")

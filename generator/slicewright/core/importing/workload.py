@@ -17,18 +17,7 @@ from slicewright.core.importing.defaults import is_default, without_defaults
 from slicewright.core.importing.guess import guess
 from slicewright.core.importing.pathways import sort_sidecars
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.kubernetes.labels import (
-    ACCELERATOR_COUNT,
-    EXCLUSIVE_TOPOLOGY,
-    INSTANCE,
-    JOB_NAME,
-    JOB_UID,
-    KUEUE,
-    MANAGED_BY,
-    OURS,
-    PODSET,
-    SLICE_TOPOLOGY,
-)
+from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, texts, without_nulls
@@ -40,16 +29,16 @@ from slicewright.core.render.tree import Bases, make
 
 _OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")
 _SERVER = frozenset(
-    [JOB_NAME, JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"]
-    + [KUEUE + name for name in _OF_KUEUE]
+    [labels.JOB_NAME, labels.JOB_UID, "controller-uid", "job-name", "batch.kubernetes.io/job-tracking"]
+    + [labels.KUEUE + name for name in _OF_KUEUE]
 )
 _HELM = ("meta.helm.sh/", "helm.sh/")
-_GENERATORS = (OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", *_HELM)
+_GENERATORS = (labels.OURS, "xpk.google.com/", "gcluster.google.com/", "kubectl.kubernetes.io/", *_HELM)
 """Labels and annotations by which other tools find what they wrote."""
-_OF_HELM = (MANAGED_BY, "heritage")
+_OF_HELM = (labels.MANAGED_BY, "heritage")
 """Labels by which Helm says that an object is of a chart."""
 _HELM_NAMES = ("Helm", "Tiller")
-_RELEASE = (*_OF_HELM, INSTANCE, "release", "chart")
+_RELEASE = (*_OF_HELM, labels.INSTANCE, "release", "chart")
 """Labels that charts give their objects beside; those of pods stay, for a Service may select them."""
 _DROPPED = {
     "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
@@ -71,7 +60,7 @@ _NEEDED = re.compile(
 _APART = "the render keeps the run on nodes of its provisioning"
 _ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "the render names the ports of the TPU runtime"}
 """Why the render adds something to fields of these names; the order of their entries means nothing."""
-_PLACEMENT = ("template", "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
+_PLACEMENT = ("template", "metadata", "annotations", labels.EXCLUSIVE_TOPOLOGY)
 """The way to the exclusive placement of a replicatedJob."""
 _MAPS = ("labels", "annotations", "metadata")
 """Mappings that mean nothing where they are empty; the inner ones first."""
@@ -207,14 +196,14 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
 
 def _moved(source: Object) -> Iterator[Difference]:
     """Move the annotation exclusive-topology of a JobSet to its replicatedJobs."""
-    value = mapping(source["metadata"].get("annotations")).pop(EXCLUSIVE_TOPOLOGY, None)
+    value = mapping(source["metadata"].get("annotations")).pop(labels.EXCLUSIVE_TOPOLOGY, None)
     if value is None:
         return
     for _, job in entries(at(source, "spec", "replicatedJobs")):
         metadata = job.setdefault("template", {}).setdefault("metadata", {})
-        metadata.setdefault("annotations", {}).setdefault(EXCLUSIVE_TOPOLOGY, value)
+        metadata.setdefault("annotations", {}).setdefault(labels.EXCLUSIVE_TOPOLOGY, value)
     why = "the annotation is on each replicatedJob, where the JobSet controller reads it as well"
-    yield Difference(f"/metadata/annotations/{escape_key(EXCLUSIVE_TOPOLOGY)}", value, None, why)
+    yield Difference(f"/metadata/annotations/{escape_key(labels.EXCLUSIVE_TOPOLOGY)}", value, None, why)
 
 
 def _with_exclusive_placement(source: Object, built: Object) -> tuple[Object, list[Difference]]:
@@ -227,12 +216,12 @@ def _with_exclusive_placement(source: Object, built: Object) -> tuple[Object, li
     for (index, job), (_, new) in zip(*pairs, strict=False):
         value = at(new, *_PLACEMENT)
         of_pods = texts(at(job, "template", "spec", "template", "metadata", "annotations"))
-        is_placed = SLICE_TOPOLOGY in of_pods or any(key.startswith(PODSET) for key in of_pods)
+        is_placed = labels.SLICE_TOPOLOGY in of_pods or any(key.startswith(labels.PODSET) for key in of_pods)
         if value is None or is_placed or at(new, "template", "spec", "completions") == 1:
             continue
         annotations = job["template"].setdefault("metadata", {}).setdefault("annotations", {})
-        if EXCLUSIVE_TOPOLOGY not in annotations:
-            annotations[EXCLUSIVE_TOPOLOGY] = value
+        if labels.EXCLUSIVE_TOPOLOGY not in annotations:
+            annotations[labels.EXCLUSIVE_TOPOLOGY] = value
             path = pointer(("spec", "replicatedJobs", index, *_PLACEMENT))
             why = "without it the pods of a slice can be on several node pools"
             differences.append(Difference(path, None, value, why))
@@ -267,10 +256,12 @@ def _settled(built: Any, source: Any, path: tuple[str, ...], kind: str) -> Any:
                 merged[key] = _settled(value, source[key], below, kind)
             elif key in _MAPS:
                 merged |= {key: kept} if (kept := _settled(value, {}, below, kind)) else {}
-            elif key == ACCELERATOR_COUNT or _why_added(below) or is_default(value, below, built, kind):
+            elif (
+                key == labels.ACCELERATOR_COUNT or _why_added(below) or is_default(value, below, built, kind)
+            ):
                 merged[key] = copied(value)
         for key, value in source.items():
-            is_left_out = key == ACCELERATOR_COUNT or is_default(value, (*path, key), source, kind)
+            is_left_out = key == labels.ACCELERATOR_COUNT or is_default(value, (*path, key), source, kind)
             if key not in built and not is_left_out:
                 merged[key] = copied(value)
         return merged
@@ -299,7 +290,7 @@ def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: st
 
 def _why_added(path: Sequence[str]) -> str:
     """Return why the render may write something at a path that was not given, nothing where it may not."""
-    if path[-1].startswith(OURS):
+    if path[-1].startswith(labels.OURS):
         return "slicewright finds its runs by it"
     return next((why for name, why in _ADDED.items() if name in path), "")
 
@@ -313,7 +304,7 @@ def _differences(source: Any, rendered: Any, path: Path, kind: str) -> Iterator[
             old, new = source.get(key), rendered.get(key)
             if new is not None and (old is not None or key in _MAPS):
                 yield from _differences({} if old is None else old, new, below, kind)
-            elif key == ACCELERATOR_COUNT:
+            elif key == labels.ACCELERATOR_COUNT:
                 yield Difference(pointer(below), old, new, "the field tpu selects the same nodes")
             elif is_default(
                 new if old is None else old, (*names, key), source if new is None else rendered, kind

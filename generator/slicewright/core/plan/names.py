@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicewright.core.intent.workload import Workload
-from slicewright.core.kubernetes.name_room import (
-    PATHWAYS_HEAD,
-    Room,
-    room_in_job,
-    room_in_jobset,
-    room_in_pathwaysjob,
-)
+from slicewright.core.kubernetes import name_room
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import Plan
 from slicewright.core.problem import Problem, counted
@@ -32,13 +26,13 @@ def problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
     yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)
 
 
-def _room(plan: Plan) -> Room:
+def _room(plan: Plan) -> name_room.Room:
     if plan.pattern == "pathwaysjob":
-        return room_in_pathwaysjob()
+        return name_room.room_in_pathwaysjob()
     if plan.pattern in ("job", "indexed-job"):
-        return room_in_job(plan.hosts)
+        return name_room.room_in_job(plan.hosts)
     jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
     if plan.pathways is None:
-        return room_in_jobset({PATTERNS[plan.pattern].job: (plan.slices, plan.hosts), **jobs})
-    jobs |= {"worker": (plan.slices, plan.hosts), PATHWAYS_HEAD: (1, 1)}
-    return room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)
+        return name_room.room_in_jobset({PATTERNS[plan.pattern].job: (plan.slices, plan.hosts), **jobs})
+    jobs |= {"worker": (plan.slices, plan.hosts), name_room.PATHWAYS_HEAD: (1, 1)}
+    return name_room.room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

@@ -6,42 +6,23 @@ from collections.abc import Iterator, Mapping
 
 from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import Workload
-from slicewright.core.kubernetes.labels import (
-    ACCELERATOR,
-    ACCELERATOR_COUNT,
-    ACKNOWLEDGED,
-    COMPUTE_CLASS,
-    EXCLUSIVE_TOPOLOGY,
-    FLEX_START,
-    KUEUE,
-    MAX_EXECUTION_TIME,
-    MAX_RUN_DURATION,
-    NODE_POOL,
-    OURS,
-    PRIORITY_CLASS,
-    PROVISIONING_REQUEST_DURATION,
-    QUEUE,
-    RESERVATION,
-    SPOT,
-    TOPOLOGY,
-    TPU,
-)
+from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.quantity import canonical
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Path, Problem
 
 _SELECTORS = {
-    ACCELERATOR: "spec.tpu",
-    TOPOLOGY: "spec.tpu",
-    ACCELERATOR_COUNT: "spec.tpu",
-    FLEX_START: "spec.provisioning: FlexStart",
-    SPOT: "spec.provisioning: Spot",
-    COMPUTE_CLASS: "spec.provisioning: {type: ComputeClass, name: ...}",
-    f"{RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
-    f"{RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
-    f"{RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
-    f"{RESERVATION}subblocks": "spec.provisioning: {type: Reservation, subBlock: ...}",
-    MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
+    labels.ACCELERATOR: "spec.tpu",
+    labels.TOPOLOGY: "spec.tpu",
+    labels.ACCELERATOR_COUNT: "spec.tpu",
+    labels.FLEX_START: "spec.provisioning: FlexStart",
+    labels.SPOT: "spec.provisioning: Spot",
+    labels.COMPUTE_CLASS: "spec.provisioning: {type: ComputeClass, name: ...}",
+    f"{labels.RESERVATION}name": "spec.provisioning: {type: Reservation, name: ...}",
+    f"{labels.RESERVATION}project": "spec.provisioning: {type: Reservation, project: ...}",
+    f"{labels.RESERVATION}blocks": "spec.provisioning: {type: Reservation, block: ...}",
+    f"{labels.RESERVATION}subblocks": "spec.provisioning: {type: Reservation, subBlock: ...}",
+    labels.MAX_RUN_DURATION: "spec.maxRunDurationSeconds",
 }
 _POD_FIELDS = {
     "hostNetwork": "set spec.hostNetwork: it also sets the dnsPolicy that it needs",
@@ -50,16 +31,16 @@ _POD_FIELDS = {
     "nodeName": "leave it out: the scheduler places the pods",
 }
 _LABELS = {
-    QUEUE: "set spec.queueName",
-    PRIORITY_CLASS: "set spec.workloadPriorityClassName",
-    MAX_EXECUTION_TIME: "set spec.maxExecutionTimeSeconds",
+    labels.QUEUE: "set spec.queueName",
+    labels.PRIORITY_CLASS: "set spec.workloadPriorityClassName",
+    labels.MAX_EXECUTION_TIME: "set spec.maxExecutionTimeSeconds",
 }
 _ANNOTATIONS = {
-    PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
-    EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets its own node pool",
+    labels.PROVISIONING_REQUEST_DURATION: "set spec.maxRunDurationSeconds",
+    labels.EXCLUSIVE_TOPOLOGY: "leave it out: each slice gets its own node pool",
 }
 _CHIPS = "leave it out: spec.tpu says how many chips each host has"
-_PREFIXES = {"labels": (OURS, KUEUE), "annotations": (OURS,)}
+_PREFIXES = {"labels": (labels.OURS, labels.KUEUE), "annotations": (labels.OURS,)}
 ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 """What a hashed run tells its pods: the name of the workload and the id of the run."""
 
@@ -106,7 +87,7 @@ def _in_metadata(source: Source, metadata: Object, path: Path) -> Iterator[Probl
         for key in metadata.get(field, {}):
             if key in taken:
                 yield _refused(source, (*path, field, key), taken[key])
-            elif key.startswith(ACKNOWLEDGED) and path == ("metadata",) and field == "annotations":
+            elif key.startswith(labels.ACKNOWLEDGED) and path == ("metadata",) and field == "annotations":
                 continue
             elif key.startswith(_PREFIXES[field]):
                 prefix = key.partition("/")[0]
@@ -119,17 +100,17 @@ def _in_template(source: Source, template: Object, path: Path, *, pool: str = ""
     spec, where = template.get("spec", {}), (*path, "spec")
     yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
     yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))
-    if pool and NODE_POOL in spec.get("nodeSelector", {}):
+    if pool and labels.NODE_POOL in spec.get("nodeSelector", {}):
         yield _refused(
             source,
-            (*where, "nodeSelector", NODE_POOL),
+            (*where, "nodeSelector", labels.NODE_POOL),
             f"leave it out: slicewright sets this node selector from {pool}",
         )
     for field, hint in _POD_FIELDS.items():
         if field in spec:
             yield _refused(source, (*where, field), hint)
-    if TPU in spec.get("overhead", {}):
-        yield _refused(source, (*where, "overhead", TPU), _CHIPS)
+    if labels.TPU in spec.get("overhead", {}):
+        yield _refused(source, (*where, "overhead", labels.TPU), _CHIPS)
     yield from _in_container(source, spec, where)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name, [])):
@@ -159,7 +140,7 @@ def _in_container(source: Source, container: Object, path: Path) -> Iterator[Pro
     for field in ("limits", "requests"):
         place = (*path, "resources", field)
         for name, value in container.get("resources", {}).get(field, {}).items():
-            if name == TPU:
+            if name == labels.TPU:
                 yield _refused(source, (*place, name), _CHIPS)
                 continue
             try:

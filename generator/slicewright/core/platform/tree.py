@@ -8,17 +8,10 @@ from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.document.write import write_documents
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.platform import queues
 from slicewright.core.platform.compute_classes import compute_classes
 from slicewright.core.platform.flavor import flavors
 from slicewright.core.platform.kueue_configuration import kueue_configuration
-from slicewright.core.platform.queues import (
-    checks,
-    cluster_queues,
-    cohorts,
-    local_queues,
-    priority_classes,
-    topologies,
-)
 from slicewright.core.platform.teams import namespaces, team
 from slicewright.core.run.folder import platform_folder
 from slicewright.core.run.listing import listing
@@ -49,17 +42,17 @@ def kueue_objects(site: ResolvedCluster) -> list[Object]:
 
 
 def _kueue_parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
-    yield "topologies.yaml", topologies(site)
+    yield "topologies.yaml", queues.topologies(site)
     yield "flavors.yaml", flavors(site, untainted)
-    yield "checks.yaml", checks(site)
-    yield "queues.yaml", (*cohorts(site), *cluster_queues(site))
-    yield "local-queues.yaml", local_queues(site)
+    yield "checks.yaml", queues.checks(site)
+    yield "queues.yaml", (*queues.cohorts(site), *queues.cluster_queues(site))
+    yield "local-queues.yaml", queues.local_queues(site)
 
 
 def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
     """Yield each file's name and its objects, in order of the list."""
     yield "namespaces.yaml", namespaces(site)
-    yield "priority-classes.yaml", priority_classes(site)
+    yield "priority-classes.yaml", queues.priority_classes(site)
     yield from _kueue_parts(site, untainted)
     yield "compute-classes.yaml", compute_classes(site)
     for entry in site.cluster.teams:

@@ -12,17 +12,7 @@ from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.rehearsal.model.clock import factor
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.charts import (
-    OUTCOMES,
-    axis,
-    chart,
-    described,
-    icon,
-    legend,
-    occurring,
-    swatch,
-    timeline,
-)
+from slicewright.rehearsal.report import charts
 from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page_problems import Problems
 from slicewright.rehearsal.report.page_runs import Shown, filter_rules, shown_runs, team_filter, teams
@@ -67,7 +57,7 @@ def _header(records: Sequence[Object], verdict: str) -> str:
         name, more = records[0]["cluster"], _played(records[0])
     elif records:
         links = (
-            f'<li><a href="#c{index}">{icon(_SIGNS[record["verdict"]])}'
+            f'<li><a href="#c{index}">{charts.icon(_SIGNS[record["verdict"]])}'
             f"{record['cluster']}: {record['verdict']}</a></li>"
             for index, record in enumerate(records)
         )
@@ -77,7 +67,7 @@ def _header(records: Sequence[Object], verdict: str) -> str:
 
 
 def _title(heading: str, verdict: str) -> str:
-    badge = f'<span class="badge {verdict}">{icon(_SIGNS[verdict])}{verdict.capitalize()}</span>'
+    badge = f'<span class="badge {verdict}">{charts.icon(_SIGNS[verdict])}{verdict.capitalize()}</span>'
     return f'<div class="title">{heading}{badge}</div>'
 
 
@@ -146,7 +136,9 @@ def _tiles(record: Object, shown_as: Mapping[str, Shown]) -> str:
 
 def _rest(summary: dict[str, int]) -> str:
     return ", ".join(
-        f"{summary[key]} {OUTCOMES[key]}" for key in OUTCOMES if key != "finished" and summary[key]
+        f"{summary[key]} {charts.OUTCOMES[key]}"
+        for key in charts.OUTCOMES
+        if key != "finished" and summary[key]
     )
 
 
@@ -173,18 +165,18 @@ def _timelines(
             rows.append(f'<p class="sweep"{shown_run.mark}>{heads[name]}</p>')
         facts = ", ".join(_facts(run, record["resolution"]))
         own = events.get(name, [])
-        plot = timeline(run, own, end, f"{key}w{index}")
+        plot = charts.timeline(run, own, end, f"{key}w{index}")
         rows.append(_row(run, shown_run, facts, plot, problems.about(run) + _history(run, own, most)))
     skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
     head = f'<div class="title"><h{level}>Timeline</h{level}>{team_filter(teams(record), key)}</div>'
-    inside = (head, skip, legend(occurring(runs, record["events"])), when(end), *rows)
+    inside = (head, skip, charts.legend(charts.occurring(runs, record["events"])), when(end), *rows)
     return f'<section class="card">{"".join(inside)}<div id="{key}a"></div></section>'
 
 
 def _row(run: Object, shown_run: Shown, facts: str, plot: str, more: str) -> str:
     left = who("span", shown_run.name, facts, shown_run.run)
     link = f'<p class="dim">run <a href="#{shown_run.anchor}">{shown_run.run}</a></p>'
-    summary = f'<summary>{left}<span class="plot">{plot}</span>{icon(run["outcome"])}</summary>'
+    summary = f'<summary>{left}<span class="plot">{plot}</span>{charts.icon(run["outcome"])}</summary>'
     inside = f'<div class="more" id="{shown_run.anchor}">{link}{more}</div>'
     return f'<details class="row"{shown_run.mark}>{summary}{inside}</details>'
 
@@ -201,7 +193,7 @@ def _history(run: Object, events: Sequence[Object], most: int) -> str:
 
 def _facts(run: Object, resolution: float) -> Iterator[str]:
     ended = f" at {shown(run['ended'])}" if run["ended"] is not None else ""
-    yield OUTCOMES[run["outcome"]] + ended
+    yield charts.OUTCOMES[run["outcome"]] + ended
     if run["wait"] is not None and run["wait"] >= resolution:
         yield f"waited {shown(run['wait'])}"
     for count, noun in ((len(run["evictions"]), "eviction"), (run["restarts"], "restart")):
@@ -211,7 +203,7 @@ def _facts(run: Object, resolution: float) -> Iterator[str]:
 
 def when(end: float) -> str:
     """Return the labels of the time above rows."""
-    return f'<div class="line when"><div class="plot">{axis(end)}</div></div>'
+    return f'<div class="line when"><div class="plot">{charts.axis(end)}</div></div>'
 
 
 def _charts(record: Object, of: str, level: int, key: str) -> str:
@@ -226,8 +218,10 @@ def _charts(record: Object, of: str, level: int, key: str) -> str:
     }[of]
     lines = []
     for index, usage in enumerate(usages):
-        drawn = "".join(chart(usage, end, f"{key}{of[0]}{index}"))
-        lines.append(f'<div class="line usage">{who("div", usage["name"], described(usage))}{drawn}</div>')
+        drawn = "".join(charts.chart(usage, end, f"{key}{of[0]}{index}"))
+        lines.append(
+            f'<div class="line usage">{who("div", usage["name"], charts.described(usage))}{drawn}</div>'
+        )
     return card(level, title, _keys(usages, word) if word else "", when(end), *lines)
 
 
@@ -244,7 +238,7 @@ def _keys(usages: Sequence[Object], word: str) -> str:
         signs["nodes that are there"] = _key_line("k-there")
     if any(usage["borrowedChips"] for usage in usages):
         signs["borrowed"] = '<rect class="borrowed" width="26" height="16"/>'
-    entries = (swatch(drawn, meaning) for meaning, drawn in signs.items())
+    entries = (charts.swatch(drawn, meaning) for meaning, drawn in signs.items())
     return f'<ul class="legend keys">{"".join(entries)}</ul>'
 
 

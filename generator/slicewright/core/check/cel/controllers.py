@@ -9,12 +9,7 @@ import re
 from typing import Any
 
 from slicewright.core.check.cel.value import Rules, count_of, get, has
-from slicewright.core.kubernetes.kinds import (
-    KUBERAY_OPERATOR,
-    KUEUE_GROUP,
-    SCHEDULING_GROUP,
-    TRAINJOB_CONTROLLER,
-)
+from slicewright.core.kubernetes import kinds
 from slicewright.core.kubernetes.labels import HOSTNAME, MULTIKUEUE_CONTROLLER
 
 _DNS_LABEL = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -127,10 +122,10 @@ _KUEUE: Rules = {
     ),
     "has(self.minCount) ? self.minCount <= self.count : true": _counts_fit,
     "(self.group == 'scheduling.k8s.io') ? self.kind == 'PriorityClass' : true": (
-        lambda ref: get(ref, "group") != SCHEDULING_GROUP or get(ref, "kind") == "PriorityClass"
+        lambda ref: get(ref, "group") != kinds.SCHEDULING_GROUP or get(ref, "kind") == "PriorityClass"
     ),
     "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true": (
-        lambda ref: get(ref, "group") != KUEUE_GROUP or get(ref, "kind") == "WorkloadPriorityClass"
+        lambda ref: get(ref, "group") != kinds.KUEUE_GROUP or get(ref, "kind") == "WorkloadPriorityClass"
     ),
 }
 
@@ -171,8 +166,8 @@ def _name(job: dict[str, Any]) -> str:
 
 
 _RAY: Rules = {
-    f"self in ['{KUBERAY_OPERATOR}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
-        by in (KUBERAY_OPERATOR, MULTIKUEUE_CONTROLLER)
+    f"self in ['{kinds.KUBERAY_OPERATOR}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
+        by in (kinds.KUBERAY_OPERATOR, MULTIKUEUE_CONTROLLER)
     ),
     "!((has(self.onSuccess) || has(self.onFailure)) && has(self.deletionRules))": (
         lambda strategy: not (count_of(strategy, "onSuccess", "onFailure") and has(strategy, "deletionRules"))
@@ -188,8 +183,8 @@ _RAY: Rules = {
     ),
 }
 _TRAINER: Rules = {
-    f"self in ['{TRAINJOB_CONTROLLER}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
-        by in (TRAINJOB_CONTROLLER, MULTIKUEUE_CONTROLLER)
+    f"self in ['{kinds.TRAINJOB_CONTROLLER}', '{MULTIKUEUE_CONTROLLER}']": lambda by: (
+        by in (kinds.TRAINJOB_CONTROLLER, MULTIKUEUE_CONTROLLER)
     ),
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": (
         lambda job: _DNS_LABEL.fullmatch(_name(job)) is not None

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.dns import (
-    against_dns1035,
-    as_dns1035,
-    is_domain_prefixed_path,
-    is_label_value,
-    is_subdomain,
-)
+from slicewright.core.check.rules import dns
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, mapping, number, text
@@ -31,7 +25,7 @@ def _domain(resource: Resource) -> str:
 @rule("JS101", JOBSET)
 def _names(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.server_name
-    refusal = against_dns1035(name)
+    refusal = dns.against_dns1035(name)
     if refusal and 0 < len(name) <= MAX_LABEL:
         yield Finding(resource.name_path, f"JobSet name '{name}' {refusal}", _renamed("JobSet", name))
         return
@@ -39,20 +33,20 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
         path = (*pods.path[:3], "name")
         job = f"{name}-{pods.name}-{pods.replicas - 1}"
         completions = number(pods.job.get("completions"))
-        if refusal := against_dns1035(job):
+        if refusal := dns.against_dns1035(job):
             # The second name is after a letter and a hyphen, so it may begin with a digit.
-            is_valid = is_subdomain(pods.name) and "." not in pods.name
+            is_valid = dns.is_subdomain(pods.name) and "." not in pods.name
             hint = "" if is_valid else _renamed("replicatedJob", pods.name)
             yield Finding(path, f"Job name '{job}' {refusal}", hint)
         elif is_indexed(pods) and completions is not None:
             pod = f"{job}-{completions - 1}-abcde"
-            if refusal := against_dns1035(pod):
+            if refusal := dns.against_dns1035(pod):
                 yield Finding(path, f"pod name '{pod}' {refusal}")
 
 
 def _renamed(kind: str, name: str) -> str:
     """Return what to call a JobSet or a replicatedJob with a wrong character."""
-    right = as_dns1035(name)
+    right = dns.as_dns1035(name)
     return f"rename the {kind}" + (f", for example '{right}'" if right else "")
 
 
@@ -61,14 +55,14 @@ def _group_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         path = (*pods.path[:3], "groupName")
         name = at(resource.data, *path)
-        if isinstance(name, str) and (refusal := against_dns1035(name)):
+        if isinstance(name, str) and (refusal := dns.against_dns1035(name)):
             yield Finding(path, f"group name '{name}' {refusal}")
 
 
 @rule("JS103", JOBSET)
 def _subdomain(resource: Resource, _objects: ObjectSet) -> Findings:
     name = text(at(resource.data, "spec", "network", "subdomain"))
-    if name and (refusal := against_dns1035(name)):
+    if name and (refusal := dns.against_dns1035(name)):
         yield Finding(("spec", "network", "subdomain"), f"subdomain '{name}' {refusal}")
 
 
@@ -78,7 +72,7 @@ def _managed_by(resource: Resource, _objects: ObjectSet) -> Findings:
     name = at(resource.data, *path)
     if not isinstance(name, str):
         return
-    if not is_domain_prefixed_path(name):
+    if not dns.is_domain_prefixed_path(name):
         message = f"manager '{name}' is not a domain with a path, such as kueue.x-k8s.io/multikueue"
         yield Finding(path, message)
     elif len(name) > MAX_LABEL:
@@ -117,7 +111,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
     name = text(coordinator.get("replicatedJob"))
     job_index, pod_index = (number(coordinator.get(key), 0) for key in ("jobIndex", "podIndex"))
     value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
-    if not is_label_value(value):
+    if not dns.is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters; the limit is {MAX_LABEL}"
         yield Finding(("spec", "coordinator"), message)
 

@@ -12,13 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.core.check.model import Finding, Findings, Resource
-from slicewright.core.check.rules.dns import (
-    is_dns_label,
-    is_label_key,
-    is_label_value,
-    is_port_name,
-    is_subdomain,
-)
+from slicewright.core.check.rules import dns
 from slicewright.core.kubernetes.kinds import EACH, PODS_OF, Way
 from slicewright.core.kubernetes.labels import KUBERNETES, TPU
 from slicewright.core.kubernetes.quantity import amount
@@ -121,9 +115,9 @@ def shaped(is_valid: Callable[[str], bool], form: str) -> Test:
     return test
 
 
-LABEL = shaped(is_dns_label, "1 to 63 lower-case letters, digits and hyphens")
-NAME = shaped(is_subdomain, "lower-case letters, digits, hyphens and dots")
-_KEY = shaped(is_label_key, "the key of a label")
+LABEL = shaped(dns.is_dns_label, "1 to 63 lower-case letters, digits and hyphens")
+NAME = shaped(dns.is_subdomain, "lower-case letters, digits, hyphens and dots")
+_KEY = shaped(dns.is_label_key, "the key of a label")
 CONFIG_KEY = re.compile(r"(?!\.\.|\.\Z)[-._a-zA-Z0-9]{1,253}")
 _IS_CONFIG_KEY = shaped(
     lambda key: CONFIG_KEY.fullmatch(key) is not None, "letters, digits, hyphens, underscores and dots"
@@ -154,15 +148,15 @@ def expression(value: Any, _within: dict[str, Any]) -> str:
     if operator in ("Gt", "Lt") and len(values) != 1:
         return f"has operator {operator}, which needs one value"
     key = text(mapping(value).get("key"))
-    return f"has the invalid label key '{key}'" if not is_label_key(key) else ""
+    return f"has the invalid label key '{key}'" if not dns.is_label_key(key) else ""
 
 
 def labels(value: Any, _within: dict[str, Any]) -> str:
     """Refuse labels that no object can have."""
     for key, label in mapping(value).items():
-        if not is_label_key(key):
+        if not dns.is_label_key(key):
             return f"has the invalid label key '{key}'"
-        if isinstance(label, str) and not is_label_value(label):
+        if isinstance(label, str) and not dns.is_label_value(label):
             return f"has the invalid label value '{label}'"
     return ""
 
@@ -175,7 +169,7 @@ def _domains(value: Any, within: dict[str, Any]) -> str:
 
 def port_name(value: Any, _within: dict[str, Any]) -> str:
     """Refuse a text that cannot be the name of a port."""
-    if not isinstance(value, str) or is_port_name(value):
+    if not isinstance(value, str) or dns.is_port_name(value):
         return ""
     return f"is '{value}', and the name of a port is 1 to 15 lower-case letters, digits and hyphens"
 

@@ -6,27 +6,8 @@ import re
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules import limits
 from slicewright.core.check.rules.dns import is_dns_label, is_subdomain
-from slicewright.core.check.rules.limits import (
-    CLAIM,
-    CONFIG_KEY,
-    LABEL,
-    NAME,
-    Table,
-    Test,
-    against,
-    expression,
-    filled,
-    first,
-    is_ip,
-    labels,
-    needed,
-    not_for,
-    number_from,
-    port_name,
-    shaped,
-    table,
-)
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
 
@@ -35,12 +16,12 @@ def _always(value: Any, _within: dict[str, Any]) -> str:
     return f"is {value}, but pods of this kind must have Always" if value in ("Never", "OnFailure") else ""
 
 
-_WHOLE: dict[str, Test] = {
+_WHOLE: dict[str, limits.Test] = {
     "template.spec.restartPolicy": _always,
-    "template.spec.activeDeadlineSeconds": not_for("pods of this kind"),
-    "minReadySeconds": number_from(0),
-    "selector.matchExpressions.*": expression,
-    "selector.matchLabels": labels,
+    "template.spec.activeDeadlineSeconds": limits.not_for("pods of this kind"),
+    "minReadySeconds": limits.number_from(0),
+    "selector.matchExpressions.*": limits.expression,
+    "selector.matchLabels": limits.labels,
     "selector": lambda value, _: "is empty" if isinstance(value, dict) and not any(value.values()) else "",
 }
 
@@ -121,11 +102,11 @@ def _schedule(value: Any, _within: dict[str, Any]) -> str:
 def _is_part(part: str, least: int, most: int, names: tuple[str, ...]) -> bool:
     numbers = {name: str(number) for number, name in enumerate(names, least)}
     span, slash, step = part.partition("/")
-    first, hyphen, last = span.partition("-")
-    ends = [numbers.get(end.lower(), end) for end in (first, last or first)]
+    start, hyphen, last = span.partition("-")
+    ends = [numbers.get(end.lower(), end) for end in (start, last or start)]
     if slash and not (step.isdecimal() and int(step)):
         return False
-    if first in ("*", "?"):
+    if start in ("*", "?"):
         return not hyphen
     if not all(end.isdecimal() for end in ends) or (hyphen and not last):
         return False
@@ -162,7 +143,7 @@ def _ports(value: Any, within: dict[str, Any]) -> str:
 
 
 def _data(value: Any, _within: dict[str, Any]) -> str:
-    refused = [key for key in mapping(value) if not CONFIG_KEY.fullmatch(key)]
+    refused = [key for key in mapping(value) if not limits.CONFIG_KEY.fullmatch(key)]
     form = "which is not of letters, digits, hyphens, underscores and dots"
     return f"has the key '{refused[0]}', {form}" if refused else ""
 
@@ -179,13 +160,13 @@ def _modes(value: Any, _within: dict[str, Any]) -> str:
 
 def _priority(value: Any, within: dict[str, Any]) -> str:
     is_of_system = text(at(within, "metadata", "name")).startswith("system-")
-    return "" if is_of_system else number_from(-(2**31), 10**9)(value, within)
+    return "" if is_of_system else limits.number_from(-(2**31), 10**9)(value, within)
 
 
-_SPECS: dict[str, dict[str, Test]] = {
+_SPECS: dict[str, dict[str, limits.Test]] = {
     "Deployment": {
         **_WHOLE,
-        "revisionHistoryLimit": number_from(0),
+        "revisionHistoryLimit": limits.number_from(0),
         "progressDeadlineSeconds": _later,
         "strategy.rollingUpdate": _only_rolling,
         "strategy.rollingUpdate.maxSurge": _share,
@@ -195,18 +176,18 @@ _SPECS: dict[str, dict[str, Test]] = {
     "ReplicaSet": _WHOLE,
     "StatefulSet": {
         **_WHOLE,
-        "serviceName": LABEL,
+        "serviceName": limits.LABEL,
         "updateStrategy.rollingUpdate": _only_rolling,
-        "updateStrategy.rollingUpdate.partition": number_from(0),
-        "ordinals.start": number_from(0),
-        "persistentVolumeClaimRetentionPolicy.whenDeleted|whenScaled": shaped(
+        "updateStrategy.rollingUpdate.partition": limits.number_from(0),
+        "ordinals.start": limits.number_from(0),
+        "persistentVolumeClaimRetentionPolicy.whenDeleted|whenScaled": limits.shaped(
             lambda word: word in ("Delete", "Retain"), "Delete or Retain"
         ),
-        **{f"volumeClaimTemplates.*.spec.{way}": test for way, test in CLAIM.items()},
+        **{f"volumeClaimTemplates.*.spec.{way}": test for way, test in limits.CLAIM.items()},
     },
     "DaemonSet": {
         **_WHOLE,
-        "revisionHistoryLimit": number_from(0),
+        "revisionHistoryLimit": limits.number_from(0),
         "updateStrategy.rollingUpdate": _one_way,
         "updateStrategy.rollingUpdate.maxSurge|maxUnavailable": _share,
     },
@@ -217,44 +198,49 @@ _SPECS: dict[str, dict[str, Test]] = {
         ),
     },
     "HorizontalPodAutoscaler": {
-        "maxReplicas": lambda value, within: number_from(max(1, number(within.get("minReplicas")) or 1))(
-            value, within
-        ),
-        "minReplicas": number_from(0),
+        "maxReplicas": lambda value, within: limits.number_from(
+            max(1, number(within.get("minReplicas")) or 1)
+        )(value, within),
+        "minReplicas": limits.number_from(0),
     },
     "CronJob": {
-        "schedule": first(filled, _schedule),
+        "schedule": limits.first(limits.filled, _schedule),
         "timeZone": lambda value, _: (
             f"is '{value}', but must be the name of a time zone" if value in ("", "Local") else ""
         ),
-        "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": number_from(0),
+        "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": limits.number_from(0),
     },
     "Service": {
-        "ports": first(_names, _ports),
-        "ports.*.name": LABEL,
-        "ports.*.targetPort": lambda value, within: port_name(value or None, within),
-        "clusterIP": first(_headless, shaped(lambda ip: ip == "None" or is_ip(ip), "None or an IP address")),
+        "ports": limits.first(_names, _ports),
+        "ports.*.name": limits.LABEL,
+        "ports.*.targetPort": lambda value, within: limits.port_name(value or None, within),
+        "clusterIP": limits.first(
+            _headless, limits.shaped(lambda ip: ip == "None" or limits.is_ip(ip), "None or an IP address")
+        ),
         "type": lambda value, within: (
             "ExternalName needs externalName"
             if value == "ExternalName" and not within.get("externalName")
             else ""
         ),
-        "externalName": NAME,
+        "externalName": limits.NAME,
         "externalTrafficPolicy": _outside,
         "loadBalancerClass|loadBalancerSourceRanges|allocateLoadBalancerNodePorts": _balanced,
-        "selector": labels,
-        "sessionAffinityConfig.clientIP.timeoutSeconds": number_from(1, 86_400),
+        "selector": limits.labels,
+        "sessionAffinityConfig.clientIP.timeoutSeconds": limits.number_from(1, 86_400),
     },
     "PersistentVolumeClaim": {
-        **CLAIM,
-        "accessModes": first(needed, _modes),
+        **limits.CLAIM,
+        "accessModes": limits.first(limits.needed, _modes),
     },
 }
-_OF_KIND: dict[str, Table] = {
-    **{kind: table({f"spec.{way}": test for way, test in rows.items()}) for kind, rows in _SPECS.items()},
-    "ConfigMap": table({"data": _data, "binaryData": first(_repeats, _data)}),
-    "Secret": table({"data|stringData": _data, "type": _keys}),
-    "PriorityClass": table({"value": _priority}),
+_OF_KIND: dict[str, limits.Table] = {
+    **{
+        kind: limits.table({f"spec.{way}": test for way, test in rows.items()})
+        for kind, rows in _SPECS.items()
+    },
+    "ConfigMap": limits.table({"data": _data, "binaryData": limits.first(_repeats, _data)}),
+    "Secret": limits.table({"data|stringData": _data, "type": _keys}),
+    "PriorityClass": limits.table({"value": _priority}),
 }
 _OF_NAMES = {"CronJob": (52, is_subdomain), "StatefulSet": (MAX_LABEL, is_dns_label)}
 _MOST_ANNOTATIONS = 256 * 1024
@@ -263,7 +249,7 @@ _MOST_ANNOTATIONS = 256 * 1024
 @rule("JS142")
 def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     kind, name = resource.kind if resource.is_known else "", resource.name
-    yield from against(_OF_KIND.get(kind, {}), resource.data, ())
+    yield from limits.against(_OF_KIND.get(kind, {}), resource.data, ())
     most, is_valid = _OF_NAMES.get(kind, (0, is_subdomain))
     if most and is_subdomain(name) and (len(name) > most or not is_valid(name)):
         refusal = (

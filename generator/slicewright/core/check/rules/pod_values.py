@@ -6,20 +6,9 @@ import re
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.rules import limits
 from slicewright.core.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
 from slicewright.core.check.rules.kueue_flavors import of_tolerations
-from slicewright.core.check.rules.limits import (
-    CONTAINER,
-    HANDLERS,
-    INIT,
-    POD,
-    SELECTORS,
-    TERMS,
-    against,
-    of_resources,
-    refused_later,
-    ways,
-)
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS, Way
 from slicewright.core.kubernetes.pods import Pods, along
@@ -34,7 +23,7 @@ _HOST_PATHS = (
 
 
 def _operators(places: tuple[str, ...]) -> list[Way]:
-    return [way for place in places for way in ways(f"{place}.matchExpressions.*.operator")]
+    return [way for place in places for way in limits.ways(f"{place}.matchExpressions.*.operator")]
 
 
 _OF_PODS: dict[Way, tuple[str, ...]] = {
@@ -48,8 +37,8 @@ _OF_PODS: dict[Way, tuple[str, ...]] = {
     ("topologySpreadConstraints", EACH, "nodeTaintsPolicy"): ("Honor", "Ignore"),
     ("volumes", EACH, "hostPath", "type"): _HOST_PATHS,
     ("volumes", EACH, "emptyDir", "medium"): ("", "Memory", "HugePages"),
-    **dict.fromkeys(_operators(TERMS), (*_OPERATORS, "Gt", "Lt")),
-    **dict.fromkeys(_operators(SELECTORS), _OPERATORS),
+    **dict.fromkeys(_operators(limits.TERMS), (*_OPERATORS, "Gt", "Lt")),
+    **dict.fromkeys(_operators(limits.SELECTORS), _OPERATORS),
 }
 _OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
     ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
@@ -58,7 +47,11 @@ _OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
     ("restartPolicy",): ("Always", "Never", "OnFailure"),
     ("securityContext", "seccompProfile", "type"): _PROFILES,
     ("volumeMounts", EACH, "mountPropagation"): ("Bidirectional", "HostToContainer", "None"),
-    **{way: ("HTTP", "HTTPS") for handler in HANDLERS for way in ways(f"{handler}.httpGet.scheme")},
+    **{
+        way: ("HTTP", "HTTPS")
+        for handler in limits.HANDLERS
+        for way in limits.ways(f"{handler}.httpGet.scheme")
+    },
 }
 _RULES: Way = ("podFailurePolicy", "rules", EACH)
 _OF_JOBS: dict[Way, tuple[str, ...]] = {
@@ -89,7 +82,7 @@ _NOT_AN_IMAGE = re.compile(r"[:/@]\Z|[^\w.:/@+\[\]-]|(?<!\Ako)://", re.ASCII)
 @rule("JS133", TEMPLATE_KINDS)
 def _words(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from refused_later(resource, _words_of_pods(pods))
+        yield from limits.refused_later(resource, _words_of_pods(pods))
 
 
 def _words_of_pods(pods: Pods) -> Findings:
@@ -112,7 +105,7 @@ def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ..
 @rule("JS134", TEMPLATE_KINDS)
 def _pods(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from refused_later(resource, _of_pods(pods))
+        yield from limits.refused_later(resource, _of_pods(pods))
 
 
 def _of_pods(pods: Pods) -> Findings:
@@ -120,7 +113,7 @@ def _of_pods(pods: Pods) -> Findings:
     yield from _labels(pods)
     yield from _volumes(pods)
     yield from _whole(pods)
-    yield from against(POD, pods.spec, pods.spec_path)
+    yield from limits.against(limits.POD, pods.spec, pods.spec_path)
     running = {text(container.get("name")) for _, container in pods.containers}
     for path, container in (*pods.containers, *pods.init_containers):
         name = text(container.get("name"))
@@ -129,7 +122,7 @@ def _of_pods(pods: Pods) -> Findings:
         elif path[-2] == "initContainers" and name in running:
             yield Finding((*path, "name"), f"duplicate container '{name}'")
         if path[-2] == "initContainers" and container.get("restartPolicy") != "Always":
-            yield from against(INIT, container, path)
+            yield from limits.against(limits.INIT, container, path)
         yield from _container(container, path)
 
 
@@ -190,8 +183,8 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
             if not _STANDARD.fullmatch(name):
                 message = f"'{name}' is not a valid resource: only standard resources have no domain"
                 yield Finding((*path, "resources", key, name), message)
-    yield from of_resources(container.get("resources"), (*path, "resources"))
-    yield from against(CONTAINER, container, path)
+    yield from limits.of_resources(container.get("resources"), (*path, "resources"))
+    yield from limits.against(limits.CONTAINER, container, path)
 
 
 def _environment(container: dict[str, Any], path: Path) -> Findings:

@@ -9,15 +9,8 @@ from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.quota import Flavor, PodSet
+from slicewright.core.check.rules import tpu_shape
 from slicewright.core.check.rules.fit import asked
-from slicewright.core.check.rules.tpu_shape import (
-    exclusive,
-    is_pathways,
-    is_set_up,
-    is_tpu,
-    multi_host,
-    shape,
-)
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import (
@@ -52,16 +45,16 @@ def _blanked(pods: Pods) -> bool:
 
 def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
-    for pods in () if is_pathways(resource) else resource.pods:
-        if pods.replicas > 1 and is_tpu(pods) and not _blanked(pods):
+    for pods in () if tpu_shape.is_pathways(resource) else resource.pods:
+        if pods.replicas > 1 and tpu_shape.is_tpu(pods) and not _blanked(pods):
             yield pods
 
 
 def _unjoined(resource: Resource, objects: ObjectSet, *, multislice: bool) -> Iterator[tuple[Pods, Shape]]:
     """Yield the pods whose slices GKE does not document as joined, by whether it joins their generation."""
     for pods in _several(resource):
-        row = shape(pods, objects)
-        if row is None or row.multislice or not (row.multi_host or exclusive(resource, pods)):
+        row = tpu_shape.shape(pods, objects)
+        if row is None or row.multislice or not (row.multi_host or tpu_shape.exclusive(resource, pods)):
             continue
         if objects.catalogue.generations[row.generation].multislice == multislice:
             yield pods, row
@@ -85,8 +78,8 @@ def _single_hosts(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU112", _SLICES, "warning")
 def _independent(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in _several(resource):
-        row = shape(pods, objects)
-        alone = row is not None and not row.multi_host and not exclusive(resource, pods)
+        row = tpu_shape.shape(pods, objects)
+        alone = row is not None and not row.multi_host and not tpu_shape.exclusive(resource, pods)
         if alone or at(resource.data, "spec", "successPolicy", "operator") == "Any":
             message = f"{pods.replicas} replicas look independent, but GKE configures them as one multislice"
             yield Finding(pods.replicas_path, message)
@@ -95,11 +88,11 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU113", _SLICES, "warning")
 def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = shape(pods, objects)
-        placed = exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
+        row = tpu_shape.shape(pods, objects)
+        placed = tpu_shape.exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
         placed = placed or any(key.startswith(PODSET) for key in pods.annotations)
         # Where a replica is not a whole slice, the number of slices is wrong, which TPU103 reports.
-        if row is None or placed or pods.pods_per_job != row.hosts or is_pathways(resource):
+        if row is None or placed or pods.pods_per_job != row.hosts or tpu_shape.is_pathways(resource):
             continue
         if pods.replicas > 1 and row.multislice and not _blanked(pods):
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
@@ -134,7 +127,7 @@ def exclusive_path(resource: Resource, pods: Pods) -> Path:
 @rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        if SLICE_TOPOLOGY not in pods.annotations or exclusive(resource, pods) != NODE_POOL:
+        if SLICE_TOPOLOGY not in pods.annotations or tpu_shape.exclusive(resource, pods) != NODE_POOL:
             continue
         message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
         yield Finding(exclusive_path(resource, pods), message)
@@ -143,10 +136,10 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU114", _SLICES, "warning")
 def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
     key = EXCLUSIVE_TOPOLOGY
-    if key not in resource.annotations or not any(is_tpu(pods) for pods in resource.pods):
+    if key not in resource.annotations or not any(tpu_shape.is_tpu(pods) for pods in resource.pods):
         return
     for pods in resource.pods:
-        if not is_tpu(pods) and key not in pods.job_annotations:
+        if not tpu_shape.is_tpu(pods) and key not in pods.job_annotations:
             message = f"replicatedJob '{pods.name}' has no TPU but would occupy a whole node pool"
             yield Finding(("metadata", "annotations", key), message)
 
@@ -154,7 +147,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU115", {"Job", "CronJob"})
 def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = multi_host(pods, objects)
+        row = tpu_shape.multi_host(pods, objects)
         if row is None:
             continue
         if text(pods.job.get("completionMode")) != "Indexed":
@@ -170,8 +163,8 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU116", {"Job"})
 def _service(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row, name = shape(pods, objects), text(pods.spec.get("subdomain"))
-        if row is None or not row.multi_host or not name or is_set_up(pods):
+        row, name = tpu_shape.shape(pods, objects), text(pods.spec.get("subdomain"))
+        if row is None or not row.multi_host or not name or tpu_shape.is_set_up(pods):
             continue
         path = (*pods.spec_path, "subdomain")
         services = objects.candidates("Service", name, resource.namespace, resource.file)
@@ -201,7 +194,7 @@ def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Fin
 @rule("TPU117", _SLICES)
 def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = None if is_set_up(pods) else shape(pods, objects)
+        row = None if tpu_shape.is_set_up(pods) else tpu_shape.shape(pods, objects)
         if row is None or not row.multi_host:
             continue
         if text(pods.job.get("completionMode")) not in ("", "Indexed"):
@@ -218,9 +211,9 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU118", {"JobSet", "Job"}, "warning")
 def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = shape(pods, objects)
+        row = tpu_shape.shape(pods, objects)
         limit = number(pods.job.get("backoffLimit"), 6)
-        if row is None or not row.multi_host or is_pathways(resource) or limit == 0:
+        if row is None or not row.multi_host or tpu_shape.is_pathways(resource) or limit == 0:
             continue
         message = f"if one of {row.hosts} hosts fails, the Job replaces only its pod, up to {limit} times, "
         message += "and the others hang"
@@ -260,7 +253,7 @@ def _tainted(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU155", {"JobSet"}, "warning")
 def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, _, name, _ in _placed(resource, objects):
-        if exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
+        if tpu_shape.exclusive(resource, pods) != NODE_POOL or SLICE_LEVEL in pods.annotations:
             continue
         message = f"two mechanisms choose the nodes: the Topology of flavor '{name}' and {EXCLUSIVE_TOPOLOGY}"
         yield Finding(pods.spec_path, message)

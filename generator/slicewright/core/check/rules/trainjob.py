@@ -7,19 +7,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from slicewright.core.catalogue.geometry import joined
+from slicewright.core.check import training
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
 from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes, slices
-from slicewright.core.check.training import (
-    ANCESTOR,
-    RUNTIMES,
-    nodes_of,
-    overrides_of,
-    reference_of,
-    runtimes_of,
-    steps_of,
-)
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.core.kubernetes.pods import Pods
@@ -45,18 +37,18 @@ _LIKE_SHIPPED = re.compile(r"[a-z]+-distributed(-with-cache)?|torchtune-.+")
 
 @rule("TRAIN101", _JOB)
 def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
-    kind, name = reference_of(resource)
+    kind, name = training.reference_of(resource)
     group = at(resource.data, "spec", "runtimeRef", "apiGroup")
-    if kind not in RUNTIMES:
+    if kind not in training.RUNTIMES:
         message = f"Trainer has no runtime of kind '{kind}'"
-        yield Finding(("spec", "runtimeRef", "kind"), message, did_you_mean(kind, RUNTIMES))
+        yield Finding(("spec", "runtimeRef", "kind"), message, did_you_mean(kind, training.RUNTIMES))
     elif group not in (None, TRAINER_GROUP):
         message = f"Trainer has no runtime of API group '{group}'"
         yield Finding(("spec", "runtimeRef", "apiGroup"), message, f"write {TRAINER_GROUP}")
     elif name and kind == "ClusterTrainingRuntime" and (meant := _meant_runtime(name, objects)):
         message = f"Trainer has no runtime '{name}', and {kind} '{name}' is not defined"
         yield Finding(("spec", "runtimeRef", "name"), message, f"did you mean '{meant}'?")
-    elif name and not runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
+    elif name and not training.runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
         known = {runtime.name: runtime.namespace for runtime in objects.of_kind(kind)}
         is_lost = objects.lost(kind, name, resource.namespace)
         if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
@@ -75,9 +67,9 @@ def _meant_runtime(name: str, objects: ObjectSet) -> str:
 
 @rule("TRAIN102", _JOB)
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
-    steps = [list(steps_of(runtime)) for runtime in runtimes_of(resource, objects)]
+    steps = [list(training.steps_of(runtime)) for runtime in training.runtimes_of(resource, objects)]
     runtimes = [{step.name: step.containers() for step in of_runtime} for of_runtime in steps]
-    for path, name, spec in overrides_of(resource) if runtimes else ():
+    for path, name, spec in training.overrides_of(resource) if runtimes else ():
         if not any(name in runtime for runtime in runtimes):
             hint = did_you_mean(name, runtimes[0])
             yield Finding(path, f"the runtime has no replicatedJob '{name}'", hint)
@@ -91,8 +83,8 @@ def _targets(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]:
     """Yield the pods that train by each runtime that a TrainJob may mean."""
-    runtimes: list[Resource | None] = [*runtimes_of(resource, objects)]
-    return (pods for runtime in runtimes or [None] for pods in nodes_of(resource, runtime))
+    runtimes: list[Resource | None] = [*training.runtimes_of(resource, objects)]
+    return (pods for runtime in runtimes or [None] for pods in training.nodes_of(resource, runtime))
 
 
 @rule("TRAIN103", _JOB)
@@ -137,7 +129,7 @@ def _limits(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding((*path, "requests", name), f"a node requests {request} of {name}, {limit}", fix=fix)
 
 
-@rule("TRAIN111", (*_JOB, *RUNTIMES))
+@rule("TRAIN111", (*_JOB, *training.RUNTIMES))
 def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "trainer" if resource.kind in _JOB else "mlPolicy", "numNodes")
     nodes = number(at(resource.data, *path))
@@ -145,7 +137,7 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, f"numNodes is {nodes}, but must be 1 or more")
 
 
-@rule("TRAIN112", RUNTIMES)
+@rule("TRAIN112", training.RUNTIMES)
 def _order(resource: Resource, _objects: ObjectSet) -> Findings:
     earlier: list[str] = []
     way = ("spec", "template", "spec", "replicatedJobs")
@@ -158,21 +150,21 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
         earlier.append(text(job.get("name")))
 
 
-@rule("TRAIN114", RUNTIMES)
+@rule("TRAIN114", training.RUNTIMES)
 def _job_names(resource: Resource, _objects: ObjectSet) -> Findings:
-    for step in steps_of(resource):
+    for step in training.steps_of(resource):
         # JobSet puts its own name before it, so it may begin with a digit.
         if step.name and (refusal := against_dns1035(f"a-{step.name}-0")):
             yield Finding((*step.path, "name"), f"the name '{step.name}' of a replicatedJob {refusal}")
 
 
-@rule("TRAIN106", RUNTIMES)
+@rule("TRAIN106", training.RUNTIMES)
 def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
-    for step in steps_of(resource):
+    for step in training.steps_of(resource):
         container = _CONTAINER.get(step.ancestor)
         if container is None:
             if nearest(step.ancestor, _CONTAINER):
-                path = (*step.path, "template", "metadata", "labels", ANCESTOR)
+                path = (*step.path, "template", "metadata", "labels", training.ANCESTOR)
                 message = f"Trainer has no step '{step.ancestor}'"
                 yield Finding(path, message, did_you_mean(step.ancestor, _CONTAINER))
             continue
@@ -187,7 +179,10 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TRAIN107", _JOB)
 def _initializers(resource: Resource, objects: ObjectSet) -> Findings:
-    runtimes = [{step.name for step in steps_of(runtime)} for runtime in runtimes_of(resource, objects)]
+    runtimes = [
+        {step.name for step in training.steps_of(runtime)}
+        for runtime in training.runtimes_of(resource, objects)
+    ]
     for key in ("dataset", "model") if runtimes else ():
         path, name = ("spec", "initializer", key), f"{key}-initializer"
         if at(resource.data, *path) is not None and not any(name in steps for steps in runtimes):
@@ -231,7 +226,7 @@ def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("TRAIN110", _JOB, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in _nodes(resource, objects) if runtimes_of(resource, objects) else ():
+    for pods in _nodes(resource, objects) if training.runtimes_of(resource, objects) else ():
         missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
         if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
             yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
