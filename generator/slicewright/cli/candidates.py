@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,8 +18,7 @@ from slicewright.core.problem import selectors as selectors_of
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import NoRepositoryError, catalogue_at, find_root, source_files
 
-if TYPE_CHECKING:
-    Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 _NAME = re.compile("(?:[a-z0-9][-.a-z0-9]*/)?[A-Za-z0-9][-.A-Za-z0-9]*")

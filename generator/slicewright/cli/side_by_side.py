@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,8 +19,8 @@ from slicewright.cli.command import BROKEN
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.session import USUAL_HANDLERS, Interruption, Result
 
-if TYPE_CHECKING:
-    Play = Callable[[], Result]
+Play = Callable[[], Result]
+
 
 _LOOK_SECONDS = 1.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -16,8 +16,7 @@ from slicewright.core.kubernetes.read import at, count, entries, mapping, number
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Path
 
-if TYPE_CHECKING:
-    _Place = tuple[Path, tuple[Any, ...]]
+_Place = tuple[Path, tuple[Any, ...]]
 
 
 class Pods(Struct, frozen=True, dict=True):

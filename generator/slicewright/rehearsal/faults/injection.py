@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from msgspec import Struct
 
+from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import Ignored
 from slicewright.core.kubernetes.kinds import RUN_OF
 from slicewright.core.kubernetes.labels import COMPLETION_INDEX, JOB_INDEX
 from slicewright.core.kubernetes.pods import pods_of
+from slicewright.core.kubernetes.types import Object
+from slicewright.rehearsal.cluster_setup import ClusterSetup
+from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.model.fault import one_host, whole_slice
-from slicewright.rehearsal.model.scenario_part import run_key
+from slicewright.rehearsal.model.scenario_part import Fault, ScenarioPart, run_key
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.cluster_setup import ClusterSetup
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.model.scenario_part import Fault, ScenarioPart
-
-    Undo = Callable[[], None] | None
-    """What ends a fault, where it ends."""
+Undo = Callable[[], None] | None
+"""What ends a fault, where it ends."""
 
 
 class Missed(Exception):
