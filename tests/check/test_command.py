@@ -273,7 +273,7 @@ def test_what_custom_holds_is_in_the_tree_of_each_cluster(empty: Repo) -> None:
         return [(one["id"], one["message"]) for one in found if one["id"].startswith("REF")]
 
     assert [
-        ("REF122", "Secret 'token' of namespace 'default' is not in the tree, and 1 more object needs it")
+        ("REF122", "2 objects need Secret 'token' of namespace 'default', but it is not in the tree")
     ] == told()
     held = "{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: default}}\n"
     empty.write("custom/token.yaml", held)

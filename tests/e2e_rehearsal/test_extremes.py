@@ -147,7 +147,7 @@ def test_run_whose_pods_never_run_at_once_never_starts(bed: Bed, empty: Repo) ->
     told = "default/large never started: at most 2 of its 3 TPU pods ran at the same time, and large-slice-0-"
     assert problem["message"].startswith(told)
     assert problem["message"].endswith(" found no node")
-    assert problem["hint"].startswith("FailedScheduling: 0/")
+    assert problem["hint"].startswith("remove the cause: FailedScheduling: 0/")
 
 
 def grown(record: dict[str, Any]) -> list[str]:

@@ -88,7 +88,7 @@ def test_job_without_chips_that_has_no_place_fails(report: Report) -> None:
 
     assert "finished" == kit.run(report.record(), "beside")["outcome"]
     assert "job board of default/beside never ran" == told.message
-    assert told.hint.startswith("FailedScheduling: ")
+    assert told.hint.startswith("remove the cause: FailedScheduling: ")
 
 
 def test_expectation_of_a_run_without_a_queue_is_not_told(report: Report) -> None:

@@ -146,5 +146,5 @@ def test_workload_that_never_fits_is_told_with_both_reasons(bed: Bed, empty: Rep
     assert ("failed", "waiting", None) == (record["verdict"], large["outcome"], large["admitted"])
     assert large["why"].startswith("Kueue: couldn't assign flavors")
     assert large["quotaCheck"].startswith("FIT1")
-    assert ("REH001", large["why"]) == (problem["id"], problem["hint"])
+    assert ("REH001", f"remove the cause: {large['why']}") == (problem["id"], problem["hint"])
     assert large["quotaCheck"] in problem["message"]

@@ -70,7 +70,7 @@ def test_what_happens_is_said(empty: Repo) -> None:
 
     assert [
         {(path, "added", "it is new") for path in paths | lists | checks},
-        {(path, "changed", "what syncs the cluster is live") for path in paths},
+        {(path, "changed", "the sync is not frozen") for path in paths},
         {(path, "removed", "nothing asks for it") for path in paths | lists | checks},
     ] == said
 

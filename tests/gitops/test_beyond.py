@@ -37,7 +37,7 @@ def refused(objects: str) -> str:
     """Return what is said of a workload whose component brings these objects."""
     return (
         f"workloads/a.yaml:5:20: GITOPS002 the run contains objects {objects}: "
-        "Argo CD and Flux would sync nothing in namespace 'team-a'\n"
+        "Argo CD and Flux refuse these, and then sync nothing in namespace 'team-a'\n"
     )
 
 
@@ -48,8 +48,8 @@ def refused(objects: str) -> str:
     [
         ("v1 ConfigMap", "other", "of other namespaces (ConfigMap in other)"),
         ("v1 ConfigMap", "'123'", "of other namespaces (ConfigMap in 123)"),
-        ("argoproj.io/v1alpha1 AppProject", "", "that say what is synced (AppProject)"),
-        ("source.toolkit.fluxcd.io/v1 Bucket", "", "that say what is synced (Bucket)"),
+        ("argoproj.io/v1alpha1 AppProject", "", "of Argo CD or Flux (AppProject)"),
+        ("source.toolkit.fluxcd.io/v1 Bucket", "", "of Argo CD or Flux (Bucket)"),
         ("v1 Namespace", "", "without a namespace (Namespace)"),
     ],
 )
@@ -112,7 +112,7 @@ def test_workload_that_is_not_named_is_left_alone(empty: Repo) -> None:
     assert "GITOPS" not in done.err
     assert "Secret" in kinds(empty)
     assert "AppProject" not in kinds(empty)
-    assert refused("that say what is synced (AppProject)") in empty.run("render", code=1).err
+    assert refused("of Argo CD or Flux (AppProject)") in empty.run("render", code=1).err
 
 
 def at(namespace: str) -> str:

@@ -87,7 +87,7 @@ def test_run_that_fails_after_a_fault_is_told_of_it() -> None:
     injected = "the rehearsal injected SliceLoss at 15s: slice 0"
 
     assert [
-        ("REH001", f"jobset failed due to one or more job failures; {injected}"),
+        ("REH001", f"remove the cause: jobset failed due to one or more job failures; {injected}"),
         (
             "REH004",
             "the timeline shows what happened instead; change the workload, the queues or the expectation; "

@@ -26,6 +26,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 subjects: [{kind: ServiceAccount, name: default}]
 """
 
+NOT_CHECKED = "warning: RUN009 new runs are not checked for edits by hand"
+
 
 def forge(repo: Repo, workload: str) -> str:
     """Change a run and give it a header that fits, and return its path."""
@@ -149,7 +151,7 @@ def test_worktree_whose_repository_is_gone_is_warned(repo: Repo) -> None:
     repo.write(".git", "gitdir: /nonexistent/.git/worktrees/a\n")
 
     assert repo.run("render", "--check").err.startswith(
-        f"warning: RUN009 {repo.root} belongs to no git repository"
+        f"{NOT_CHECKED}: {repo.root} belongs to no git repository"
     )
 
 
@@ -159,7 +161,7 @@ def test_git_that_gives_no_answer_is_warned(branched: Repo, monkeypatch: pytest.
 
     done = branched.run("render", "--check")
 
-    assert done.err.startswith("warning: RUN009 git rev-parse failed: detected dubious ownership")
+    assert done.err.startswith(f"{NOT_CHECKED}: git rev-parse failed: detected dubious ownership")
     assert "  hint: another user owns the folder: git config --global --add safe.directory" in done.err
 
 

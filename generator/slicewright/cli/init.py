@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -80,7 +80,8 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
         first = "" if _git_top(root) else "git init, "
         say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
         if not requirement:
-            say(f"make installs slicewright{files.specifier(__version__)}; {_origin()}")
+            for line in _origin(f"slicewright{files.specifier(__version__)}"):
+                say(line)
     show.finish(record, in_order(problems), output)
 
 
@@ -111,19 +112,19 @@ def _check_requirement(requirement: str, root: Path) -> None:
         raise show.Refused("USE001", message, hint)
 
 
-def _origin() -> str:
-    """Say what to do where no index has this slicewright; that is likely where it came from a file."""
+def _origin(required: str) -> Iterator[str]:
+    """Say what make installs, and what to do if no index has it: this is likely if it came from a file."""
     try:
         recorded = distribution("slicewright").read_text("direct_url.json")  # PEP 610
     except PackageNotFoundError:
         recorded = None
     if recorded is None:
-        return "--slicewright-requirement, or requirements.txt, names a wheel where no index has it"
-    return (
-        "slicewright was installed from a file, so pip may not find it: copy the wheel into wheels/ and "
-        "write its path into requirements.txt, as --slicewright-requirement ./wheels/NAME.whl does, or run "
-        "make with SLICEWRIGHT=slicewright"
-    )
+        yield f"make installs {required}; to install a wheel, write its path into requirements.txt"
+        return
+    yield f"make installs {required} from an index, but this slicewright was installed from a file"
+    yield "if the index does not have it, choose one:"
+    yield "  copy the wheel into wheels/, and write ./wheels/NAME.whl into requirements.txt"
+    yield "  use the installed program: make SLICEWRIGHT=slicewright"
 
 
 def _exists(paths: tuple[str, ...]) -> Problem:

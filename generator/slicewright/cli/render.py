@@ -242,11 +242,11 @@ def _forged(
         if error.name == "HEAD":
             return (), ()
         hint = "fetch the branch, or name a commit: slicewright render --check --since REV"
-        return (), (_not_compared("git has no default branch here", hint),)
+        return (), (_not_compared("git does not have the default branch", hint),)
 
 
 def _not_compared(why: str, hint: str) -> Problem:
-    message = f"{why}, so new runs are not compared with what slicewright renders"
+    message = f"new runs are not checked for edits by hand: {why}"
     return Problem("RUN009", message, hint, severity="warning")
 
 

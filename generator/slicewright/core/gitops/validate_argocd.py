@@ -65,6 +65,6 @@ def _problem(site: ResolvedCluster, message: str) -> Problem:
 def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
     """Refuse a name for the AppProject of a platform that is not ours to sync."""
     if argocd.project:
-        message = "'project' has no effect: managed is false, and the platform is not synced"
+        message = "'project' has no effect: with managed: false the platform is not synced"
         hint = "leave it out: each namespace has its own AppProject"
         yield site.source.problem("FIELD002", _AT, message, hint, key=True)

@@ -57,9 +57,7 @@ def problems(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
     if runtime is not None and workload.api == "JobSet" and not workload.host_network:
         buckets.append((("spec", "pathways", "pathwaysDir"), runtime.pathways_dir))
     for place, bucket in buckets:
-        message = (
-            f"the pods have no service account, so they access '{bucket}' as 'default' of their namespace"
-        )
+        message = f"the pods have no service account, so they access '{bucket}' as service account 'default'"
         hint = f"write {fields}, or serviceAccountName of the namespace's team in {cluster.source.file.path}"
         hint += "; write 'default' if that account has the rights"
         yield source.problem("TEAM010", place, message, hint, warning=True)

@@ -180,7 +180,7 @@ def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> 
             for index, part in enumerate(value):
                 yield from _arguments(part, (*at, name), (*where, index))
         else:
-            message = f"'{dotted}' is neither a value, a list of values, nor a block"
+            message = f"the value of '{dotted}' cannot be written in Terraform"
             yield (
                 where,
                 "POOL044",

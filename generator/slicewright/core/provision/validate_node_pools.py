@@ -255,7 +255,7 @@ def _names(site: ResolvedCluster) -> Iterator[Problem]:
             other = taken.setdefault(extra, pool.name)
             if other != pool.name or extra in pool.node_pool_names:
                 message = f"duplicate node pool '{extra}'"
-                hint = f"pool '{other}' has the same node pool; "
+                hint = f"pool '{other}' has it too, and autoscaling can add it to this pool: "
                 hint += "write other nodePoolNames, or a lower autoscaling.max"
                 yield source.problem("POOL001", (*pool.path, "autoscaling", "max"), message, hint)
 

@@ -64,7 +64,7 @@ WIDER = frozenset(
     }
 )
 """Kinds that give rights, that others may not read, or that say what a namespace may use or reach."""
-APART = "declare them in custom/, and apply them like the platform"
+APART = "declare them in custom/, and let a cluster administrator apply them"
 OTHER_NAMESPACE = 1
 """The reason for objects of other namespaces, as an index of the following."""
 _BEYOND = (
@@ -73,7 +73,7 @@ _BEYOND = (
         "of other namespaces",
         f"leave their namespace out, so that they get the namespace of the run; or {APART}",
     ),
-    ("that say what is synced", "leave them out: who syncs a cluster is written in clusters/"),
+    ("of Argo CD or Flux", "leave them out, and write gitops in the TPUCluster"),
 )
 
 
@@ -100,7 +100,7 @@ def against_objects(source: Source, namespace: str, objects: Iterable[Brought]) 
         if refused:
             kinds = ", ".join(_kind_in(brought, namespace) for brought in refused)
             message = f"the run contains objects {scope} ({kinds}): "
-            message += f"Argo CD and Flux would sync nothing in namespace '{namespace}'"
+            message += f"Argo CD and Flux refuse these, and then sync nothing in namespace '{namespace}'"
             yield source.problem("GITOPS002", place, message, hint, key=True)
     wider = [brought.kind for brought in items if is_granted(brought, namespace) and brought[:2] in WIDER]
     if wider:
@@ -214,7 +214,7 @@ def _controllers(
         kinds |= held
         if not any(namespace for _, _, namespace in held):
             message = f"the manifests of {release.title} contain no objects, "
-            message += "but the sync needs their kinds"
+            message += "so the sync cannot name their kinds"
             hint = "run slicewright init --upgrade, which writes the manifests of the slicewright package"
             problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None

@@ -90,7 +90,7 @@ def change(path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluste
     elif effect == "changed" and path.startswith(f"{PROVISION}/"):
         reason = f"it follows {sites[cluster].cluster.source.file.path}"
     elif effect == "changed":
-        reason = "what syncs the cluster is live" if syncs else "the platform is live"
+        reason = "the sync is not frozen" if syncs else "the platform is not frozen"
     elif cluster not in sites:
         reason = "the cluster is gone"
     else:

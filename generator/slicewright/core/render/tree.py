@@ -36,7 +36,7 @@ Identity = tuple[str, str, str, str]
 
 _CONFIG_MAP = 1_048_576
 """Bytes of data in a ConfigMap (kubernetes: pkg/apis/core/validation, MaxSecretSize)."""
-_COMPARE = "compare it with the base in the slicewright package"
+_COMPARE = "compare it with the base that slicewright init writes into a new folder"
 _KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
 _FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
 

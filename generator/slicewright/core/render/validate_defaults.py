@@ -57,9 +57,9 @@ def _scope(
         team.name for cluster in clusters if defaults.cluster in ("", cluster.name) for team in cluster.teams
     ]
     if defaults.team and defaults.team not in teams and not refused:
-        scope = f"TPUCluster '{defaults.cluster}'" if defaults.cluster else "a TPUCluster"
-        message = f"no team '{defaults.team}' in spec.teams of {scope}"
-        hint = did_you_mean(defaults.team, teams) or "write a team of the cluster, or namespace: NAME"
+        scope = f"TPUCluster '{defaults.cluster}' has no" if defaults.cluster else "no TPUCluster has a"
+        message = f"{scope} team '{defaults.team}'"
+        hint = did_you_mean(defaults.team, teams) or "add the team to spec.teams, or write namespace: NAME"
         yield defaults.source.problem("DEF002", (*_SCOPE, "team"), message, hint)
     if defaults.namespace and defaults.namespace not in namespaces:
         message = f"no workload, team or queue is in namespace '{defaults.namespace}'"

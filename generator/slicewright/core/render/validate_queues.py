@@ -41,8 +41,8 @@ def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQ
         others = ", ".join(dict.fromkeys(map(called, has)))
         message = f"ClusterQueue '{queue.name}' has {plan.shape.topology} on {plan.shape.machine_type} "
         message += f"only as {others}, not as {called(way)}"
-        hint = f"write one of those, or give the queue quota of a pool with {called(way)} in "
-        hint += site.cluster.source.file.path
+        hint = f"write {others.replace(', ', ' or ')}, or add quota of a pool with {called(way)} "
+        hint += f"to the queue in {site.cluster.source.file.path}"
         warning = index == 0 or not site.cluster.managed
         yield workload.source.problem("REF150", place, message, hint, warning=warning)
 

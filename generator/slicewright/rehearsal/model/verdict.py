@@ -137,8 +137,10 @@ def _of_run(
         else:
             message = f"{timeline.run} {short}"
             if never_fits and (timeline.admitted is None or not never_admitted(never_fits)):
-                message += f"; the quota check says that it never fits: {never_fits}"
-            hint = _joined(timeline.why or (never_fits and advice(never_fits)) or _far(part, timeline), hurt)
+                message += f"; the quota check reports that it never fits: {never_fits}"
+            hint = _joined(
+                _cause(timeline) or (never_fits and advice(never_fits)) or _far(part, timeline), hurt
+            )
             yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in timeline.slices:
         if len(piece.node_pools) > 1:
@@ -149,9 +151,7 @@ def _of_run(
     if part.asks_for_exclusive_slices:
         yield from _shared(part, timeline)
     if never_admitted(never_fits) and timeline.admitted is not None:
-        message = (
-            f"{timeline.run} was admitted, although the quota check says that it never fits: {never_fits}"
-        )
+        message = f"{timeline.run} was admitted, but the quota check reports that it never fits: {never_fits}"
         hint = "one of the two is wrong; please report it with the rehearsal's JSON"
         yield source.problem("REH005", ("metadata", "name"), message, hint)
 
@@ -192,8 +192,12 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
         advised = "keep such runs on different node pools: see slicewright rule TPU119"
     else:
         advised = "check that there are nodes for all of its pods together"
-    hint = _joined(timeline.why, advised, hurt)
+    hint = _joined(_cause(timeline), advised, hurt)
     return part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
+
+
+def _cause(timeline: Timeline) -> str:
+    return timeline.why and f"remove the cause: {timeline.why}"
 
 
 def _far(part: ScenarioPart, timeline: Timeline) -> str:

@@ -47,7 +47,8 @@ def _quantity(value: Any, path: Path) -> Findings:
         return
     if (kept := canonical(value)) != str(value):
         fix = Fix(f'Write "{kept}"', (Edit("replace", path, kept),))
-        yield Finding(path, f"quantity {value} is stored as {kept}", f'write "{kept}"', fix)
+        message = f"the API server stores quantity {value} as {kept}, so git and the cluster always differ"
+        yield Finding(path, message, f'write "{kept}"', fix)
 
 
 @rule("GIT121", POD_KINDS | {"ClusterQueue", "Cohort"}, "warning")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
+from msgspec.structs import replace
+
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import multi_host
 from slicewright.core.check.scheduler import requirement
@@ -146,7 +148,8 @@ def _out_of_range(ports: Any, keys: Iterable[str], path: Path) -> Findings:
         for key in keys:
             value = number(port.get(key))
             if value is not None and not 0 < value <= _MOST and (value or key not in _UNSET):
-                yield Finding((*path, index, key), f"{value} is not a port (1 to {_MOST:,})")
+                message = f"{value} is not a port (1 to {_MOST:,})"
+                yield Finding((*path, index, key), message, f"write a number from 1 to {_MOST:,}")
 
 
 @rule("JS141", POD_KINDS | {"Service"})
@@ -158,13 +161,12 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         for probe in filter(container.get, _PROBES):
             for way in ("httpGet", "tcpSocket", "grpc"):
                 for finding in _out_of_range([at(container, probe, way)], ("port",), ()):
-                    yield Finding((*path, probe, way, "port"), finding.message)
+                    yield replace(finding, path=(*path, probe, way, "port"))
         for key in ("requests", "limits"):
             for name, value in mapping(at(container, "resources", key)).items():
                 if str(value)[:1] == "-" and (amount(value) or 0) < 0:
-                    yield Finding(
-                        (*path, "resources", key, name), f"{key} of {name} is {value}, but must be 0 or more"
-                    )
+                    message = f"{key} of {name} is {value}, but must be 0 or more"
+                    yield Finding((*path, "resources", key, name), message, "write 0 or more")
     rollout = mapping(at(resource.data, "spec", "strategy", "rollingUpdate"))
     if all(rollout.get(key) in (0, "0%") for key in ("maxSurge", "maxUnavailable")):
         path = ("spec", "strategy", "rollingUpdate", "maxUnavailable")
@@ -172,4 +174,5 @@ def _numbers(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, "maxUnavailable and maxSurge are both 0", hint)
     replicas = number(at(resource.data, "spec", "replicas"))
     if replicas is not None and replicas < 0:
-        yield Finding(("spec", "replicas"), f"replicas is {replicas}, but must be 0 or more")
+        message = f"replicas is {replicas}, but must be 0 or more"
+        yield Finding(("spec", "replicas"), message, "write 0 or more")

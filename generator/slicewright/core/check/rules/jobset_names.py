@@ -8,6 +8,7 @@ from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, mapping, number, text
 from slicewright.core.plan.validate_workload import MAX_INT32
+from slicewright.core.problem import did_you_mean
 
 JOBSET = frozenset({"JobSet"})
 
@@ -89,18 +90,24 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     job_index, pod_index = (number(coordinator.get(key), 0) or 0 for key in ("jobIndex", "podIndex"))
     pods = next((pods for pods in resource.pods if pods.name == name), None)
     if pods is None:
-        yield Finding((*path, "replicatedJob"), f"replicatedJob '{name}' is not defined")
+        hint = did_you_mean(name, [pods.name for pods in resource.pods])
+        yield Finding((*path, "replicatedJob"), f"replicatedJob '{name}' is not defined", hint)
         return
     completions = number(pods.job.get("completions"))
     if not 0 <= job_index < pods.replicas:
         message = f"jobIndex is {job_index}, but must be below the replicas of '{name}' ({pods.replicas})"
-        yield Finding((*path, "jobIndex"), message)
+        yield Finding((*path, "jobIndex"), message, _up_to(pods.replicas))
     elif not is_indexed(pods) or completions is None:
         message = f"replicatedJob '{name}' of the coordinator must be Indexed and have completions"
-        yield Finding((*path, "replicatedJob"), message)
+        yield Finding((*path, "replicatedJob"), message, "write completionMode: Indexed, and completions")
     elif not 0 <= pod_index < completions:
         message = f"podIndex is {pod_index}, but must be below the completions of '{name}' ({completions})"
-        yield Finding((*path, "podIndex"), message)
+        yield Finding((*path, "podIndex"), message, _up_to(completions))
+
+
+def _up_to(count: int) -> str:
+    """Return the hint that names the indexes below a count; empty if there are none."""
+    return f"write 0 to {count - 1}" if count > 1 else "write 0" if count else ""
 
 
 @rule("JS106", JOBSET)

@@ -12,6 +12,7 @@ from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource,
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.rules.kueue_queues import checks, groups
+from slicewright.core.check.rules.limits import KEY_FORM, VALUE_FORM
 from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.intent.fixes import of_choice
@@ -59,28 +60,30 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
         if operator not in (None, "Equal", "Exists"):
             place: Path = (*path, "operator")
             fix = of_choice(operator, ("Equal", "Exists"), place)
-            yield Finding(place, f"'{operator}' is not a valid operator of a toleration", fix=fix)
+            message = f"'{operator}' is not a valid operator of a toleration"
+            yield Finding(place, message, "write Equal or Exists", fix)
         key = text(entry.get("key"))
         if key and not is_label_key(key):
             yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
         if not entry.get("key") and operator != "Exists":
-            yield Finding(path, "a toleration without a key must have the operator Exists")
+            message = "a toleration without a key must have the operator Exists"
+            yield Finding(path, message, "add the key, or write operator: Exists")
         if operator == "Exists" and entry.get("value"):
             place = (*path, "value")
             message = "a toleration with the operator Exists cannot have a value"
-            yield Finding(place, message, fix=edits.remove(place))
+            yield Finding(place, message, "leave value out, or write operator: Equal", edits.remove(place))
         if effect not in (None, *_EFFECTS):
             place = (*path, "effect")
             fix = of_choice(effect, _EFFECTS, place)
-            yield Finding(place, f"'{effect}' is not a valid effect of a taint", fix=fix)
+            yield Finding(place, f"'{effect}' is not a valid effect of a taint", _EFFECT_HINT, fix)
         if entry.get("tolerationSeconds") is not None and effect != "NoExecute":
             yield Finding(
                 (*path, "tolerationSeconds"), "tolerationSeconds needs the effect NoExecute", _ONLY_NO_EXECUTE
             )
 
 
-_TAINT_KEY = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
-_TAINT_VALUE = "write at most 63 letters, digits, '-', '_' and '.'"
+_TAINT_KEY, _TAINT_VALUE = f"write {KEY_FORM}", f"write {VALUE_FORM}"
+_EFFECT_HINT = "write NoSchedule, PreferNoSchedule or NoExecute"
 _ONLY_NO_EXECUTE = "write effect: NoExecute, or leave tolerationSeconds out"
 
 
@@ -92,7 +95,7 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
         key, effect = text(taint.get("key")), text(taint.get("effect"))
         if effect not in _EFFECTS:
             message = f"'{effect}' is not a valid effect of a taint"
-            yield Finding((*path, "effect"), message, "write NoSchedule, PreferNoSchedule or NoExecute")
+            yield Finding((*path, "effect"), message, _EFFECT_HINT)
         if not is_label_key(key):
             yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
         if not is_label_value(text(taint.get("value"))):

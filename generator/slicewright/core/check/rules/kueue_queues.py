@@ -118,11 +118,12 @@ def _negative(resource: Resource, _objects: ObjectSet) -> Findings:
     for where, _, quota in quotas(resource):
         for key in ("nominalQuota", "borrowingLimit", "lendingLimit"):
             if (amount(quota.get(key)) or 0) < 0:
-                yield Finding((*where, key), f"{key} is {quota[key]}")
+                yield Finding((*where, key), f"{key} is {quota[key]}, but must be 0 or more")
     path = ("spec", "fairSharing", "weight")
     weight = amount(at(resource.data, *path)) or 0
     if weight < 0 or 0 < weight <= _SMALLEST_WEIGHT:
-        yield Finding(path, f"weight {at(resource.data, *path)} is negative or too small")
+        message = f"weight is {at(resource.data, *path)}, but must be 0, or more than 1n"
+        yield Finding(path, message, "write 0, or more than 1n")
 
 
 @rule("KQ106", _QUOTAS)

@@ -259,7 +259,7 @@ def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
             if verb == "test":
                 guarded.append(pointer)
             elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
-                message = f"{verb} {pointer} uses a list index, but no test operation checks the element"
+                message = f"operation '{verb} {pointer}' uses a list index, but no test operation checks it"
                 yield Finding(patch.path, message)
                 break
 

@@ -19,8 +19,10 @@ from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
 from slicewright.core.problem import Path
 
-Test = Callable[[Any, dict[str, Any]], str]
-"""What is wrong with a value in its holder, in words that follow the name of its field; empty for nothing."""
+Refusal = tuple[str, str]
+"""What is wrong with a value, in words that follow the name of its field, and the hint: what to write."""
+Test = Callable[[Any, dict[str, Any]], Refusal | None]
+"""Looks at a value and at the mapping that has it."""
 
 
 class Field(Struct, frozen=True):
@@ -61,7 +63,9 @@ def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
 def _against(known: Field, name: str, value: Any, within: dict[str, Any], path: Path) -> Findings:
     for test in known.tests:
         if refusal := test(value, within):
-            yield Finding(path if value is not None or name in within else path[:-1], f"{name} {refusal}")
+            words, hint = refusal
+            where = path if value is not None or name in within else path[:-1]
+            yield Finding(where, f"{name} {words}", hint)
     if isinstance(value, dict):
         for key, below in known.below.items():
             if key in value or below.tests:
@@ -77,47 +81,51 @@ def number_from(least: int, most: int | None = None) -> Test:
     allowed = f"{least} or more" if most is None else f"{least} to {most:,}"
     allowed = str(least) if least == most else allowed
 
-    def test(value: Any, _within: dict[str, Any]) -> str:
+    def test(value: Any, _within: dict[str, Any]) -> Refusal | None:
         count = number(value, least) or 0
         is_within = count >= least and (most is None or count <= most)
-        return "" if is_within else f"is {count}, but must be {allowed}"
+        return None if is_within else (f"is {count}, but must be {allowed}", f"write {allowed}")
 
     return test
 
 
-def needed(value: Any, _within: dict[str, Any]) -> str:
+def needed(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse a field that is missing or empty."""
-    return "is missing" if value in (None, "", [], {}) else ""
+    return ("is missing", "add it") if value in (None, "", [], {}) else None
 
 
-def filled(value: Any, _within: dict[str, Any]) -> str:
+def filled(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse an empty field; the schema asks for the field itself."""
-    return "is empty" if value in ("", [], {}) else ""
+    return ("is empty", "write a value") if value in ("", [], {}) else None
 
 
 def first(*tests: Test) -> Test:
     """Return the test that says what the first says that refuses a value."""
-    return lambda value, within: next(filter(None, (test(value, within) for test in tests)), "")
+    return lambda value, within: next(filter(None, (test(value, within) for test in tests)), None)
 
 
-def not_for(holder: str) -> Test:
+def not_for(holder: str, hint: str = "leave it out") -> Test:
     """Return the test of a field that cannot be written."""
-    return lambda value, _: f"cannot be set for {holder}" if value is not None else ""
+    return lambda value, _: (f"cannot be set for {holder}", hint) if value is not None else None
 
 
 def shaped(is_valid: Callable[[str], bool], form: str) -> Test:
     """Return the test of a text."""
 
-    def test(value: Any, _within: dict[str, Any]) -> str:
+    def test(value: Any, _within: dict[str, Any]) -> Refusal | None:
         is_wrong = isinstance(value, str) and value and not is_valid(value)
-        return f"is '{value}', but must be {form}" if is_wrong else ""
+        return (f"is '{value}', but must be {form}", f"write {form}") if is_wrong else None
 
     return test
 
 
-LABEL = shaped(dns.is_dns_label, "1 to 63 lower-case letters, digits and hyphens")
+KEY_FORM = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
+VALUE_FORM = "at most 63 letters, digits, '-', '_' and '.'"
+LABEL_FORM = "1 to 63 lower-case letters, digits and hyphens"
+PORT_FORM = "1 to 15 lower-case letters, digits and hyphens"
+LABEL = shaped(dns.is_dns_label, LABEL_FORM)
 NAME = shaped(dns.is_subdomain, "lower-case letters, digits, hyphens and dots")
-_KEY = shaped(dns.is_label_key, "the key of a label")
+_KEY = shaped(dns.is_label_key, KEY_FORM)
 CONFIG_KEY = re.compile(r"(?!\.\.|\.\Z)[-._a-zA-Z0-9]{1,253}")
 _IS_CONFIG_KEY = shaped(
     lambda key: CONFIG_KEY.fullmatch(key) is not None, "letters, digits, hyphens, underscores and dots"
@@ -132,52 +140,55 @@ def is_ip(value: str) -> bool:
         return False
 
 
-def _within_volume(value: Any, _within: dict[str, Any]) -> str:
+def _within_volume(value: Any, _within: dict[str, Any]) -> Refusal | None:
     if not isinstance(value, str) or not (value.startswith("/") or ".." in value.split("/")):
-        return ""
-    return f"is '{value}', but must be a path within the volume"
+        return None
+    return f"is '{value}', but must be a path within the volume", "write it without '..' and a leading '/'"
 
 
-def expression(value: Any, _within: dict[str, Any]) -> str:
+def expression(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse an expression whose operator and values do not go together."""
     operator, values = text(mapping(value).get("operator")), sequence(mapping(value).get("values"))
     if operator in ("In", "NotIn") and not values:
-        return f"has operator {operator} without values"
+        return f"has operator {operator} without values", "add values"
     if operator in ("Exists", "DoesNotExist") and values:
-        return f"has operator {operator} with values"
+        return f"has operator {operator} with values", "leave values out, or write operator: In"
     if operator in ("Gt", "Lt") and len(values) != 1:
-        return f"has operator {operator}, which needs one value"
-    key = text(mapping(value).get("key"))
-    return f"has the invalid label key '{key}'" if not dns.is_label_key(key) else ""
+        return f"has operator {operator}, which needs one value", "write one number in values"
+    return labels({text(mapping(value).get("key")): ""}, {})
 
 
-def labels(value: Any, _within: dict[str, Any]) -> str:
+def labels(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse labels that no object can have."""
     for key, label in mapping(value).items():
         if not dns.is_label_key(key):
-            return f"has the invalid label key '{key}'"
+            return f"has the invalid label key '{key}'", f"write {KEY_FORM}"
         if isinstance(label, str) and not dns.is_label_value(label):
-            return f"has the invalid label value '{label}'"
-    return ""
+            return f"has the invalid label value '{label}'", f"write {VALUE_FORM}"
+    return None
 
 
-def _domains(value: Any, within: dict[str, Any]) -> str:
+def _domains(value: Any, within: dict[str, Any]) -> Refusal | None:
     if value is not None and within.get("whenUnsatisfiable") == "ScheduleAnyway":
-        return "needs whenUnsatisfiable: DoNotSchedule"
+        return "needs whenUnsatisfiable: DoNotSchedule", "write DoNotSchedule, or leave minDomains out"
     return number_from(1)(value, within)
 
 
-def port_name(value: Any, _within: dict[str, Any]) -> str:
+def port_name(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse a text that cannot be the name of a port."""
     if not isinstance(value, str) or dns.is_port_name(value):
-        return ""
-    return f"is '{value}', and the name of a port is 1 to 15 lower-case letters, digits and hyphens"
+        return None
+    return (
+        f"is '{value}', but the name of a port must have {PORT_FORM}",
+        "write a number, or a name of a port",
+    )
 
 
-def _above_zero(value: Any, _within: dict[str, Any]) -> str:
+def _above_zero(value: Any, within: dict[str, Any]) -> Refusal | None:
     quantity = amount(value)
-    is_wrong = quantity is not None and quantity <= 0
-    return "is missing" if value is None else f"is {value}, but must be above 0" if is_wrong else ""
+    if quantity is not None and quantity <= 0:
+        return f"is {value}, but must be above 0", "write an amount above 0, such as 10Gi"
+    return needed(value, within)
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -200,7 +211,11 @@ HANDLERS = "livenessProbe|readinessProbe|startupProbe", "lifecycle.postStart|pre
 _KEYED = "volumes.*.configMap|secret", "volumes.*.projected.sources.*.configMap|secret"
 CLAIM = {
     "accessModes": needed,
-    "resources": lambda value, _: "" if mapping(at(value, "requests")) else "has no requests.storage",
+    "resources": lambda value, _: (
+        None
+        if mapping(at(value, "requests"))
+        else ("has no requests.storage", "add requests: {storage: ...}")
+    ),
     "resources.requests.storage": _above_zero,
     "storageClassName|volumeAttributesClassName": NAME,
     "selector.matchExpressions.*": expression,
@@ -219,7 +234,11 @@ POD = table(
         **{f"{way}.topologyKey": first(filled, _KEY) for way in _PODS},
         "volumes.*.hostPath.path": first(
             filled,
-            lambda path, _: f"is '{path}', and cannot contain '..'" if ".." in text(path).split("/") else "",
+            lambda path, _: (
+                (f"is '{path}', but cannot contain '..'", "write the path without '..'")
+                if ".." in text(path).split("/")
+                else None
+            ),
         ),
         "volumes.*.secret.secretName": needed,
         "volumes.*.configMap.name": needed,
@@ -241,7 +260,9 @@ POD = table(
         "readinessGates.*.conditionType": _KEY,
         "hostAliases.*.ip": shaped(is_ip, "an IP address"),
         "dnsPolicy": lambda value, within: (
-            "None needs dnsConfig" if value == "None" and not within.get("dnsConfig") else ""
+            ("None needs dnsConfig", "add dnsConfig: {nameservers: [...]}, or write dnsPolicy: ClusterFirst")
+            if value == "None" and not within.get("dnsConfig")
+            else None
         ),
         "securityContext.fsGroup|runAsUser|runAsGroup": number_from(0, 2**31 - 1),
         "activeDeadlineSeconds": number_from(1),
@@ -252,7 +273,7 @@ CONTAINER = table(
     {
         f"{HANDLERS[0]}.failureThreshold|initialDelaySeconds|periodSeconds|timeoutSeconds": number_from(0),
         "livenessProbe|startupProbe.successThreshold": lambda value, within: (
-            (value and number_from(1, 1)(value, within)) or ""
+            number_from(1, 1)(value, within) if value else None
         ),
         "readinessProbe.successThreshold": number_from(0),
         "livenessProbe|startupProbe.terminationGracePeriodSeconds": number_from(1),
@@ -263,7 +284,9 @@ CONTAINER = table(
         "volumeMounts.*.mountPath": filled,
         "volumeMounts.*.subPath|subPathExpr": _within_volume,
         "volumeMounts.*.subPathExpr": lambda value, within: (
-            "goes without subPath" if value and within.get("subPath") else ""
+            ("cannot be combined with subPath", "leave subPath or subPathExpr out")
+            if value and within.get("subPath")
+            else None
         ),
         "env.*.name": filled,
         "env.*.valueFrom.secretKeyRef|configMapKeyRef.name": needed,
@@ -274,10 +297,19 @@ CONTAINER = table(
 """Of a container."""
 INIT = table(
     dict.fromkeys(
-        ("lifecycle", *HANDLERS[0].split("|")), not_for("an init container without restartPolicy: Always")
+        ("lifecycle", *HANDLERS[0].split("|")),
+        not_for(
+            "an init container without restartPolicy: Always",
+            "leave it out, or write restartPolicy: Always for a sidecar",
+        ),
     )
 )
 """Of an init container without restartPolicy: Always, besides."""
+
+
+def _can_exceed_request(name: str) -> bool:
+    """Tell whether the limit of a resource may be above its request."""
+    return ("/" not in name or KUBERNETES in name) and not name.startswith("hugepages-")
 
 
 def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -289,7 +321,7 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
     limits = mapping(resources.get("limits"))
     for name, value in mapping(resources.get("requests")).items():
         request, limit = amount(value), amount(limits.get(name))
-        is_shared = ("/" not in name or KUBERNETES in name) and not name.startswith("hugepages-")
+        is_shared = _can_exceed_request(name)
         if request is None or (name in limits and limit is None):
             continue
         if limit is None and not is_shared:
@@ -303,11 +335,14 @@ def of_resources(resources: Any, path: Path) -> Findings:
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
             message = f"the request of {name} is {resources['requests'][name]}, {limit}"
-            yield Finding((*path, "requests", name), message)
+            is_above = _can_exceed_request(name)
+            hint = "write the limit or less" if is_above else "write the same number in requests and limits"
+            yield Finding((*path, "requests", name), message, hint)
     for key in ("requests", "limits"):
         for name, value in mapping(at(resources, key)).items():
             if "/" in name and (amount(value) or 0).denominator != 1:
-                yield Finding((*path, key, name), f"{value} {name} is not a whole number")
+                message = f"{value} {name} is not a whole number"
+                yield Finding((*path, key, name), message, "write a whole number")
 
 
 def refused_later(resource: Resource, findings: Findings) -> Findings:

@@ -12,8 +12,10 @@ from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
 
 
-def _always(value: Any, _within: dict[str, Any]) -> str:
-    return f"is {value}, but pods of this kind must have Always" if value in ("Never", "OnFailure") else ""
+def _always(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
+    if value not in ("Never", "OnFailure"):
+        return None
+    return f"is {value}, but pods of this kind must have Always", "write Always, or leave restartPolicy out"
 
 
 _WHOLE: dict[str, limits.Test] = {
@@ -22,32 +24,41 @@ _WHOLE: dict[str, limits.Test] = {
     "minReadySeconds": limits.number_from(0),
     "selector.matchExpressions.*": limits.expression,
     "selector.matchLabels": limits.labels,
-    "selector": lambda value, _: "is empty" if isinstance(value, dict) and not any(value.values()) else "",
+    "selector": lambda value, _: (
+        ("is empty", "write matchLabels with labels of the pod template")
+        if isinstance(value, dict) and not any(value.values())
+        else None
+    ),
 }
 
 
-def _later(value: Any, within: dict[str, Any]) -> str:
+def _later(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     ready = number(within.get("minReadySeconds"), 0) or 0
     deadline = number(value, 600) or 0
-    return f"is {deadline}, but must be above minReadySeconds ({ready})" if deadline <= ready else ""
+    message = f"is {deadline}, but must be above minReadySeconds ({ready})"
+    return (message, f"write {ready + 1} or more") if deadline <= ready else None
 
 
-def _share(value: Any, _within: dict[str, Any]) -> str:
+def _share(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     is_no_share = isinstance(value, str) and not re.fullmatch("[0-9]+%", value)
     is_wrong = is_no_share or (number(value) or 0) < 0
-    return f"is {value!r}, but must be a number or a percentage" if is_wrong else ""
+    message = f"is {value!r}, but must be a number or a percentage"
+    return (message, "write 0 or more, or a percentage such as 25%") if is_wrong else None
 
 
-def _at_most_all(value: Any, within: dict[str, Any]) -> str:
+def _at_most_all(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     percent = text(value).removesuffix("%")
     is_above = percent.isdecimal() and int(percent) > 100  # noqa: PLR2004
-    return f"is {value}, but must be 100% or less" if is_above else _share(value, within)
+    refusal = (f"is {value}, but must be 100% or less", "write 100% or less")
+    return refusal if is_above else _share(value, within)
 
 
-def _one_way(value: Any, _within: dict[str, Any]) -> str:
+def _one_way(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     amounts = {"maxSurge": 0, "maxUnavailable": 1, **mapping(value)}
     ways = sum(amounts[key] not in (0, "0%") for key in ("maxSurge", "maxUnavailable"))
-    return "" if ways == 1 else "must have one of maxSurge and maxUnavailable above 0, and the other 0"
+    message = "must have one of maxSurge and maxUnavailable above 0, and the other 0"
+    hint = "write maxUnavailable: 1, or maxSurge: 1 with maxUnavailable: 0"
+    return None if ways == 1 else (message, hint)
 
 
 _KEYS_OF = {
@@ -59,16 +70,17 @@ _KEYS_OF = {
 """The keys that a type of Secret needs."""
 
 
-def _keys(value: Any, within: dict[str, Any]) -> str:
+def _keys(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     own = {*mapping(within.get("data")), *mapping(within.get("stringData"))}
     missing = [key for key in _KEYS_OF.get(text(value), ()) if key not in own]
-    return f"{value} needs the key {missing[0]}" if missing else ""
+    return (f"{value} needs the key {missing[0]}", "add the key to data") if missing else None
 
 
-def _only_rolling(value: Any, within: dict[str, Any]) -> str:
+def _only_rolling(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     other = text(within.get("type")) or "RollingUpdate"
     is_wrong = value is not None and other != "RollingUpdate"
-    return f"goes with type: RollingUpdate, not {other}" if is_wrong else ""
+    message = f"needs type: RollingUpdate, not {other}"
+    return (message, "write type: RollingUpdate, or leave rollingUpdate out") if is_wrong else None
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -83,20 +95,24 @@ _EVERY = re.compile(
 )
 
 
-def _schedule(value: Any, _within: dict[str, Any]) -> str:
+def _schedule(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     """Read a schedule as robfig/cron v3 does, which the API server asks."""
     if not isinstance(value, str) or _EVERY.fullmatch(value):
-        return ""
+        return None
     if value.startswith(("TZ=", "CRON_TZ=")):
-        return f"is '{value}', but the time zone must be in timeZone"
+        return f"is '{value}', but the time zone must be in timeZone", "move the time zone to timeZone"
     fields = value.split()
     if len(fields) != len(_BOUNDS) or value.startswith("@"):
-        return f"is '{value}', but must have 5 fields"
+        hint = "write minute, hour, day of the month, month and day of the week, such as 0 3 * * 1"
+        return f"is '{value}', but must have 5 fields", hint
     for field, (least, most, names) in zip(fields, _BOUNDS, strict=True):
         for part in filter(None, field.split(",")):
             if not _is_part(part, least, most, names):
-                return f"is '{value}', but '{part}' is not from {least} to {most}"
-    return ""
+                hint = (
+                    f"write *, or numbers from {least} to {most}{' (0 is Sunday)' if names == _DAYS else ''}"
+                )
+                return f"is '{value}', but '{part}' is not from {least} to {most}", hint
+    return None
 
 
 def _is_part(part: str, least: int, most: int, names: tuple[str, ...]) -> bool:
@@ -113,54 +129,67 @@ def _is_part(part: str, least: int, most: int, names: tuple[str, ...]) -> bool:
     return least <= int(ends[0]) <= int(ends[1]) <= most
 
 
-def _names(value: Any, _within: dict[str, Any]) -> str:
+def _names(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     names = [text(entry.get("name")) for _, entry in entries(value)]
     if len(names) > 1 and not all(names):
-        return "needs names: the Service has several ports"
+        return "must have names, because the Service has several ports", _OWN_NAMES
     repeated = [name for name in names if names.count(name) > 1]
-    return f"has several entries of name '{repeated[0]}'" if repeated and repeated[0] else ""
+    is_wrong = repeated and repeated[0]
+    return (f"cannot have the name '{repeated[0]}' twice", _OWN_NAMES) if is_wrong else None
 
 
-def _headless(value: Any, within: dict[str, Any]) -> str:
+_OWN_NAMES = "give each port its own name"
+
+
+def _headless(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     is_wrong = value == "None" and within.get("type") in ("NodePort", "LoadBalancer", "ExternalName")
-    return f"None cannot be combined with type: {within['type']}" if is_wrong else ""
+    message = f"None cannot be combined with type: {within.get('type')}"
+    return (message, "write type: ClusterIP, or leave clusterIP out") if is_wrong else None
 
 
-def _balanced(value: Any, within: dict[str, Any]) -> str:
+def _balanced(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     is_wrong = value is not None and within.get("type") != "LoadBalancer"
-    return "goes with type: LoadBalancer" if is_wrong else ""
+    hint = "write type: LoadBalancer, or leave the field out"
+    return ("needs type: LoadBalancer", hint) if is_wrong else None
 
 
-def _outside(value: Any, within: dict[str, Any]) -> str:
+_IS_OUTSIDE = "type: NodePort or LoadBalancer"
+
+
+def _outside(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     is_inside = within.get("type", "ClusterIP") == "ClusterIP" and not within.get("externalIPs")
-    return "needs type: NodePort or LoadBalancer" if value and is_inside else ""
+    hint = f"write {_IS_OUTSIDE}, or leave the field out"
+    return (f"needs {_IS_OUTSIDE}", hint) if value and is_inside else None
 
 
-def _ports(value: Any, within: dict[str, Any]) -> str:
+def _ports(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     has_port = any(entry.get("nodePort") for _, entry in entries(value))
     is_wrong = has_port and within.get("type", "ClusterIP") == "ClusterIP"
-    return "has a nodePort, which needs type: NodePort or LoadBalancer" if is_wrong else ""
+    message = f"cannot have a nodePort without {_IS_OUTSIDE}"
+    return (message, f"write {_IS_OUTSIDE}, or leave nodePort out") if is_wrong else None
 
 
-def _data(value: Any, _within: dict[str, Any]) -> str:
+def _data(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     refused = [key for key in mapping(value) if not limits.CONFIG_KEY.fullmatch(key)]
-    form = "which is not of letters, digits, hyphens, underscores and dots"
-    return f"has the key '{refused[0]}', {form}" if refused else ""
+    form = "letters, digits, hyphens, underscores and dots"
+    return (f"has the invalid key '{refused[0]}'", f"write a key of {form}") if refused else None
 
 
-def _repeats(value: Any, within: dict[str, Any]) -> str:
+def _repeats(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     repeated = sorted(mapping(value).keys() & mapping(within.get("data")).keys())
-    return f"has the key '{repeated[0]}' of data again" if repeated else ""
+    hint = "write the key in one of the two"
+    return (f"has the key '{repeated[0]}', but data has it too", hint) if repeated else None
 
 
-def _modes(value: Any, _within: dict[str, Any]) -> str:
+def _modes(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     is_wrong = "ReadWriteOncePod" in sequence(value)[:9] and len(value) > 1
-    return "cannot have ReadWriteOncePod beside others" if is_wrong else ""
+    message = "cannot have ReadWriteOncePod together with other modes"
+    return (message, "write [ReadWriteOncePod], or leave this mode out") if is_wrong else None
 
 
-def _priority(value: Any, within: dict[str, Any]) -> str:
+def _priority(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     is_of_system = text(at(within, "metadata", "name")).startswith("system-")
-    return "" if is_of_system else limits.number_from(-(2**31), 10**9)(value, within)
+    return None if is_of_system else limits.number_from(-(2**31), 10**9)(value, within)
 
 
 _SPECS: dict[str, dict[str, limits.Test]] = {
@@ -194,7 +223,9 @@ _SPECS: dict[str, dict[str, limits.Test]] = {
     "PodDisruptionBudget": {
         "minAvailable|maxUnavailable": _at_most_all,
         "maxUnavailable": lambda value, within: (
-            "goes without minAvailable" if value is not None and "minAvailable" in within else ""
+            ("cannot be combined with minAvailable", "write only one of the two")
+            if value is not None and "minAvailable" in within
+            else None
         ),
     },
     "HorizontalPodAutoscaler": {
@@ -206,7 +237,9 @@ _SPECS: dict[str, dict[str, limits.Test]] = {
     "CronJob": {
         "schedule": limits.first(limits.filled, _schedule),
         "timeZone": lambda value, _: (
-            f"is '{value}', but must be the name of a time zone" if value in ("", "Local") else ""
+            (f"is '{value}', but must be the name of a time zone", "write a name such as Etc/UTC")
+            if value in ("", "Local")
+            else None
         ),
         "failedJobsHistoryLimit|startingDeadlineSeconds|successfulJobsHistoryLimit": limits.number_from(0),
     },
@@ -218,9 +251,9 @@ _SPECS: dict[str, dict[str, limits.Test]] = {
             _headless, limits.shaped(lambda ip: ip == "None" or limits.is_ip(ip), "None or an IP address")
         ),
         "type": lambda value, within: (
-            "ExternalName needs externalName"
+            ("ExternalName needs externalName", "add externalName: HOST")
             if value == "ExternalName" and not within.get("externalName")
-            else ""
+            else None
         ),
         "externalName": limits.NAME,
         "externalTrafficPolicy": _outside,
@@ -252,10 +285,12 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from limits.against(_OF_KIND.get(kind, {}), resource.data, ())
     most, is_valid = _OF_NAMES.get(kind, (0, is_subdomain))
     if most and is_subdomain(name) and (len(name) > most or not is_valid(name)):
-        refusal = (
-            f"has {len(name)} characters; the limit is {most}" if len(name) > most else "cannot have dots"
+        refusal, hint = (
+            (f"has {len(name)} characters; the limit is {most}", f"write at most {most} characters")
+            if len(name) > most
+            else ("cannot have dots", "write hyphens in place of dots")
         )
-        yield Finding(("metadata", "name"), f"the name of a {kind} {refusal}")
+        yield Finding(("metadata", "name"), f"the name of a {kind} {refusal}", hint)
     for path, metadata, _ in resource.holders:
         annotations = texts(metadata.get("annotations"))
         size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())

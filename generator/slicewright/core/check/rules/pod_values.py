@@ -118,9 +118,12 @@ def _of_pods(pods: Pods) -> Findings:
     for path, container in (*pods.containers, *pods.init_containers):
         name = text(container.get("name"))
         if name and not is_dns_label(name):
-            yield Finding((*path, "name"), f"'{name}' is not a valid name of a container")
+            yield Finding(
+                (*path, "name"), f"'{name}' is not a valid name of a container", f"write {limits.LABEL_FORM}"
+            )
         elif path[-2] == "initContainers" and name in running:
-            yield Finding((*path, "name"), f"duplicate container '{name}'")
+            hint = "give each container its own name"
+            yield Finding((*path, "name"), f"duplicate container '{name}'", hint)
         if path[-2] == "initContainers" and container.get("restartPolicy") != "Always":
             yield from limits.against(limits.INIT, container, path)
         yield from _container(container, path)
@@ -131,19 +134,22 @@ def _labels(pods: Pods) -> Findings:
         path = (*pods.path, *way)
         for key, value in mapping(at(pods.template, *way)).items():
             if not is_label_key(key):
-                yield Finding((*path, key), f"'{key}' is not a valid key of a label")
+                yield Finding(
+                    (*path, key), f"'{key}' is not a valid key of a label", f"write {limits.KEY_FORM}"
+                )
             elif isinstance(value, str) and not is_label_value(value):
-                yield Finding((*path, key), f"'{value}' is not a valid value of a label")
+                message = f"'{value}' is not a valid value of a label"
+                yield Finding((*path, key), message, f"write {limits.VALUE_FORM}")
 
 
 def _whole(pods: Pods) -> Findings:
     if pods.spec.get("containers") == []:
-        yield Finding((*pods.spec_path, "containers"), "the pods have no container")
+        yield Finding((*pods.spec_path, "containers"), "the pods have no container", "add a container")
     for path, container in pods.containers if pods.spec.get("hostNetwork") is True else ():
         for index, port in entries(container.get("ports")):
             if port.get("hostPort") not in (None, 0, port.get("containerPort")):
                 message = "with hostNetwork the hostPort must be the containerPort"
-                yield Finding((*path, "ports", index, "hostPort"), message)
+                yield Finding((*path, "ports", index, "hostPort"), message, "leave hostPort out")
 
 
 def _volumes(pods: Pods) -> Findings:
@@ -151,7 +157,9 @@ def _volumes(pods: Pods) -> Findings:
         path = (*pods.spec_path, "volumes", index)
         name, sources = text(volume.get("name")), sorted(volume.keys() - {"name"})
         if name and not is_dns_label(name):
-            yield Finding((*path, "name"), f"'{name}' is not a valid name of a volume")
+            yield Finding(
+                (*path, "name"), f"'{name}' is not a valid name of a volume", f"write {limits.LABEL_FORM}"
+            )
         if len(sources) > 1:  # without any it is an emptyDir
             message = f"volume '{name}' has several sources: {', '.join(sources)}"
             yield Finding(path, message, "write one source")
@@ -171,18 +179,21 @@ def _container(container: dict[str, Any], path: Path) -> Findings:
     rights = mapping(container.get("securityContext"))
     if rights.get("privileged") is True and rights.get("allowPrivilegeEscalation") is False:
         message = "a privileged container cannot have allowPrivilegeEscalation: false"
-        yield Finding((*path, "securityContext", "allowPrivilegeEscalation"), message)
+        hint = "leave allowPrivilegeEscalation out, or write privileged: false"
+        yield Finding((*path, "securityContext", "allowPrivilegeEscalation"), message, hint)
     mounts: set[str] = set()
     for index, entry in entries(container.get("volumeMounts")):
         place = text(entry.get("mountPath"))
         if place and place in mounts:
-            yield Finding((*path, "volumeMounts", index, "mountPath"), f"duplicate mount at '{place}'")
+            message, hint = f"duplicate mount at '{place}'", "write another mountPath, or remove one mount"
+            yield Finding((*path, "volumeMounts", index, "mountPath"), message, hint)
         mounts.add(place)
     for key in ("requests", "limits"):
         for name in mapping(at(container, "resources", key)):
             if not _STANDARD.fullmatch(name):
                 message = f"'{name}' is not a valid resource: only standard resources have no domain"
-                yield Finding((*path, "resources", key, name), message)
+                hint = "write the name with its domain, such as google.com/tpu"
+                yield Finding((*path, "resources", key, name), message, hint)
     yield from limits.of_resources(container.get("resources"), (*path, "resources"))
     yield from limits.against(limits.CONTAINER, container, path)
 
@@ -194,11 +205,15 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
             continue
         place = (*path, "env", index)
         if entry.get("value") and source is not None:
-            yield Finding(place, f"environment variable '{name}' has both value and valueFrom")
+            message = f"environment variable '{name}' has both value and valueFrom"
+            yield Finding(place, message, "leave value or valueFrom out")
         elif isinstance(source, dict) and len(source) != 1:
-            yield Finding((*place, "valueFrom"), f"environment variable '{name}' must have one source")
+            message = f"environment variable '{name}' must have one source"
+            hint = "write one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef"
+            yield Finding((*place, "valueFrom"), message, hint)
         if "=" in name:
-            yield Finding((*place, "name"), f"'{name}' is not a valid name of an environment variable")
+            message = f"'{name}' is not a valid name of an environment variable"
+            yield Finding((*place, "name"), message, "write the name without '=', and its value in value")
         field = at(source, "fieldRef", "fieldPath")
         if isinstance(field, str) and field not in _FIELDS and not _FIELD.fullmatch(field):
             where = (*place, "valueFrom", "fieldRef", "fieldPath")
@@ -206,10 +221,11 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
             yield Finding(where, f"'{field}' is not a field that pods can read", hint, fix)
     for index, entry in entries(container.get("envFrom")):
         if len(entry.keys() & {"configMapRef", "secretRef"}) != 1:
-            yield Finding((*path, "envFrom", index), "envFrom must have one of configMapRef and secretRef")
+            message = "envFrom must have one of configMapRef and secretRef"
+            yield Finding((*path, "envFrom", index), message, "write configMapRef or secretRef in each entry")
         for key in ("configMapRef", "secretRef"):
             if key in entry and not at(entry, key, "name"):
-                yield Finding((*path, "envFrom", index, key), f"{key} has no name")
+                yield Finding((*path, "envFrom", index, key), f"{key} has no name", "add name: NAME")
 
 
 def _ports(container: dict[str, Any], path: Path) -> Findings:
@@ -217,10 +233,11 @@ def _ports(container: dict[str, Any], path: Path) -> Findings:
     for index, port in entries(container.get("ports")):
         name = text(port.get("name"))
         if name and not is_port_name(name):
-            hint = "write 1 to 15 lower-case letters, digits and hyphens"
-            yield Finding((*path, index, "name"), f"'{name}' is not a valid name of a port", hint)
+            message = f"'{name}' is not a valid name of a port"
+            yield Finding((*path, index, "name"), message, f"write {limits.PORT_FORM}")
         elif name and name in names:
-            yield Finding((*path, index, "name"), f"duplicate port '{name}'")
+            hint = "give each port its own name"
+            yield Finding((*path, index, "name"), f"duplicate port '{name}'", hint)
         names.add(name)
 
 
@@ -249,7 +266,8 @@ def _jobs(resource: Resource, _objects: ObjectSet) -> Findings:
 def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
     codes, conditions = entry.get("onExitCodes"), sequence(entry.get("onPodConditions"))
     if (codes is None) == (not conditions):
-        yield Finding(path, "a rule must have either onExitCodes or onPodConditions")
+        message = "a rule must have either onExitCodes or onPodConditions"
+        yield Finding(path, message, "write one of the two")
     if isinstance(codes, dict):
         values = sequence(codes.get("values"))
         if not values or (codes.get("operator") == "In" and 0 in values):
@@ -259,6 +277,8 @@ def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
         name = text(condition.get("type"))
         if not is_label_key(name):
             message = f"'{name}' is not a valid type of a condition"
-            yield Finding((*path, "onPodConditions", index, "type"), message)
+            hint = "write a type of a pod condition, such as DisruptionTarget"
+            yield Finding((*path, "onPodConditions", index, "type"), message, hint)
     if entry.get("action") == "FailIndex" and pods.job.get("backoffLimitPerIndex") is None:
-        yield Finding((*path, "action"), "action FailIndex needs backoffLimitPerIndex")
+        hint = "add backoffLimitPerIndex, or write action: FailJob"
+        yield Finding((*path, "action"), "action FailIndex needs backoffLimitPerIndex", hint)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.limits import Test, against, labels, not_for, number_from, shaped, table
+from slicewright.core.check.rules.limits import (
+    Refusal,
+    Test,
+    against,
+    labels,
+    not_for,
+    number_from,
+    shaped,
+    table,
+)
 from slicewright.core.check.rules.ray import KINDS, cluster, groups
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import Path
@@ -22,38 +30,40 @@ _SPAN = re.compile(r"\+?0*[1-9][0-9]*|\+?(?=.*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(
 _RELEASE = re.compile(r"v?([0-9]+)\.([0-9]+)")
 _TOKENS, _KUBERNETES_TOKENS = (2, 52), (2, 55)
 """The Ray releases that take a mode of authOptions."""
+_LEAVE_OUT = "leave one of the two out"
 _ANY_UPGRADE = ("NewCluster", "NewClusterWithIncrementalUpgrade", "None")
 
 
 def _when(*fields: tuple[str, Any]) -> Test:
     """Return the test of a field that cannot be combined with a value of another one beside it."""
 
-    def test(value: Any, within: dict[str, Any]) -> str:
+    def test(value: Any, within: dict[str, Any]) -> Refusal | None:
         for key, other in fields if value not in (None, False, {}, []) else ():
             if within.get(key) == other or (other is ... and within.get(key)):
                 value_of_key = "" if other is ... else f": {'true' if other is True else other}"
-                return f"cannot be combined with {key}{value_of_key}"
-        return ""
+                return f"cannot be combined with {key}{value_of_key}", _LEAVE_OUT
+        return None
 
     return test
 
 
-def _selector(value: Any, within: dict[str, Any]) -> str:
+def _selector(value: Any, within: dict[str, Any]) -> Refusal | None:
     if isinstance(value, dict) and value and not value.get(_CLUSTER_LABEL):
-        return f"needs the key {_CLUSTER_LABEL} with the name of a RayCluster"
+        message = f"needs the key {_CLUSTER_LABEL} with the name of a RayCluster"
+        return message, f"write clusterSelector: {{{_CLUSTER_LABEL}: NAME}}"
     return _when(("submissionMode", "SidecarMode"), ("suspend", True))(value, within)
 
 
 _OF_GROUP: dict[str, Test] = {
     "labels": labels,
-    "rayStartParams.labels": not_for("`ray start`: write labels of the group"),
+    "rayStartParams.labels": not_for("`ray start`", "write labels: {...} in the group instead"),
     "idleTimeoutSeconds": number_from(0),
 }
 _OF_CLUSTER = table(
     {
         **{f"headGroupSpec.{key}": test for key, test in _OF_GROUP.items()},
         **{f"workerGroupSpecs.*.{key}": test for key, test in _OF_GROUP.items()},
-        "headGroupSpec.rayStartParams.redis-username": not_for(f"the head: write {_OPTIONS}.redisUsername"),
+        "headGroupSpec.rayStartParams.redis-username": not_for("the head", f"write {_OPTIONS}.redisUsername"),
         "autoscalerOptions.idleTimeoutSeconds": number_from(0),
     }
 )
@@ -85,15 +95,15 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from against(_OF_KIND.get(resource.kind, {}), resource.data, ())
     way, spec = cluster(resource)
     yield from against(_OF_CLUSTER, spec, way)
-    yield from (Finding(path, message) for path, message in _together(resource, way, spec))
+    yield from _together(resource, way, spec)
     span = resource.annotations.get(_TIMEOUT, "")
     if resource.kind == "RayService" and span and not _SPAN.fullmatch(span):
         message = f"{_TIMEOUT} is '{span}', but must be a time span above 0, such as 5m"
-        yield Finding(("metadata", "annotations", _TIMEOUT), message)
+        yield Finding(("metadata", "annotations", _TIMEOUT), message, "write a time span, such as 5m")
 
 
-def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield places and messages of what cannot be combined with another part of a cluster."""
+def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Findings:
+    """Yield the fields that cannot be combined with another part of a cluster."""
     head = mapping(spec.get("headGroupSpec"))
     scales, version = spec.get("enableInTreeAutoscaling") is True, at(spec, "autoscalerOptions", "version")
     has_options = spec.get(_OPTIONS) is not None
@@ -116,34 +126,42 @@ def _together(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[t
         name = text(entry.get("name"))
         is_refused, instead = refused.get(name, (False, ""))
         if is_refused:
-            yield (*path, index), f"KubeRay refuses environment variable {name} of the head: {instead}"
+            message = f"KubeRay refuses environment variable {name} of the head"
+            yield Finding((*path, index), message, instead)
     for key in (_FAULT_TOLERANT, _STORAGE):
         if has_options and resource.annotations.get(key):
-            yield ("metadata", "annotations", key), f"{key} cannot be combined with {_OPTIONS}"
+            message = f"{key} cannot be combined with {_OPTIONS}"
+            yield Finding(("metadata", "annotations", key), message, "leave the annotation out")
     if has_options and at(head, "rayStartParams", "redis-password"):
         where = (*way, "headGroupSpec", "rayStartParams", "redis-password")
-        yield where, f"redis-password cannot be combined with {_OPTIONS}: write {_OPTIONS}.redisPassword"
+        message = f"redis-password cannot be combined with {_OPTIONS}"
+        yield Finding(where, message, f"write {_OPTIONS}.redisPassword")
     for place, group, _ in groups(resource):
         if group.get("idleTimeoutSeconds") is not None and not (is_v2 or is_switched):
-            yield (*place, "idleTimeoutSeconds"), "idleTimeoutSeconds needs autoscalerOptions.version: v2"
+            message = "idleTimeoutSeconds needs autoscalerOptions.version: v2"
+            hint = "write autoscalerOptions: {version: v2}, or leave idleTimeoutSeconds out"
+            yield Finding((*place, "idleTimeoutSeconds"), message, hint)
         if scales and group.get("suspend") is True:
-            yield (*place, "suspend"), "a group cannot be suspended with enableInTreeAutoscaling"
+            message = "a group cannot be suspended with enableInTreeAutoscaling"
+            yield Finding((*place, "suspend"), message, _LEAVE_OUT)
     yield from _tokens(resource, way, spec)
 
 
-def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def _tokens(resource: Resource, way: Path, spec: dict[str, Any]) -> Findings:
     options, path = mapping(spec.get("authOptions")), (*way, "authOptions")
     by_kubernetes = options.get("enableK8sTokenAuth") is True
     if by_kubernetes and (resource.kind != "RayCluster" or options.get("mode") != "token"):
-        yield (
-            (*path, "enableK8sTokenAuth"),
-            "enableK8sTokenAuth needs a RayCluster with authOptions.mode: token",
-        )
+        message = "enableK8sTokenAuth needs a RayCluster with authOptions.mode: token"
+        hint = "leave enableK8sTokenAuth out, or write it in a RayCluster with mode: token"
+        yield Finding((*path, "enableK8sTokenAuth"), message, hint)
     elif by_kubernetes and options.get("secretName"):
-        yield (*path, "secretName"), "secretName cannot be combined with enableK8sTokenAuth"
+        message = "secretName cannot be combined with enableK8sTokenAuth"
+        yield Finding((*path, "secretName"), message, _LEAVE_OUT)
     release = _RELEASE.match(text(spec.get("rayVersion")))
     least = _KUBERNETES_TOKENS if by_kubernetes else _TOKENS
     if options.get("mode") == "token" and (not release or (int(release[1]), int(release[2])) < least):
         version = f"is {spec['rayVersion']}" if spec.get("rayVersion") else "is missing"
         where = (*way, "rayVersion") if "rayVersion" in spec else way
-        yield where, f"rayVersion {version}, but authOptions needs {'.'.join(map(str, least))} or later"
+        needs = ".".join(map(str, least))
+        message = f"rayVersion {version}, but authOptions needs {needs} or later"
+        yield Finding(where, message, f"write rayVersion: {needs}.0 or later, and an image of this version")

@@ -194,12 +194,13 @@ def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: Resolv
     """Yield what the repository of a cluster holds nowhere, once: at the first object that needs it."""
     missing = objects.once("what is not in the tree", _missing)
     for namespace, name, path, others in missing.get((kind, id(resource)), ()):
-        more = f", and {others:,} more object{'s need' if others != 1 else ' needs'} it" if others else ""
         existing = [entry.name for entry in site.cluster.existing if entry.has(kind, namespace, entry.name)]
         near = nearest(name, (*_by_namespace(objects, kind).get(namespace, ()), *existing))
         hint = f"add it to the tree, or list it under existing: in {site.cluster.source.file.path}"
         hint = f"did you mean '{near[0]}'? Otherwise {hint}" if near else hint
-        yield Finding(path, f"{kind} '{name}' of namespace '{namespace}' is not in the tree{more}", hint)
+        subject = f"{kind} '{name}' of namespace '{namespace}'"
+        needed_by = f"{others + 1:,} objects need {subject}, but it" if others else subject
+        yield Finding(path, f"{needed_by} is not in the tree", hint)
 
 
 def _missing(objects: ObjectSet) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:

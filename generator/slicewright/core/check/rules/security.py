@@ -202,6 +202,6 @@ def _subject(subject: dict[str, Any], path: Path) -> Findings:
         fix = Fix(hint.capitalize(), (Edit("replace", place, _SUBJECTS[kind]),))
         yield Finding(place, message, hint, fix)
     if not name:
-        yield Finding((*path, "name"), f"the {kind} has no name")
+        yield Finding((*path, "name"), f"a subject of kind {kind} has no name")
     elif kind == "ServiceAccount" and not is_subdomain(name):
         yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount")

@@ -81,7 +81,8 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
         row = tpu_shape.shape(pods, objects)
         alone = row is not None and not row.multi_host and not tpu_shape.exclusive(resource, pods)
         if alone or at(resource.data, "spec", "successPolicy", "operator") == "Any":
-            message = f"{pods.replicas} replicas look independent, but GKE configures them as one multislice"
+            message = f"{pods.replicas} replicas look like independent slices, "
+            message += "but GKE configures them as one multislice"
             yield Finding(pods.replicas_path, message)
 
 

@@ -254,9 +254,12 @@ _MPI = table(
         "spec.mpiReplicaSpecs.Launcher.replicas": number_from(1, 1),
         "spec.mpiReplicaSpecs.Worker.replicas": number_from(1),
         "spec.mpiReplicaSpecs.Launcher|Worker.restartPolicy": lambda value, _: (
-            f"is '{value}', but must be {joined(_MPI_RESTARTS, 'or')}"
+            (
+                f"is '{value}', but must be {joined(_MPI_RESTARTS, 'or')}",
+                f"write {joined(_MPI_RESTARTS, 'or')}",
+            )
             if value and value not in _MPI_RESTARTS
-            else ""
+            else None
         ),
         "spec.slotsPerWorker": number_from(0),
         "spec.runPolicy.activeDeadlineSeconds|backoffLimit|ttlSecondsAfterFinished": number_from(0),
@@ -275,4 +278,5 @@ def _mpi(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("spec", "mpiReplicaSpecs", kind), message, did_you_mean(kind, _MPI_TYPES))
     workers = number(at(specs, "Worker", "replicas"), 1) or 1
     if resource.name and (refusal := against_dns1035(f"{resource.name}-worker-{workers - 1}")):
-        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {refusal}")
+        hint = "write a shorter name of lower-case letters, digits and hyphens"
+        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {refusal}", hint)
