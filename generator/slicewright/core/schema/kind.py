@@ -163,8 +163,15 @@ _TEXT: Schema = {"type": ["string", "null"]}
 _TIME: Schema = {**_TEXT, "format": "date-time"}
 
 
-def object_meta(naming: str = "subdomain") -> Schema:
-    """Return the schema of metadata anywhere in an object; a template needs no name."""
+def object_meta(naming: str = "") -> Schema:
+    """Return the schema of metadata anywhere in an object; nothing reads the names of a template."""
+    names: dict[str, Schema] = dict.fromkeys(("generateName", "name", "namespace"), _TEXT)
+    if naming:
+        names = {
+            "generateName": {"type": ["string", "null"], "maxLength": 253, "pattern": _prefix(naming)},
+            "name": _NAMES[naming],
+            "namespace": {"type": ["string", "null"], "maxLength": 63, "pattern": f"^({_LABEL})?$"},
+        }
     return {
         "type": ["object", "null"],
         "additionalProperties": False,
@@ -178,7 +185,6 @@ def object_meta(naming: str = "subdomain") -> Schema:
             "deletionGracePeriodSeconds": {"type": ["integer", "null"], "minimum": 0},
             "deletionTimestamp": _TIME,
             "finalizers": {"type": ["array", "null"], "items": {"type": "string"}},
-            "generateName": {"type": ["string", "null"], "maxLength": 253, "pattern": _prefix(naming)},
             "generation": {"type": ["integer", "null"]},
             "labels": {
                 "type": ["object", "null"],
@@ -186,12 +192,11 @@ def object_meta(naming: str = "subdomain") -> Schema:
                 "propertyNames": {"maxLength": 317, "pattern": f"^({_SUBDOMAIN}/)?{_WORD}$"},
             },
             "managedFields": {"type": ["array", "null"], "items": {"type": "object"}},
-            "name": _NAMES[naming],
-            "namespace": {"type": ["string", "null"], "maxLength": 63, "pattern": f"^({_LABEL})?$"},
             "ownerReferences": {"type": ["array", "null"], "items": _OWNER},
             "resourceVersion": _TEXT,
             "selfLink": _TEXT,
             "uid": _TEXT,
+            **names,
         },
     }
 

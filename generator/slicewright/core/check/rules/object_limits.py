@@ -148,7 +148,7 @@ def _headless(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
 
 
 def _balanced(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
-    is_wrong = value is not None and within.get("type") != "LoadBalancer"
+    is_wrong = value not in (None, []) and within.get("type") != "LoadBalancer"
     hint = "write type: LoadBalancer, or leave the field out"
     return ("needs type: LoadBalancer", hint) if is_wrong else None
 
@@ -212,6 +212,7 @@ _SPECS: dict[str, dict[str, limits.Test]] = {
         "persistentVolumeClaimRetentionPolicy.whenDeleted|whenScaled": limits.shaped(
             lambda word: word in ("Delete", "Retain"), "Delete or Retain"
         ),
+        "volumeClaimTemplates.*.metadata.name": limits.NAME,
         **{f"volumeClaimTemplates.*.spec.{way}": test for way, test in limits.CLAIM.items()},
     },
     "DaemonSet": {
@@ -255,7 +256,9 @@ _SPECS: dict[str, dict[str, limits.Test]] = {
             if value == "ExternalName" and not within.get("externalName")
             else None
         ),
-        "externalName": limits.NAME,
+        "externalName": limits.shaped(
+            lambda name: is_subdomain(name.removesuffix(".")), "lower-case letters, digits, hyphens and dots"
+        ),
         "externalTrafficPolicy": _outside,
         "loadBalancerClass|loadBalancerSourceRanges|allocateLoadBalancerNodePorts": _balanced,
         "selector": limits.labels,

@@ -27,7 +27,7 @@ def _operators(places: tuple[str, ...]) -> list[Way]:
 
 
 _OF_PODS: dict[Way, tuple[str, ...]] = {
-    ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+    ("dnsPolicy",): ("", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
     ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
     ("os", "name"): ("linux", "windows"),
     ("securityContext", "fsGroupChangePolicy"): ("Always", "OnRootMismatch"),
@@ -41,8 +41,8 @@ _OF_PODS: dict[Way, tuple[str, ...]] = {
     **dict.fromkeys(_operators(limits.SELECTORS), _OPERATORS),
 }
 _OF_CONTAINERS: dict[Way, tuple[str, ...]] = {
-    ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
-    ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
+    ("imagePullPolicy",): ("", "Always", "IfNotPresent", "Never"),
+    ("terminationMessagePolicy",): ("", "File", "FallbackToLogsOnError"),
     ("ports", EACH, "protocol"): ("TCP", "UDP", "SCTP"),
     ("restartPolicy",): ("Always", "Never", "OnFailure"),
     ("securityContext", "seccompProfile", "type"): _PROFILES,

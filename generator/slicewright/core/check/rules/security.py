@@ -143,7 +143,7 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU135", {"ServiceAccount"})
 def _accounts(resource: Resource, _objects: ObjectSet) -> Findings:
     account = resource.annotations.get(GOOGLE_ACCOUNT)
-    if account is not None and not account.endswith(".gserviceaccount.com"):
+    if account and not account.endswith(".gserviceaccount.com"):
         path = ("metadata", "annotations", GOOGLE_ACCOUNT)
         yield Finding(path, f"'{account}' is not a Google service account")
 
