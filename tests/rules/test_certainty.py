@@ -44,6 +44,8 @@ def _said(ident: str, files: dict[str, str], *, is_cluster: bool = False) -> lis
     [
         ("v5p-pool", False, False, "warning"),  # another folder or a tool may make it
         ("v6e-pool-2", False, False, "warning"),  # numbers are on purpose
+        ("v5e-pool-1", False, False, "warning"),
+        ("v6e-poor-1", False, False, "warning"),  # and so is another short word: cpu and gpu, team a and b
         ("v6e-pol-1", False, False, "error"),  # a letter of the flavor beside it is missing
         ("v5p-pool", True, False, "error"),  # the file has the flavors of its queue
         ("v5p-pool", False, True, "error"),  # nothing else is on the cluster

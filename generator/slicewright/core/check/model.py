@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from string import digits
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from slicewright.core.check.placeholder import may_be, pattern
+from slicewright.core.check.spelling import are_both_meant
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import mapping, texts
@@ -289,14 +289,13 @@ class ObjectSet:
         """Tell whether an object that is not among these is missing, and not only elsewhere.
 
         All objects of a cluster are here. A build or a file that has others of the kind has its own. A name
-        of which a letter or two are not those of another is misspelt; numbers are on purpose.
+        of which a letter or two are not those of another is misspelt.
         """
         known = self.of_kind(kind)
         if self.is_cluster or any(resource.file == beside.file for resource in known):
             return True
         meant, is_sure = only_near(name, [resource.name for resource in known])
-        is_misspelt = is_sure and meant.strip(digits) != name.strip(digits)
-        return is_misspelt or self.lost(kind, name, beside.namespace)
+        return (is_sure and not are_both_meant(name, meant)) or self.lost(kind, name, beside.namespace)
 
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
