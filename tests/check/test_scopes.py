@@ -321,6 +321,26 @@ TREES: list[tuple[str, Tree, list[str]]] = [
         [],
     ),
     (
+        "a Secret of Vault",
+        {
+            "a.yaml": reads("Secret", "db-1")
+            + holder("Secret", "db-2")
+            + an_object(
+                "secrets.hashicorp.com/v1beta1", "VaultStaticSecret", "v", "{destination: {name: db-1}}"
+            )
+        },
+        [],
+    ),
+    (
+        "a ConfigMap of a bucket",
+        {
+            "a.yaml": reads("ConfigMap", "bucket")
+            + holder("ConfigMap", "other")
+            + an_object("objectbucket.io/v1alpha1", "ObjectBucketClaim", "bucket", "{}")
+        },
+        [],
+    ),
+    (
         "a misspelt Secret of another namespace",
         {"a.yaml": reads("Secret", "a", "b") + holder("Secret", "ab", "c")},
         [],

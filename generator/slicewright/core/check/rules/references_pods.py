@@ -125,12 +125,24 @@ _GKE_CLASSES = (
 )  # fmt: skip
 
 
-_MAKERS = (
-    ("Certificate", ("spec", "secretName")),
-    ("ExternalSecret", ("spec", "target", "name")),
-    ("SealedSecret", ("spec", "template", "metadata", "name")),
-)
-"""Kinds whose controllers make a Secret, and the field that names it, else it has their own name."""
+_DESTINATION = ("spec", "destination", "name")
+_MAKERS: dict[str, tuple[tuple[str, Path], ...]] = {
+    "ConfigMap": (("Bundle", ()), ("ObjectBucketClaim", ())),
+    "PersistentVolumeClaim": (("DataVolume", ()), ("Dataset", ())),
+    "Secret": (
+        ("Certificate", ("spec", "secretName")),
+        ("DopplerSecret", ("spec", "managedSecret", "name")),
+        ("ExternalSecret", ("spec", "target", "name")),
+        ("InfisicalSecret", ("spec", "managedSecretReference", "secretName")),
+        ("KafkaUser", ()),
+        ("ObjectBucketClaim", ()),
+        ("OnePasswordItem", ()),
+        ("SealedSecret", ("spec", "template", "metadata", "name")),
+        ("VaultDynamicSecret", _DESTINATION),
+        ("VaultStaticSecret", _DESTINATION),
+    ),
+}
+"""Kinds whose controllers make an object, and the field that names it, else it has their own name."""
 
 
 def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
@@ -140,7 +152,7 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
         names: dict[str, set[str]] = defaultdict(set)
         for resource in (*objects.of_kind(kind), *(other for other in objects.beside if other.kind == kind)):
             names[resource.namespace or "default"].add(resource.name)
-        for maker, path in _MAKERS if kind == "Secret" else ():
+        for maker, path in _MAKERS.get(kind, ()):
             for resource in objects.of_kind(maker):
                 names[resource.namespace or "default"].add(text(at(resource.data, *path)) or resource.name)
         if kind == "ServiceAccount" and objects.site:
