@@ -1,7 +1,5 @@
 """`python -m slicewright` and the console script."""
 
-from __future__ import annotations
-
 import os
 import sys
 

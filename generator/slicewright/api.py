@@ -6,8 +6,6 @@
 ...     print(entry.name, entry.shape.chips * entry.slices)
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec import Struct

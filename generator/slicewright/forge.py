@@ -4,8 +4,6 @@ A service is asked only where its job names a token. Both services have a list o
 address for each comment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -4,8 +4,6 @@ git gets its arguments as a list, changes nothing in the repository, and fetches
 configuration, but runs no file system monitor, hook or filter that this names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import posixpath

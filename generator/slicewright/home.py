@@ -1,7 +1,5 @@
 """The home folder of the user."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Look at this machine for `doctor`: read only, without network, and without a request to a cluster."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

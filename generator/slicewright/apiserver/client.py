@@ -3,8 +3,6 @@
 urllib3 keeps the connections; docs/decisions/0025 says why no client library of Kubernetes does it all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http
 import json

@@ -1,7 +1,5 @@
 """What goes wrong with a cluster that is reached, as exceptions."""
 
-from __future__ import annotations
-
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 

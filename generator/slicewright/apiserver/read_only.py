@@ -1,7 +1,5 @@
 """What runs in a cluster, read: by a client that sends nothing but GET."""
 
-from __future__ import annotations
-
 import http
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The fields of living objects that are read, with their types: an object of other types is not read."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Annotated, Any
 

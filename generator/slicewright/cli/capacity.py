@@ -1,7 +1,5 @@
 """`slicewright capacity`: pools, queues and quota, and which workloads fit."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 

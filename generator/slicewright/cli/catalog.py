@@ -1,7 +1,5 @@
 """`slicewright catalog`: accelerators, machine types and topologies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import starmap
 from pathlib import Path

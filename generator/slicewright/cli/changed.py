@@ -1,7 +1,5 @@
 """`slicewright rehearse --changed REV`: the clusters that a change touches, played before and after it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How commands are declared: the options that all of them have, their examples, their exit codes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterable

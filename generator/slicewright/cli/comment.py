@@ -1,7 +1,5 @@
 """`slicewright comment`: one comment on a pull or merge request, which each run of CI changes."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

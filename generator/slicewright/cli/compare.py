@@ -1,7 +1,5 @@
 """`slicewright rehearse --compare A.json B.json`: outputs of earlier rehearsals, compared without a play."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, NoReturn

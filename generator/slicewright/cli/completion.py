@@ -1,7 +1,5 @@
 """`slicewright completion`: the script that lets a shell complete commands, options and names."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import get_completion_class
 

@@ -1,7 +1,5 @@
 """`slicewright diff`: what a change does to the clusters."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

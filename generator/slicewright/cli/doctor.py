@@ -1,7 +1,5 @@
 """`slicewright doctor`: what is missing or wrong on this machine, and what mends it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """`slicewright explain`: where each number of a workload comes from."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """`slicewright import cluster`: a TPUCluster file from a living cluster."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`slicewright import gcluster` and `import xpk`: a TPUWorkload file from a command of another tool."""
 
-from __future__ import annotations
-
 import click
 
 from slicewright.cli import candidates, repository, show

@@ -1,7 +1,5 @@
 """`slicewright import workload`: TPUWorkload files from JobSets, Jobs and PathwaysJobs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain

@@ -1,7 +1,5 @@
 """`slicewright import`: files of intent from what is there."""
 
-from __future__ import annotations
-
 import click
 
 from slicewright.cli.command import HELP, epilog, folder_option

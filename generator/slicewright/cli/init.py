@@ -1,7 +1,5 @@
 """`slicewright init`: make a GitOps repository, or bring the bases of one to this version."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """`slicewright new`: write a TPUWorkload file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """`slicewright outdated`: frozen runs that today's tool would write differently."""
 
-from __future__ import annotations
-
 import sys
 
 import click

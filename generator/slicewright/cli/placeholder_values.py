@@ -1,7 +1,5 @@
 """`--set` and `--env-file`: values for placeholders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The living clusters that a command reads: which context each has, and what its runs do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Which options of `slicewright rehearse` go together. Each function raises UsageError for others."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

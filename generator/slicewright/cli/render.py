@@ -1,7 +1,5 @@
 """`slicewright render`: write the overlays, check them, or print one."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """`slicewright rerun`: the same intent once more, by the next run number."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from dataclasses import dataclass, field
 

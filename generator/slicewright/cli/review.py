@@ -1,7 +1,5 @@
 """`slicewright review`: all checks of a change, as the comment that a pull request gets."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

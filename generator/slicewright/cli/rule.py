@@ -1,7 +1,5 @@
 """`slicewright rule`: what the id of a problem means, and what to do about it."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`slicewright schema`: CustomResourceDefinitions become JSON Schemas."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Printing: problems in one place, results on stdout, messages on stderr."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

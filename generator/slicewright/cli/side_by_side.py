@@ -1,7 +1,5 @@
 """Plays of a comparison, several at once: each in a forked process, with a test bed of its own."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import os

@@ -1,7 +1,5 @@
 """`slicewright status`: what runs in a cluster now, and why a run waits or fails."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import sys

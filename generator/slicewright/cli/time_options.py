@@ -1,7 +1,5 @@
 """Times and speeds on the command line of `slicewright rehearse`."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """`slicewright tools`: the pinned programs of the test bed and of tests."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from types import FrameType

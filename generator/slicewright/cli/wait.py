@@ -1,7 +1,5 @@
 """`slicewright wait`: until the runs of a workload run or have finished, for scripts."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

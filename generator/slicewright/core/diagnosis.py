@@ -1,7 +1,5 @@
 """What `doctor` says of a machine: facts become checks, each with the command that mends what is wrong."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Regular expressions that somebody else wrote, matched in linear time, as Go does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

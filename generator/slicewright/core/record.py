@@ -1,7 +1,5 @@
 """The JSON form of a Struct: its fields under the names that JSON has, in their order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

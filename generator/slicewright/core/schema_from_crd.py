@@ -14,8 +14,6 @@ Structural OpenAPI schemas and JSON Schema draft-07 differ in a few places, and 
 What JSON Schema cannot say (list-map keys, CEL, immutability) is left to the semantic rules.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

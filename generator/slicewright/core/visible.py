@@ -1,7 +1,5 @@
 """Text that somebody else wrote, as it is printed: shown, and never obeyed."""
 
-from __future__ import annotations
-
 import re
 
 OBEYED = (

@@ -1,7 +1,5 @@
 """kubectl, to read with: any credential that works there works here, helper programs included."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

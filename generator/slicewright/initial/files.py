@@ -3,8 +3,6 @@
 Beside the copies is a record of their digests, so that an upgrade knows what a person changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

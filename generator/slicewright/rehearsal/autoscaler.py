@@ -4,8 +4,6 @@ It looks at what the real one looks at: pods that the scheduler could not place,
 slice is atomic: all of its nodes come and go together.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time as real_time

@@ -4,8 +4,6 @@ In a cluster that is not ours alone, whatever is made carries the label of the r
 removed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 

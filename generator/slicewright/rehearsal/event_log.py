@@ -1,7 +1,5 @@
 """The events of a rehearsal, shared by its threads, and the threads that follow the cluster."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Plays the programs of simulated pods: those of a gang begin together, when all of its TPU pods run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

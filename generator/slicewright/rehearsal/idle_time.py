@@ -1,7 +1,5 @@
 """Skips the time in which nothing happens, without changing the order of what happens."""
 
-from __future__ import annotations
-
 import math
 import time as real_time
 from collections.abc import Collection, Mapping

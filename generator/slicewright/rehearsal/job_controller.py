@@ -1,7 +1,5 @@
 """Plays the Jobs of a test bed without pods: reads them, and writes into their status what pods would do."""
 
-from __future__ import annotations
-
 import datetime as dt
 import queue
 from collections.abc import Iterable

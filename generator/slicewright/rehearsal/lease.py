@@ -1,7 +1,5 @@
 """One rehearsal at a time on a cluster that is not ours alone: a Lease, which its holder renews."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

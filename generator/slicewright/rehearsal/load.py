@@ -1,7 +1,5 @@
 """The load of a cluster: runs that arrive by profiles, each rendered as a TPUWorkload with its own name."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """The simulated nodes of a cluster, by node pool: those of the start, and those that come on demand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """When a rehearsal is over: all runs are, nothing more can happen, or its deadline has passed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from slicewright.rehearsal.autoscaler import Autoscaler

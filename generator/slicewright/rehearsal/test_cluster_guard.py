@@ -1,7 +1,5 @@
 """An existing cluster is used only where somebody has said that it is a test cluster."""
 
-from __future__ import annotations
-
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.apiserver.kubeconfig import Access

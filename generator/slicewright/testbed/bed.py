@@ -1,7 +1,5 @@
 """A bed: what every test bed has, whether it brings its control plane along or finds one."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -5,8 +5,6 @@
 ...     cluster.api.apply(manifest)
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The control plane: command lines of etcd, the API server, the controller manager and the scheduler."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ manager stays on and finds its work done: the Secret holds a certificate that is
 trust its authority already, and the files lie where it looks for them.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Who is who in a cluster: the files with certificates and keys, and a kubeconfig for each program."""
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
 from pathlib import Path

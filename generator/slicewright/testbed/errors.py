@@ -1,7 +1,5 @@
 """What goes wrong with a test bed, as exceptions; they need no package of the extra `testbed`."""
 
-from __future__ import annotations
-
 from slicewright.apiserver.errors import AccessError
 from slicewright.binaries.find import in_checkout, install_testbed
 from slicewright.core.problem import Problem

@@ -3,8 +3,6 @@
 The tree of a cluster may install others: `installation` says what of it a test cluster can have.
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Simulated nodes: what GKE would show for the node pools of a TPUCluster file, and KWOK, their kubelet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

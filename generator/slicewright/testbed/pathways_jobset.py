@@ -4,8 +4,6 @@ This is a test double, written from the controller's behaviour and not from our 
 the other.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 from slicewright.core.catalogue.catalogue import Catalogue

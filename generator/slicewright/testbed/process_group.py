@@ -1,7 +1,5 @@
 """The holder's side of a supervisor: start programs, hear of their end, and let go."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@
 generations that the repository of the folder adds, too.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import queue
 import sys

@@ -15,8 +15,6 @@ Commands come in on standard input, one JSON object a line; events go out on sta
 for each command that was obeyed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import fcntl

@@ -1,7 +1,5 @@
 """Waiting: for a condition, with a deadline, and with a name that the error can say."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

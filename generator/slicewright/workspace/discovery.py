@@ -1,7 +1,5 @@
 """What there is to check below some paths: files, and folders that are checked as kustomize builds them."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

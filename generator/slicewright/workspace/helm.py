@@ -1,7 +1,5 @@
 """Render a Helm chart by the helm of this machine, without the network and without the user's settings."""
 
-from __future__ import annotations
-
 import re
 
 from slicewright.binaries.find import which

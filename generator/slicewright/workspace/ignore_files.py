@@ -1,7 +1,5 @@
 """The `.slicewright-ignore.yaml` files of what is checked: in its folder, and above in its repository."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from functools import cache

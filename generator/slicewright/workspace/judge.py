@@ -1,7 +1,5 @@
 """Check a rendering by the rules of `validate`, and leave out the problems that the repository ignores."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from slicewright.core.problem import Problem, errors

@@ -1,7 +1,5 @@
 """The schemas of Kubernetes kinds on disk: those of the package, and folders that a user adds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from functools import cache, partial

@@ -5,8 +5,6 @@ answer leads back to the object. Three of its habits would hide errors, so they 
 skips a schema that does not compile, it accepts an empty input, and its numbers may not add up.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

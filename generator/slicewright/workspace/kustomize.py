@@ -5,8 +5,6 @@ fields without regard to case, and so does the search for what a build would fet
 transformers and validators take paths as well, so their configurations are searched too.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

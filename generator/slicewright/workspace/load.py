@@ -1,7 +1,5 @@
 """A unit -> its documents: read from disk within limits, parsed, or composed from a kustomization."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import posixpath

@@ -1,7 +1,5 @@
 """What the id of a problem means, of every id that any command can print: the texts of `problems/`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain

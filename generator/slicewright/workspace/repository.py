@@ -1,7 +1,5 @@
 """The repository of what is checked, and its files: what a build means may be written anywhere in it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import islice

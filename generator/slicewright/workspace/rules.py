@@ -1,7 +1,5 @@
 """The semantic rules: our own, and those of packages that are installed beside slicewright."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Read any file up to a size, and never wait for one."""
 
-from __future__ import annotations
-
 import codecs
 import errno
 import os

@@ -1,7 +1,5 @@
 """A kustomization that does not build: why, in one line, and its files, which are checked one by one."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A checkout as it would be with other documents, rendered in memory: no file is written."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from slicewright.core.problem import Problem, errors

@@ -1,7 +1,5 @@
 """Write a tree: staged in full, then moved into place, so that an interrupted render leaves whole files."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import fcntl

@@ -1,7 +1,5 @@
 """The page of a rehearsal as a file: what stood there stays until the new page is whole."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -3,8 +3,6 @@
 All text that comes from files is in code, where Markdown, HTML and @mentions mean nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """What a builder finds in its base: asked for once, before anything is filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

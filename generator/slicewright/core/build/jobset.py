@@ -1,7 +1,5 @@
 """A JobSet with auxiliary jobs, or a Job with its Service (bases: jobset, cpu, job, indexed-job)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from slicewright.core.build import pod

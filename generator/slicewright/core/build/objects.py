@@ -1,7 +1,5 @@
 """Build the objects of a run: the base after its components, changed as the plan says."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The overlay of a run: base, components and one guarded JSON 6902 patch for each object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from slicewright.core.compose import patch

@@ -1,7 +1,5 @@
 """Pathways as a JobSet of its own or as a PathwaysJob (bases: pathways, pathways-headless, pathwaysjob)."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from slicewright.core.build import pod

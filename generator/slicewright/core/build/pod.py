@@ -1,7 +1,5 @@
 """The pods on TPU hosts, and the user's container in them: selectors, chips, program, and merged parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -8,8 +8,6 @@ What a run holds comes from the words of its workload or from its base, so these
 is short, the other is the same for many.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The capacity of one cluster: pools, queues, cohorts, workloads, and what is wrong with each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

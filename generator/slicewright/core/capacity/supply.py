@@ -1,7 +1,5 @@
 """What a cluster has: its pools in numbers, and the quota of its queues and cohorts, as Kueue counts it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

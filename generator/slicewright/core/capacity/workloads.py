@@ -1,7 +1,5 @@
 """Which workloads fit: what each asks for, of how much, and what is wrong with it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The catalogue: every row, listed or made by a rule, and the indexes that find rows by what people write."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

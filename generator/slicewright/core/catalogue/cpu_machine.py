@@ -1,7 +1,5 @@
 """Machines without accelerators: vCPUs and memory by the name of a type, and what pods may ask of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

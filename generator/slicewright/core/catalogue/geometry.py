@@ -1,7 +1,5 @@
 """The arithmetic of a topology: sides, hosts, links that wrap around, and legal shapes near another one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Data files to catalogue: checks what people write into them, so that the rest can rely on it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """From what a person asks for to the catalogue row that it means, or to what is wrong with it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """A generation of TPUs as its data file describes it, and one row: a slice of one topology on one machine."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal

@@ -4,8 +4,6 @@ It does what Kueue v0.19.2 does in pkg/scheduler/flavorassigner: pod set by pod 
 flavor that suits and has the quota.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Items -> problems, each object by itself: its schema, then list maps and CEL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal

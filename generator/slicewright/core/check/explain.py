@@ -1,7 +1,5 @@
 """What the schema engine says, in the words of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import reduce
 from operator import getitem

@@ -1,7 +1,5 @@
 """Values for placeholders: `${X}` and `$X` as envsubst fills them in, `{{ X }}` and `<X>` alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any

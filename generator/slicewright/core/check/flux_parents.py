@@ -1,7 +1,5 @@
 """Flux Kustomizations that another one completes: it patches what it applies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace

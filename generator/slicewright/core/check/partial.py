@@ -1,7 +1,5 @@
 """Objects that something completes before a cluster gets them: a kustomization or a program."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What a check passes by: files without Kubernetes objects, and why, judged by path and text."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

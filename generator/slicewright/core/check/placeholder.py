@@ -1,7 +1,5 @@
 """What somebody still fills in: `${NAME}`, `$NAME`, `<name>`, `<< name >>`, `{{ .name }}`, `YOUR_NAME`."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

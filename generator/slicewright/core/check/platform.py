@@ -4,8 +4,6 @@ A platform is checked by the rules that check anybody's objects, before it is re
 of runs, and those of references: what nothing declares is a problem of the file itself (QUOTA002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue

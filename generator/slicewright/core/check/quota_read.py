@@ -1,7 +1,5 @@
 """The queues of a cluster, from Kueue's objects or from what a TPUCluster declares."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import chain

@@ -1,7 +1,5 @@
 """What a workload asks Kueue for: its pod sets, with their requests added up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil

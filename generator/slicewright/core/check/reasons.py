@@ -4,8 +4,6 @@ A comment is `# slicewright: ignore TPU119,KQ111 reason`. It is about its own li
 next one, and above the first line of a document about all of that.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict

@@ -4,8 +4,6 @@ Kueue compares flavors in the same way. Both do it as k8s.io/component-helpers v
 scheduling/corev1 and scheduling/corev1/nodeaffinity.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any

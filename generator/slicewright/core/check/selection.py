@@ -1,7 +1,5 @@
 """Which findings are reported: ids, families and severities that are asked for, and rules that apply here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import filterfalse
 

@@ -1,7 +1,5 @@
 """What a misspelt label, annotation or node label means, and which names nearly alike are two on purpose."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

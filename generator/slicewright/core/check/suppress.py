@@ -6,8 +6,6 @@ ignores warnings, of the file and of the objects that are rendered from it, and 
 annotation of a rendered object, which patches and components of the same file write.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial

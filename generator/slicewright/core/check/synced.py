@@ -4,8 +4,6 @@ An Application, ApplicationSet or Flux Kustomization covers the folders that its
 are: the root of its repository is not known. One without a path covers its own folder.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """TrainJobs and their runtimes: which pods they make together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

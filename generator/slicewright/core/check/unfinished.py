@@ -6,8 +6,6 @@ or the environment is Kubernetes' own. A word in capitals, or a blank, is one wh
 is refused and a value would not be.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Documents -> objects, those in Lists and AppWrappers, and the configuration that a ConfigMap holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

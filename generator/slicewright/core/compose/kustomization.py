@@ -4,8 +4,6 @@ The subset is `resources`, `components` and JSON 6902 `patches` with a target. W
 kustomization is reported as outside of it, so that the caller can turn to the real kustomize.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON 6902 patches and JSON Pointers: apply a patch, and compute the guarded one between two objects."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator

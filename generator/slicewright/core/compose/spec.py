@@ -1,7 +1,5 @@
 """Read a kustomization and the files that it names; say what is wrong, or outside of the subset."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The whole difference between two trees, for words and for JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What is compared by files: scripts without their headers, controllers by release and digest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

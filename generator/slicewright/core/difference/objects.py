@@ -1,7 +1,5 @@
 """The objects of both sides, composed as they are applied, and which of them differ."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, Literal
 

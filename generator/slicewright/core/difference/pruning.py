@@ -5,8 +5,6 @@ leaves the tree goes on in its cluster where what synced it leaves as well, find
 another cluster. One that stays in the tree may end all the same, with what synced it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What queues may use, and what is asked of them, before and after."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 

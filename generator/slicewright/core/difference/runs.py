@@ -1,7 +1,5 @@
 """Runs that start, end or change between two trees, and why as far as the trees say."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from typing import Any, Literal

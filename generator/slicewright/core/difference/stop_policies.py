@@ -4,8 +4,6 @@ The object of a run stays as it is. But Kueue evicts all that runs behind a queu
 it anew when the queue is opened; on Hold nothing is admitted, and what is admitted already goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """One version of a tree: its files, the folders of them that a cluster is given, and the objects in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

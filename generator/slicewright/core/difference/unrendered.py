@@ -1,7 +1,5 @@
 """What is edited and not rendered yet: the tree as a render would leave it, beside the one that is there."""
 
-from __future__ import annotations
-
 import posixpath
 
 from msgspec import Struct

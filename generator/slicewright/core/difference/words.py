@@ -1,7 +1,5 @@
 """A difference in words: what happens in each cluster, and below it the objects."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The comments of a YAML text, by the parser's own events: what is in a scalar is text and not a comment."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """The difference of two texts, as `git apply` reads it."""
 
-from __future__ import annotations
-
 import difflib
 import re
 

@@ -1,7 +1,5 @@
 """What a reader makes of a file: documents as plain data, compared as JSON, and the places of values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Edit one value in a file that a person keeps: everything else stays byte for byte as it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

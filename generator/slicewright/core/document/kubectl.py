@@ -1,7 +1,5 @@
 """What kubectl makes of tags, of scalars that readers dispute, and of the start of a document."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

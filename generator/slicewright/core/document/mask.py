@@ -1,7 +1,5 @@
 """Placeholders that are not YAML, such as `name: {{ x }}`, read as words of the same length."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

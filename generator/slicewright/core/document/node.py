@@ -1,7 +1,5 @@
 """Parts of a document while it is read: collections whose end is still to come, and values with an anchor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """A manifest -> the parts that kubectl reads one by one (`decoder.go` of k8s.io/apimachinery)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

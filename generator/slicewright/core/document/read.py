@@ -5,8 +5,6 @@ agree about every text that both answer for. `yaml_fast` reads what is usual and
 by `yaml_alike` where texts are nearly equal; `yaml_strict` reads everything else, and finds every problem.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

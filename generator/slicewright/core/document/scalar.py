@@ -1,7 +1,5 @@
 """Plain scalars: what YAML 1.2 and kubectl make of them, and which strings all readers take for strings."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Why a text is not valid YAML: the words and the place of libyaml, and what to do about it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Documents to text: block style, insertion order, byte-stable, and the same to YAML 1.1 and 1.2 readers."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

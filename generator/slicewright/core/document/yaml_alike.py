@@ -4,8 +4,6 @@ Two texts are alike where their lines are equal, except for comments at the top,
 of literal texts. Such a word decides nothing about the structure: all else, and all places, are the same.
 """
 
-from __future__ import annotations
-
 import marshal
 import re
 from functools import cached_property

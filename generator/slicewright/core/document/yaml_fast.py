@@ -4,8 +4,6 @@ Equal to `read_strictly(text, file, undisputed=True)` where it gives an answer, 
 has no answer for anchors, aliases, tags, merge keys, disputed scalars, and for everything that is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 As a reader of manifests it gives what kubectl reads, and goes on after a problem.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The object that stays in a namespace when its last run is gone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Everything that is synced has an AppProject, which says what may be synced, from
 Application, which says how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

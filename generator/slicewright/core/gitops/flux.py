@@ -4,8 +4,6 @@ There are two folders because Flux asks the API server about every object of a K
 applies one: a Role in a namespace that the platform has yet to make would keep the platform from coming.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Where the files for Argo CD and Flux lie in the tree, and where that is in a repository."""
 
-from __future__ import annotations
-
 from slicewright.core.run.folder import ROOT
 
 NAME = "_gitops"

@@ -1,7 +1,5 @@
 """A namespace of a cluster as whoever syncs it sees it."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from slicewright.core.kubernetes.kinds import RUNS

@@ -1,7 +1,5 @@
 """The files that sync a cluster: overlays/<cluster>/_gitops."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from slicewright.core.gitops import argocd, flux

@@ -1,7 +1,5 @@
 """Validate what clusters write of Argo CD: names of AppProjects, and URLs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

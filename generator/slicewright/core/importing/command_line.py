@@ -1,7 +1,5 @@
 """The command line of another tool, read by a table of its options, and the TPUWorkload that it means."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 

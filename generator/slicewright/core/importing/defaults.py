@@ -3,8 +3,6 @@
 `tests/e2e/test_import_workload.py` holds every entry against objects that the API server stored.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from slicewright.core.kubernetes.read import at

@@ -1,7 +1,5 @@
 """A living cluster as a TPUCluster document with notes, and as the text of a file."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator

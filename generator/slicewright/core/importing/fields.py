@@ -1,7 +1,5 @@
 """Flags of a command with their values, and the fields of a TPUWorkload that they and others become."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

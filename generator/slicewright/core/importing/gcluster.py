@@ -4,8 +4,6 @@ Source: GoogleCloudPlatform/cluster-toolkit at c765092f (v1.96.0); flags of late
 migration guide.
 """
 
-from __future__ import annotations
-
 from slicewright.core.importing.command_line import Option, Tool
 from slicewright.core.importing.gcluster_fields import meant
 

@@ -1,7 +1,5 @@
 """What the flags of `gcluster job submit` mean in the fields of a TPUWorkload."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Source: GoogleCloudPlatform/cluster-toolkit at c765092f (v1.96.0), and dry runs 
 on have the same rule.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What a run object means, in the fields of a TPUWorkload; what they cannot say is left to patches."""
 
-from __future__ import annotations
-
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape
 from slicewright.core.importing.fields import filled

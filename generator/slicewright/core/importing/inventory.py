@@ -1,7 +1,5 @@
 """What a living cluster holds, as its API server lists it, and what a file cannot say of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

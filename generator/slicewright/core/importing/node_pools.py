@@ -1,7 +1,5 @@
 """Nodes to node pools: what all nodes of a node pool share, and the slice that they are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What a PathwaysJob, and a JobSet that runs Pathways, mean in the fields of a TPUWorkload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

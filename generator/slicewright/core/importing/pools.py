@@ -1,7 +1,5 @@
 """Node pools and flavors to the pools of a TPUCluster."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A container and a pod template, as `container` and `podTemplate` say them."""
 
-from __future__ import annotations
-
 from slicewright.core.importing.fields import filled
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.merge import copied

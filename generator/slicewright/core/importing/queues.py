@@ -1,7 +1,5 @@
 """Cohorts, ClusterQueues and LocalQueues to their fields; what the API fills in by itself is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run object becomes a TPUWorkload that renders it: the render itself says what the fields cannot."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Source: the parsers of xpk 1.16.0 (src/xpk/parser).
 """
 
-from __future__ import annotations
-
 from slicewright.core.importing.command_line import Option, Tool
 from slicewright.core.importing.xpk_fields import meant
 

@@ -1,7 +1,5 @@
 """What the options of `xpk workload create` and `create-pathways` mean in the fields of a TPUWorkload."""
 
-from __future__ import annotations
-
 import re
 
 from slicewright.core.catalogue.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """A change that a person asks about: the path of a value, by names, and what the value is then."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 A field of a value is written in camelCase; what is not written has the default of the field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A document of defaults becomes a layer in the form of a TPUWorkload. The layers 
 merged, the wider first, and the workload last. The rest of slicewright sees ordinary workloads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

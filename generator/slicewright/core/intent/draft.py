@@ -1,7 +1,5 @@
 """The first draft of a TPUWorkload, from the options of `slicewright new`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

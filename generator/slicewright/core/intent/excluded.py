@@ -1,7 +1,5 @@
 """Fields of a TPUWorkload that a kind of run does not have: dotted paths, each with what to do instead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from slicewright.core.kubernetes.kinds import Api

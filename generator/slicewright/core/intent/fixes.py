@@ -1,7 +1,5 @@
 """Fixes of what a schema refuses: misspelt keys and values, and scalars of the wrong type."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from operator import getitem

@@ -4,8 +4,6 @@ The rest of slicewright sees ordinary workloads. What an entry is called and wha
 from the values of this entry alone: other entries, and the order of all, rename and restart nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The conditions that controllers write into the status of an object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """API groups, versions and kinds: which run once, where they have pod templates, which have no namespace."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Keys of labels, annotations, taints and resources, and names of drivers, each once with its page."""
 
-from __future__ import annotations
-
 # docs/reference.md
 OURS = "slicewright.dev/"
 ACKNOWLEDGED = f"{OURS}ignore-"

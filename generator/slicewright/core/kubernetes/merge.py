@@ -1,7 +1,5 @@
 """Merge what people write into a pod: lists by the keys of the Kubernetes API, maps by key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _MERGED = {"containers": "name", "initContainers": "name", "ephemeralContainers": "name"}

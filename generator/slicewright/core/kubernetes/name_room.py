@@ -1,7 +1,5 @@
 """Names that controllers derive from ours, and the room that they leave (jobset webhook, Job controller)."""
 
-from __future__ import annotations
-
 import hashlib
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The pods that an object makes, whatever its kind: the only walk over pod templates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from math import prod

@@ -1,7 +1,5 @@
 """Quantities: exact numbers, and the canonical form in which the API server keeps them."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from functools import lru_cache

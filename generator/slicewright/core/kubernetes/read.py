@@ -1,7 +1,5 @@
 """Careful readers of objects that nobody has checked yet: what has the wrong type reads as empty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rights in a namespace: a Role, and the RoleBinding of the same name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

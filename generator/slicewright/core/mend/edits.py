@@ -1,7 +1,5 @@
 """Fixes that rules ask for: a value at a path, an element of a list, a key that goes or gets another name."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

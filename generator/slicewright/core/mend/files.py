@@ -1,7 +1,5 @@
 """The fixes of a report, applied to the texts of files."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import re

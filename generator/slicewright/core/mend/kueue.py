@@ -3,8 +3,6 @@
 Source: apis/kueue/v1beta1/*_conversion.go of sigs.k8s.io/kueue. A test asks the webhook itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

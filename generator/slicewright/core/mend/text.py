@@ -1,7 +1,5 @@
 """A JSON 6902 patch, applied to the text of a file: all that it does not change stays byte for byte."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

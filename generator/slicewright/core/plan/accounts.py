@@ -1,7 +1,5 @@
 """The service accounts of a run's pods: those that are written, else that of the namespace's team."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 The numbers of the Pathways part are those of the PathwaysJob controller v0.1.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Where each number of a plan comes from, in words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Names of runs that are too long for what controllers derive from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.intent.workload import Workload

@@ -1,7 +1,5 @@
 """The patterns of runs: which base a workload has, what the base holds, and what counts in it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

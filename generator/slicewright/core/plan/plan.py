@@ -1,7 +1,5 @@
 """The Plan: all that a builder needs to know, decided; builders look nothing up and compute nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

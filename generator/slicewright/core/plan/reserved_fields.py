@@ -1,7 +1,5 @@
 """What the generator owns in a pod and in an object's metadata, and the field to use instead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from slicewright.core.intent.source import Source

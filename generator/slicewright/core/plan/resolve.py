@@ -1,7 +1,5 @@
 """A cluster with the shapes of its pools resolved, and what is wrong with its file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field

@@ -5,8 +5,6 @@ are never whole. Pods without a request get no flavor with a Topology in a queue
 (Kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go, .../flavorassigner/tas_flavorassigner.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.shape import Shape

@@ -1,7 +1,5 @@
 """Validate a Pathways workload, as a JobSet of its own or as a PathwaysJob."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.intent.workload import Pathways, Workload

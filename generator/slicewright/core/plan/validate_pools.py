@@ -1,7 +1,5 @@
 """Validate a workload against the pools of its cluster: the file must name nodes for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

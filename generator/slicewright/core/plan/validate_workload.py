@@ -1,7 +1,5 @@
 """Validate a workload: fields that exclude each other, its containers, and what its shape cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ComputeClasses of GKE: ladders of ways to obtain a slice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Kustomize cannot pin what it fetches by a digest, so the tree holds a copy, and its kustomization the digest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import re

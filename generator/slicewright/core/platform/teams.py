@@ -1,7 +1,5 @@
 """Teams: namespaces, service accounts, roles with the least rights, and quota of the namespace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

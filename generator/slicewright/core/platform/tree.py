@@ -1,7 +1,5 @@
 """The files of a cluster's platform: overlays/<cluster>/_platform."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 
 from slicewright.core.compose.kustomization import FILE_NAME

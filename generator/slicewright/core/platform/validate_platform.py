@@ -1,7 +1,5 @@
 """Validate the platform of a TPUCluster, and what several of them would make twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
 

@@ -1,7 +1,5 @@
 """Pools whose flavors clash or keep nobody off; Topologies and ComputeClasses that would be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.kubernetes.labels import (

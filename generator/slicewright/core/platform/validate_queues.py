@@ -1,7 +1,5 @@
 """Names in a platform that come twice or are not declared, and quota that does not suit its pools."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Teams without a queue or at odds over a namespace, and workloads in namespaces that nobody makes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from slicewright.core.intent.cluster import Team

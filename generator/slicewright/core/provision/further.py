@@ -4,8 +4,6 @@ A flag or an argument that a field decides would contradict queues, pods and sim
 from the field. What the others do is for gcloud and the google provider to judge.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

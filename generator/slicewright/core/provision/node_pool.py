@@ -5,8 +5,6 @@ whole, a single-host one has neither (the API refuses them there); flex-start po
 know no reservation and no automatic repair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

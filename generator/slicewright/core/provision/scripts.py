@@ -4,8 +4,6 @@ They keep to what bash 3.2 has, and need `gcloud` (and `kubectl` where Kubernete
 Sources of the flags: the GKE pages on TPU slices, flex-start and TPU7x, and the reference of gcloud.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from shlex import quote

@@ -1,7 +1,5 @@
 """The cluster in Terraform; what is equal for all clusters is a file of its own beside `lib.sh`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What Terraform is told before it makes anything: versions, state, variables, values; and what it tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

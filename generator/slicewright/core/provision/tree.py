@@ -1,7 +1,5 @@
 """The files of `provision/<cluster>/`: what makes the cluster that its file describes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Validate an environment: what Google Cloud would refuse, or only tell when it is too late."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network

@@ -1,7 +1,5 @@
 """Validate the node pools of a TPUCluster file before anybody runs a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """Further files of TPUWorkloads beside a repository: planned as the next render would, before they exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

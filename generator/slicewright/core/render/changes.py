@@ -1,7 +1,5 @@
 """A render: files that are written and deleted, runs that start and end."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Objects that two runs of one list would both make: kustomize refuses such a list."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct

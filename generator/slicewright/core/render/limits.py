@@ -3,8 +3,6 @@
 A limit of any level holds. What runs frozen already is reported, and goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

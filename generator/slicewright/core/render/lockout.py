@@ -4,8 +4,6 @@ A run that was rendered while the cluster had its shape with one kind of provisi
 taint. Where it is evicted, or is not admitted yet, Kueue would never admit it to a flavor that has one.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The most runs of a sweep at once: Kueue counts quota, so the quota of the sweep's queue has to hold it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 

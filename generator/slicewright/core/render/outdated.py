@@ -1,7 +1,5 @@
 """Frozen runs against what today's tool would write: those that differ, and those that were not rendered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """All plans of a repository, with every problem of every workload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The platform in the tree: what workloads need, the scripts that make the cluster, what syncs it."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Input files -> workloads and sites: parsed, checked against their schemas, with every problem collected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Validate TPUDefaults: each scope once, and somebody whom it is for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 
 from slicewright.core.intent.cluster import Cluster

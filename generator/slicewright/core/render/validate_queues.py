@@ -1,7 +1,5 @@
 """Validate a run against the queues of its cluster: it names none, or Kueue counts it on the wrong flavor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

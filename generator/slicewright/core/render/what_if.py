@@ -1,7 +1,5 @@
 """A repository and changes of a person -> the documents as they are with these changes."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The folders that a render writes: in overlays one for each namespace of a cluster and each workload."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 SETTINGS = "slicewright.yaml"

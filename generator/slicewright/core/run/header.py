@@ -1,7 +1,5 @@
 """The first lines of a generated file: that it is generated, from what, and what a frozen run holds."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

@@ -3,8 +3,6 @@
 A person writes another `run:` so that the same intent runs once more; `successor` is the next one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A kustomization that lists what is in its folder, one a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

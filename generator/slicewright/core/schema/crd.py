@@ -1,7 +1,5 @@
 """CustomResourceDefinition -> the schemas of its versions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

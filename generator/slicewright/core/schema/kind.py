@@ -8,8 +8,6 @@ List-map keys and CEL rules are beside a schema. Their places are JSON pointers 
 element of a list or every value of a map: `/spec/replicatedJobs/*/dependsOn`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

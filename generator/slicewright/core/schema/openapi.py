@@ -4,8 +4,6 @@ Go decodes built-in kinds, and what it accepts beside the letter of the document
 every optional field, an empty string where an enum is optional, a number as quantity, some missing fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A definition that several kinds need is in `definitions.json`, beside the folder
 in the file of its kind.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A cause: why a run waits or fails, as data."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 

@@ -1,7 +1,5 @@
 """The chips that a Workload of Kueue holds."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from slicewright.core.kubernetes.labels import TPU

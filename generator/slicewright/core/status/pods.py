@@ -1,7 +1,5 @@
 """Why the pods of an admitted run do not run: nodes, images, references, exit codes, and the gang."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

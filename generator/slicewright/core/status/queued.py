@@ -1,7 +1,5 @@
 """Why Kueue has not admitted a run: its queue, the quota and who holds it, and admission checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue

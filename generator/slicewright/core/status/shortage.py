@@ -1,7 +1,5 @@
 """The quota that a run lacks and who holds it: one arithmetic for clusters and for rehearsals."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The runs of a tree and of its cluster, side by side: where each is, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

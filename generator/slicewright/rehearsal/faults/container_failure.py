@@ -1,7 +1,5 @@
 """ContainerFailure: the container of one host exits with an error."""
 
-from __future__ import annotations
-
 from slicewright.rehearsal.faults.injection import Injection
 from slicewright.rehearsal.model.fault import check_target, one_host
 from slicewright.rehearsal.model.scenario_part import Fault, FaultKind

@@ -3,8 +3,6 @@
 What arrives is known before the rehearsal, so that what is said of it is told.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterator
 

@@ -1,7 +1,5 @@
 """HostFailure: one node disappears, with its pods, and comes back."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from slicewright.apiserver.errors import Ignored

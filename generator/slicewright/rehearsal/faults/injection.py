@@ -1,7 +1,5 @@
 """A fault when its time has come, and the pods and nodes that it finds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Injects each fault when its time has come, and keeps what did not go as it was written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Maintenance: a node is drained as for host maintenance."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from slicewright.rehearsal.faults.injection import Injection, Undo, patch_if_there

@@ -1,7 +1,5 @@
 """SliceLoss: the node pool of one slice disappears."""
 
-from __future__ import annotations
-
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.rehearsal.faults.host_failure import lose
 from slicewright.rehearsal.faults.injection import Injection, Undo

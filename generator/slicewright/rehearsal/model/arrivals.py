@@ -4,8 +4,6 @@ Each draw is a digest of the seed, the profile, what is drawn and its number. So
 profile leaves every other draw as it was: a variant of a what-if has the same luck as its base.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math

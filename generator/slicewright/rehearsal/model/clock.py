@@ -1,7 +1,5 @@
 """How fast time passes in a rehearsal, what the command line says of it, and what counts real time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 A variant is its JSON form (schemas/slicewright/what-if.json), so that earlier outputs can be compared, too.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Time spans as people write them (`1h30m`), and seconds as people read them."""
 
-from __future__ import annotations
-
 import re
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}

@@ -1,7 +1,5 @@
 """What happened in a rehearsal, one thing at a time, in the order in which it was seen."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

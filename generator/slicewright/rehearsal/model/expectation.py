@@ -1,7 +1,5 @@
 """The expectations of a workload against its timeline: passed, failed, or cannot tell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Faults in words, and their problems: names that do not exist, and faults that did not happen."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct

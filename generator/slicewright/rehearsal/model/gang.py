@@ -4,8 +4,6 @@ As on GKE, where each host waits for the others, no program of a gang begins bef
 A run without chips has no TPU pods: there, all pods count.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 

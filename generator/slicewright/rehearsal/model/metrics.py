@@ -1,7 +1,5 @@
 """What a rehearsal measured, as numbers that can be compared: waits, makespan, and chip-hours."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

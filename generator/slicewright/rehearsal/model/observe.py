@@ -1,7 +1,5 @@
 """Objects as the API server shows them -> events. Nothing is guessed: each event is a change of a field."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace

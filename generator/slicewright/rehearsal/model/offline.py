@@ -1,7 +1,5 @@
 """What the offline quota check says of the runs that a rehearsal is about to run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from slicewright.core.catalogue.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """How far the programs of runs are, and what is left of it when a run is stopped: its last checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

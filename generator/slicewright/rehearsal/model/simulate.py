@@ -3,8 +3,6 @@
 The annotations are those of the test bed's Stages (slicewright/testbed/stages.yaml).
 """
 
-from __future__ import annotations
-
 import copy
 
 from slicewright.core.kubernetes.labels import ACCELERATOR

@@ -1,7 +1,5 @@
 """The pods of runs -> their slices: where each ran, and who was beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct

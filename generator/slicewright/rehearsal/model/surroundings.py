@@ -1,7 +1,5 @@
 """What the pods of runs need beside them: what the tree holds, what gets a stand-in, and what is missing."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

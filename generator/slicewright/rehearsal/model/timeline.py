@@ -1,7 +1,5 @@
 """Events -> the timeline of each run: when it waited, ran or restarted, on which nodes, and how it ended."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """Events -> chips in use over time, by queue and by pool, as steps."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 

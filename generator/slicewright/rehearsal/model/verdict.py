@@ -1,7 +1,5 @@
 """Compares timelines with what they should be: each broken promise is a problem, placed in the input file."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace

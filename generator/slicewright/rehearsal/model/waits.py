@@ -3,8 +3,6 @@
 Each wait is judged at the moment when Kueue wrote that it has no quota for the run.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Records are escaped already (`markup.escaped`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 

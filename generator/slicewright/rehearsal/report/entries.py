@@ -1,7 +1,5 @@
 """Events in words: what happened to a run, one entry after another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple

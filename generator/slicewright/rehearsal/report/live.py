@@ -1,7 +1,5 @@
 """A rehearsal at one moment, as the lines of a terminal: its runs, and the quota in use."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Safe text for HTML and SVG: a record is escaped once, as a whole, before a page is made of it."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

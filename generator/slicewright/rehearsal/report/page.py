@@ -1,7 +1,5 @@
 """Rehearsals as one HTML file that needs no network, no script and no mouse."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections import Counter

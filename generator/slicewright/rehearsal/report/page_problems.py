@@ -1,7 +1,5 @@
 """What is wrong, on the page of a rehearsal: each problem once, and the runs that never ran without one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from slicewright.core.kubernetes.types import Object

@@ -1,7 +1,5 @@
 """How the page of a rehearsal calls its runs, where it has them, and whose they are; records are escaped."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The tables of a rehearsal's page, and its events as lists; records are escaped already."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from slicewright.core.kubernetes.types import Object

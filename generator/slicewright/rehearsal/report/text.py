@@ -1,7 +1,5 @@
 """A rehearsal in the characters of a terminal: one line a run, its states drawn along the time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Variants of a rehearsal as one HTML file: each run of all variants below each other, on one time axis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Variants of a rehearsal in the characters of a terminal: tables that compare them, and a verdict each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 

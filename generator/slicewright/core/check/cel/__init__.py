@@ -5,8 +5,6 @@ object alone is written out; a test holds that none of the vendored CRDs has ano
 the rules of other CRDs where it is installed. Rules about a change (`oldSelf`) say nothing about a file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rules of GKE's ComputeClass CRD."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Defaults that a rule reads are filled in, as the API server does.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ It is imported where such a rule exists, for that takes longer than the whole ch
 compute as the API server does stays without a verdict.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """How CEL reads an object: a field that is null or absent is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

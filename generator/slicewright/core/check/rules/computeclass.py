@@ -1,7 +1,5 @@
 """Rules of ComputeClasses: every rung against the catalogue, and the pods that select a class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

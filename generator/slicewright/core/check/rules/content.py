@@ -1,7 +1,5 @@
 """Rules for values of any object: images, quantities, scripts, nulls."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules of pods that serve: slices that Deployments never form, selectors, ports of probes and Services."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Names as apimachinery checks them: DNS labels and subdomains, label keys and label values."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

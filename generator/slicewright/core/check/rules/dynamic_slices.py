@@ -1,7 +1,5 @@
 """Rules of Slice objects, by which GKE joins or divides sub-blocks of TPU nodes (dynamic slicing)."""
 
-from __future__ import annotations
-
 import math
 import re
 

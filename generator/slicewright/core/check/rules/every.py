@@ -1,7 +1,5 @@
 """Every semantic rule, module by module."""
 
-from __future__ import annotations
-
 from slicewright.core.check.model import rules_of
 from slicewright.core.check.rules import (
     computeclass,

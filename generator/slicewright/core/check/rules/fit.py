@@ -1,7 +1,5 @@
 """Rules of quota: whether a workload can ever be admitted, and whether a queue's quota is real."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction

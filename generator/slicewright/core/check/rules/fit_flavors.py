@@ -1,7 +1,5 @@
 """Rules of flavors: whether pods can run on the nodes of the flavors that Kueue gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from slicewright.core.catalogue.geometry import joined

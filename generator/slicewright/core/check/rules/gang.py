@@ -1,7 +1,5 @@
 """Rules of native gangs (PodGroup of scheduling.k8s.io, beta in Kubernetes 1.37), also beside Kueue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule

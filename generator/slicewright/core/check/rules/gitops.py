@@ -1,7 +1,5 @@
 """Rules of what a GitOps tool applies again and again, and of Argo CD; texts name the traps as G01 to G20."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice

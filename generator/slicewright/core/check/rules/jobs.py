@@ -1,7 +1,5 @@
 """What the Job API refuses; of a JobSet the server takes it, and the controller fails to make the Jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

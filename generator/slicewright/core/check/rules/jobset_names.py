@@ -1,7 +1,5 @@
 """What the JobSet webhook refuses about names: of Jobs, pods, groups, the subdomain and the coordinator."""
 
-from __future__ import annotations
-
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules import dns
 from slicewright.core.kubernetes.name_room import MAX_LABEL

@@ -1,7 +1,5 @@
 """What the JobSet webhook and the CEL rules of its CRD refuse about policies and order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

@@ -1,7 +1,5 @@
 """Rules of keys of Kueue, JobSet and GKE: labels, annotations and selectors, misspelt or misplaced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule

@@ -1,7 +1,5 @@
 """What Kueue refuses about flavors, topologies and MultiKueue, traps, and what its versions changed."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from typing import Any

@@ -1,7 +1,5 @@
 """What Kueue's webhooks and CEL rules refuse about ClusterQueues and Cohorts, and what makes them useless."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of topologies and shapes: levels that no Topology has, several shapes in one StrictFIFO queue."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from slicewright.core.catalogue.geometry import joined

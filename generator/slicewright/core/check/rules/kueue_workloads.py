@@ -1,7 +1,5 @@
 """What Kueue refuses about jobs and Workloads, their names, labels and annotations, or never admits."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

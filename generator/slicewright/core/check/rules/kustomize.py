@@ -1,7 +1,5 @@
 """Rules of hand-written kustomizations: what kustomize does to our kinds without a word."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """What goes into a kustomization, as far as the objects under examination show it."""
 
-from __future__ import annotations
-
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

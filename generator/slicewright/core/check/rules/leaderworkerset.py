@@ -1,7 +1,5 @@
 """Rules of LeaderWorkerSets: groups against the hosts of slices, placement, and what the webhook refuses."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule

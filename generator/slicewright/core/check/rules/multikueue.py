@@ -1,7 +1,5 @@
 """What MultiKueue refuses or never dispatches: kubeconfigs, checks of queues, runs that it manages."""
 
-from __future__ import annotations
-
 from posixpath import normpath
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule

@@ -1,7 +1,5 @@
 """Rules of node labels: selectors that no node can have together, and labels of exclusive placement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from slicewright.core.catalogue.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """What the API server refuses of workloads, Services, claims and data beyond its schema, as tables."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

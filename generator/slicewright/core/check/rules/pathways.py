@@ -1,7 +1,5 @@
 """Rules of Pathways: head and workers of a JobSet, their flags and ports, and what PathwaysJob needs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

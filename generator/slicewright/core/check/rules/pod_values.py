@@ -1,7 +1,5 @@
 """What the API server refuses about pods and Jobs; JobSet and others accept it, and fail to make them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

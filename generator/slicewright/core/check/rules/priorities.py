@@ -1,7 +1,5 @@
 """Rules of priorities: slices that JobSet does not keep apart, and classes that preempt admitted pods."""
 
-from __future__ import annotations
-
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import exclusive, is_tpu, shape
 from slicewright.core.check.scheduler import Nodes, can_meet, nodes_of

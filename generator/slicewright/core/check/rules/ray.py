@@ -1,7 +1,5 @@
 """Rules of Ray clusters: worker groups against the hosts of slices, and what KubeRay and Kueue refuse."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

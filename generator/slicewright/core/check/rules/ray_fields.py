@@ -1,7 +1,5 @@
 """What KubeRay refuses of Ray objects beyond their schemas, as tables and conditions between fields."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
 
-from __future__ import annotations
-
 from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be

@@ -4,8 +4,6 @@ Of objects that nobody declared a cluster for, nothing is said of a kind of whic
 repository with a TPUCluster everything is in the tree, or the TPUCluster says that it is there.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of pod security, of what hostNetwork takes away, and of the subjects of RBAC bindings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

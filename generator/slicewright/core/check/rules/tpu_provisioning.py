@@ -1,7 +1,5 @@
 """Rules of how TPU nodes are obtained: flex-start, Spot, reservations, node labels that GKE does not have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of one slice: its labels, its hosts and their chips, by what the catalogue knows of its TPU."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 

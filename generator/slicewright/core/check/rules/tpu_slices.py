@@ -1,7 +1,5 @@
 """Rules of several hosts and several slices: multislice, placement, topologies, names of the workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.shape import Shape

@@ -1,7 +1,5 @@
 """Rules of TrainJobs, their runtimes, and the jobs of the training operator before them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

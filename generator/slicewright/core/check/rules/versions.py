@@ -1,7 +1,5 @@
 """Rules of versions: what the release of Kueue or JobSet that a tree installs does not know."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
