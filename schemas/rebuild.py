@@ -123,13 +123,15 @@ def kinds() -> list[tuple[dict[str, Any], KindSchema]]:
 
 
 def _add_fields(newer: dict[str, Any], older: dict[str, Any], fields: list[str]) -> None:
-    """Add fields of an older release that a newer one no longer has: both are in use."""
+    """Add those fields of an older release that a kind no longer has, or not as wide: both are in use."""
     for field in fields:
         *way, name = (part for part in field.split("/") if part)
-        into, of = newer["properties"], older["properties"]
+        into, of = newer, older
         for part in way:
-            into, of = into[part]["properties"], of[part]["properties"]
-        into[name] = of[name]
+            into, of = (holder.get("properties", {}).get(part, {}) for holder in (into, of))
+        if name not in of.get("properties", {}):
+            continue
+        into.setdefault("properties", {})[name] = of["properties"][name]
         for key in ("listMaps", "cel"):
             entries = older[KEY][key]
             newer[KEY][key] += [entry for entry in entries if entry["path"].startswith(field)]

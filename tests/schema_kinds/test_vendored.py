@@ -187,3 +187,26 @@ def test_fields_of_the_experimental_channel_are_known() -> None:
     """Gateway API has two channels of one version: fields of the experimental one are no mistakes."""
     rules = made()["gateway.networking.k8s.io/httproute_v1.json"]["properties"]["spec"]["properties"]["rules"]
     assert "sessionPersistence" in rules["items"]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("file", "way"),
+    [
+        ("ray.io/raycluster_v1", "headGroupSpec/replicas"),
+        ("ray.io/raycluster_v1alpha1", "headGroupSpec/replicas"),
+        ("ray.io/rayjob_v1alpha1", "runtimeEnv"),
+        ("ray.io/rayservice_v1alpha1", "serveConfig"),
+        ("ray.io/rayservice_v1", "rayClusterConfig/headGroupSpec/replicas"),
+        ("trainer.kubeflow.org/trainjob_v1alpha1", "podTemplateOverrides"),
+        ("trainer.kubeflow.org/trainjob_v1alpha1", "podSpecOverrides"),
+        ("trainer.kubeflow.org/trainjob_v1alpha1", "labels"),
+        ("trainer.kubeflow.org/clustertrainingruntime_v1alpha1", "mlPolicy/torch/elasticPolicy"),
+        ("trainer.kubeflow.org/trainingruntime_v1alpha1", "mlPolicy/torch/numProcPerNode"),
+    ],
+)
+def test_fields_of_older_releases_are_known(file: str, way: str) -> None:
+    """A project takes fields out of a version of its API, and people have the release before."""
+    part = made()[f"{file}.json"]["properties"]["spec"]
+    for key in way.split("/"):
+        part = part["properties"][key]
+    assert part
