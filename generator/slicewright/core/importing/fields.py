@@ -67,7 +67,7 @@ def template(spec: Object) -> Object:
     return filled(spec=filled(**spec))
 
 
-def variables(flags: Flags, flag: str, further: Mapping[str, str], *, by_name: bool = True) -> list[Object]:
+def env(flags: Flags, flag: str, further: Mapping[str, str], *, by_name: bool = True) -> list[Object]:
     """Return variables, those of the command sorted by name or as given; the last value of a name counts."""
     own: dict[str, str] = {}
     for pair in flags.values.get(flag, ()):
@@ -91,7 +91,7 @@ def components(flags: Flags, parts: Iterable[tuple[str, str, str]]) -> list[Obje
             componentType=kind,
             image=image,
             customFlags=flags.text(f"{option}-args").split(),
-            customEnv=variables(flags, f"{option}-env", {}),
+            customEnv=env(flags, f"{option}-env", {}),
         )
         for kind, image, option in parts
     ]

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape
-from slicewright.core.importing.fields import (
-    LOGS,
-    Flags,
-    components,
-    elastic_slices,
-    filled,
-    template,
-    variables,
-)
+from slicewright.core.importing.fields import LOGS, Flags, components, elastic_slices, env, filled, template
 from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
@@ -68,7 +60,7 @@ def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
     container: Object = {
         "image": flags.text("image"),
         "script": flags.text("command"),
-        "env": variables(flags, "env", LOGS if flags.on("verbose") and not under_pathways else {}),
+        "env": env(flags, "env", LOGS if flags.on("verbose") and not under_pathways else {}),
         "volumeMounts": mounts,
     }
     is_split = shape is not None and shape.generation == "tpu7x" and not under_pathways

@@ -6,23 +6,8 @@ from slicewright.core.importing.fields import filled
 from slicewright.core.importing.node_pools import provisioning_of, tpu_field
 from slicewright.core.importing.pathways import jobset_spec, pathwaysjob_spec
 from slicewright.core.importing.program import program_of, template_of
+from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
-from slicewright.core.kubernetes.labels import (
-    ACCELERATOR,
-    ACCELERATOR_COUNT,
-    COMPUTE_CLASS,
-    FLEX_START,
-    GKE_TPU,
-    KUEUE,
-    MAX_EXECUTION_TIME,
-    MAX_RUN_DURATION,
-    PRIORITY_CLASS,
-    QUEUE,
-    RESERVATION,
-    SPOT,
-    TOPOLOGY,
-    TPU,
-)
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
@@ -30,7 +15,15 @@ from slicewright.core.kubernetes.types import Object
 
 _JOB_BACKOFF = 6
 """What the Job API means where no backoffLimit is written."""
-RESERVED = (GKE_TPU, ACCELERATOR_COUNT, RESERVATION, SPOT, FLEX_START, COMPUTE_CLASS, MAX_RUN_DURATION)
+RESERVED = (
+    labels.GKE_TPU,
+    labels.ACCELERATOR_COUNT,
+    labels.RESERVATION,
+    labels.SPOT,
+    labels.FLEX_START,
+    labels.COMPUTE_CLASS,
+    labels.MAX_RUN_DURATION,
+)
 """Beginnings of the node labels that `tpu` and `provisioning` select."""
 
 
@@ -54,19 +47,19 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
 def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
     """Return TPUWorkloads for what a run means, the one that says most first."""
     metadata = mapping(item.get("metadata"))
-    labels = texts(metadata.get("labels"))
-    seconds = labels.get(MAX_EXECUTION_TIME, "")
+    run_labels = texts(metadata.get("labels"))
+    seconds = run_labels.get(labels.MAX_EXECUTION_TIME, "")
     spec = filled(
         clusters=[cluster],
         api=item["kind"],
         naming="Fixed",
-        queueName=labels.get(QUEUE),
-        workloadPriorityClassName=labels.get(PRIORITY_CLASS),
+        queueName=run_labels.get(labels.QUEUE),
+        workloadPriorityClassName=run_labels.get(labels.PRIORITY_CLASS),
         maxExecutionTimeSeconds=int(seconds) if seconds.isdecimal() else None,
         **meant,
     )
     own: Object = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-    kept = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
+    kept = {key: value for key, value in run_labels.items() if not key.startswith(labels.KUEUE)}
     full = filled(**own, labels=kept, annotations=texts(metadata.get("annotations")))
     plain: Object = {key: value for key, value in spec.items() if key not in ("podTemplate", "failurePolicy")}
     bare = copied(plain)
@@ -85,10 +78,10 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
     if pods is None:
         return "none of its pods requests google.com/tpu"
     selector = pods.selector
-    for label in (ACCELERATOR, TOPOLOGY):
+    for label in (labels.ACCELERATOR, labels.TOPOLOGY):
         if not selector.get(label):
             return f"its pods do not select {label}"
-    accelerator, topology = selector[ACCELERATOR], selector[TOPOLOGY]
+    accelerator, topology = selector[labels.ACCELERATOR], selector[labels.TOPOLOGY]
     shape = next(
         (
             row
@@ -117,7 +110,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
 def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     """Return the fields of a TPUWorkload for the pods on TPU hosts."""
     containers = [entry for _, entry in pods.containers]
-    with_chips = [entry for entry in containers if at(entry, "resources", "limits", TPU) is not None]
+    with_chips = [entry for entry in containers if at(entry, "resources", "limits", labels.TPU) is not None]
     main = with_chips[0] if with_chips else containers[0]
     copies = len(with_chips) if shape.chips_per_host % max(1, len(with_chips)) == 0 else 1
     name = text(main.get("name"))
@@ -133,8 +126,8 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
     if kind == "JobSet":
         spec.setdefault("restartPolicy", "OnFailure")  # as the webhook has it
-    labels = texts(pods.spec.get("nodeSelector"))
-    theirs = {key: value for key, value in labels.items() if not key.startswith(RESERVED)}
+    selector = texts(pods.spec.get("nodeSelector"))
+    theirs = {key: value for key, value in selector.items() if not key.startswith(RESERVED)}
     if theirs:
         spec["nodeSelector"] = theirs
     further = ([{"name": name, **rest}] if rest else []) + beside

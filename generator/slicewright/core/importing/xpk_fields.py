@@ -3,15 +3,7 @@
 import re
 
 from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.importing.fields import (
-    LOGS,
-    Flags,
-    components,
-    elastic_slices,
-    filled,
-    template,
-    variables,
-)
+from slicewright.core.importing.fields import LOGS, Flags, components, elastic_slices, env, filled, template
 from slicewright.core.intent.cluster import LocalQueue
 from slicewright.core.kubernetes.types import Object
 
@@ -41,7 +33,7 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
         "name": name,
         "image": flags.text("docker-image"),
         "script": flags.text("command"),
-        "env": variables(flags, "env", LOGS if flags.on("enable-debug-logs") else {}, by_name=False),
+        "env": env(flags, "env", LOGS if flags.on("enable-debug-logs") else {}, by_name=False),
     }
     if under_pathways:
         container["imagePullPolicy"] = "Always"

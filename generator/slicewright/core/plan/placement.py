@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from slicewright.core.intent.excluded import DIRECT_JOBSET
-from slicewright.core.kubernetes.labels import (
-    ACCELERATOR,
-    ACCELERATOR_COUNT,
-    COMPUTE_CLASS,
-    FLEX_START,
-    MAX_RUN_DURATION,
-    PROVISIONING_REQUEST_DURATION,
-    QUEUED,
-    RESERVATION,
-    SPOT,
-    TOPOLOGY,
-)
+from slicewright.core.kubernetes import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,9 +45,9 @@ class Placement(Struct, frozen=True):
 
 def shape_selector(shape: Shape) -> dict[str, str]:
     """Return the labels that every host of a shape carries, and that tell it from other shapes."""
-    selector = {ACCELERATOR: shape.accelerator, TOPOLOGY: shape.topology}
+    selector = {labels.ACCELERATOR: shape.accelerator, labels.TOPOLOGY: shape.topology}
     if shape.needs_accelerator_count:
-        selector[ACCELERATOR_COUNT] = str(shape.chips_per_host)
+        selector[labels.ACCELERATOR_COUNT] = str(shape.chips_per_host)
     return selector
 
 
@@ -69,12 +58,12 @@ def provisioning_selector(way: Provisioning) -> dict[str, str]:
     made with both flags: what tells them apart is their taint.
     """
     if way.type == "Spot":
-        return {SPOT: "true"}
+        return {labels.SPOT: "true"}
     if way.type == "FlexStart":
-        return {FLEX_START: "true"}
+        return {labels.FLEX_START: "true"}
     if way.type == "Reservation":
         return _reservation(way)
-    return {COMPUTE_CLASS: way.name} if way.type == "ComputeClass" else {}
+    return {labels.COMPUTE_CLASS: way.name} if way.type == "ComputeClass" else {}
 
 
 def flavor_name(shape: Shape, way: Provisioning) -> str:
@@ -102,7 +91,7 @@ def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | Non
 
 def tolerated_taints(way: Provisioning) -> tuple[str, ...]:
     """Return the keys of the taints (`true`, NoSchedule) that GKE puts on nodes of a way of provisioning."""
-    return {"Spot": (SPOT,), "FlexStartQueued": (QUEUED,)}.get(way.type, ())
+    return {"Spot": (labels.SPOT,), "FlexStartQueued": (labels.QUEUED,)}.get(way.type, ())
 
 
 def tolerations(way: Provisioning) -> tuple[dict[str, str], ...]:
@@ -123,20 +112,20 @@ def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
     selector, annotations = shape_selector(shape), {}
     seconds = workload.max_run_duration_seconds
     if any(each.type == "FlexStartQueued" for each in workload.ways):
-        annotations[PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
+        annotations[labels.PROVISIONING_REQUEST_DURATION] = str(seconds or FLEX_START_SECONDS[1])
     if workload.alternative_provisioning:
         # Kueue adds the labels and the tolerations of the flavor to which it admits the run.
         return Placement(selector, annotations, "")
     selector |= provisioning_selector(way)
     if autopilot and seconds is not None and way.type != "FlexStartQueued":
-        selector[MAX_RUN_DURATION] = str(seconds)
+        selector[labels.MAX_RUN_DURATION] = str(seconds)
     return Placement(selector, annotations, _COMPONENT[way.type])
 
 
 def _reservation(way: Provisioning) -> dict[str, str]:
     """Return the labels of nodes of a reservation, one for each part that is written."""
-    labels = {"name": way.name, "project": way.project, "blocks": way.block, "subblocks": way.sub_block}
-    return {RESERVATION + key: value for key, value in labels.items() if value}
+    parts = {"name": way.name, "project": way.project, "blocks": way.block, "subblocks": way.sub_block}
+    return {labels.RESERVATION + key: value for key, value in parts.items() if value}
 
 
 def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:

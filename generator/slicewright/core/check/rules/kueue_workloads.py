@@ -7,18 +7,8 @@ from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
+from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, QUEUED_KINDS, RUN_KINDS
-from slicewright.core.kubernetes.labels import (
-    ELASTIC,
-    EQUAL_COMPLETIONS,
-    GATED_BY,
-    MAX_EXECUTION_TIME,
-    MIN_PARALLELISM,
-    PODSET,
-    PREBUILT,
-    PRIORITY_CLASS,
-    QUEUE,
-)
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
@@ -27,13 +17,13 @@ from slicewright.core.plan.validate_workload import MAX_INT32
 from slicewright.core.problem import Path
 
 _JOBS = frozenset({"JobSet", "Job"})
-FIXED = (f"{PODSET}required-topology", f"{PODSET}preferred-topology")
+FIXED = (f"{labels.PODSET}required-topology", f"{labels.PODSET}preferred-topology")
 """The annotations with a level for all pods."""
-_FREE = f"{PODSET}unconstrained-topology"
-SLICE = f"{PODSET}slice-required-topology"
+_FREE = f"{labels.PODSET}unconstrained-topology"
+SLICE = f"{labels.PODSET}slice-required-topology"
 LAYERS = f"{SLICE}-constraints"
-_SLICE_SIZE = f"{PODSET}slice-size"
-_GROUP = f"{PODSET}group-name"
+_SLICE_SIZE = f"{labels.PODSET}slice-size"
+_GROUP = f"{labels.PODSET}group-name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _BOOLEANS = _TRUE | {"0", "f", "F", "FALSE", "false", "False"}
@@ -55,15 +45,15 @@ def _integer(value: str) -> int | None:
 
 @rule("KQ131", QUEUED_KINDS)
 def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
-    name = resource.labels.get(QUEUE)
+    name = resource.labels.get(labels.QUEUE)
     if name is not None and not is_subdomain(name):
-        path = ("metadata", "labels", QUEUE)
+        path = ("metadata", "labels", labels.QUEUE)
         yield Finding(path, f"'{name}' is not a valid name of a queue")
 
 
 @rule("KQ132", QUEUED_KINDS, "warning")
 def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
-    for key in (QUEUE, PRIORITY_CLASS, MAX_EXECUTION_TIME):
+    for key in (labels.QUEUE, labels.PRIORITY_CLASS, labels.MAX_EXECUTION_TIME):
         if key in resource.annotations and key not in resource.labels:
             path = ("metadata", "annotations", key)
             yield Finding(path, f"{key} is an annotation, but Kueue reads the label")
@@ -73,34 +63,37 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
-        for path, labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
-            if QUEUE in labels and QUEUE not in resource.labels:
-                message = f"{QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
-                yield Finding((*path, "metadata", "labels", QUEUE), message)
+        for path, job_labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
+            if labels.QUEUE in job_labels and labels.QUEUE not in resource.labels:
+                message = f"{labels.QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
+                yield Finding((*path, "metadata", "labels", labels.QUEUE), message)
 
 
 @rule("KQ134", _JOBS)
 def _max_time(resource: Resource, _objects: ObjectSet) -> Findings:
-    seconds = resource.labels.get(MAX_EXECUTION_TIME)
+    seconds = resource.labels.get(labels.MAX_EXECUTION_TIME)
     if seconds is not None and (_integer(seconds) or 0) <= 0:
-        path = ("metadata", "labels", MAX_EXECUTION_TIME)
+        path = ("metadata", "labels", labels.MAX_EXECUTION_TIME)
         yield Finding(path, f"'{seconds}' is not a valid number of seconds")
 
 
 @rule("KQ135", {"JobSet"})
 def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
-    if resource.annotations.get(ELASTIC) == "true":
-        yield Finding(("metadata", "annotations", ELASTIC), "a JobSet cannot be elastic under Kueue")
+    if resource.annotations.get(labels.ELASTIC) == "true":
+        yield Finding(("metadata", "annotations", labels.ELASTIC), "a JobSet cannot be elastic under Kueue")
 
 
 @rule("KQ136", {"Job"})
 def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
-    least, sync = resource.annotations.get(MIN_PARALLELISM), resource.annotations.get(EQUAL_COMPLETIONS)
+    least, sync = (
+        resource.annotations.get(labels.MIN_PARALLELISM),
+        resource.annotations.get(labels.EQUAL_COMPLETIONS),
+    )
     for pods in resource.pods:
         if least is not None and not 0 < (_integer(least) or 0) < pods.pods_per_job:
-            path = ("metadata", "annotations", MIN_PARALLELISM)
+            path = ("metadata", "annotations", labels.MIN_PARALLELISM)
             yield Finding(path, f"'{least}' must be a number from 1 to {pods.pods_per_job - 1}")
-        path = ("metadata", "annotations", EQUAL_COMPLETIONS)
+        path = ("metadata", "annotations", labels.EQUAL_COMPLETIONS)
         if sync is not None and sync not in _BOOLEANS:
             yield Finding(path, f"'{sync}' is neither true nor false", _TRUE_OR_FALSE)
         if sync in _TRUE and pods.job.get("completionMode") != "Indexed":
@@ -177,30 +170,30 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("KQ140", {"JobSet"})
 def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
-    if QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
+    if labels.QUEUE in resource.labels and len(resource.pods) > _MOST_PODSETS:
         message = f"the JobSet has {len(resource.pods)} replicatedJobs, but a Kueue Workload can have at most"
         yield Finding(("spec", "replicatedJobs"), f"{message} {_MOST_PODSETS} pod sets")
 
 
 @rule("KQ141", _JOBS)
 def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
-    gates = resource.annotations.get(GATED_BY, "")
+    gates = resource.annotations.get(labels.GATED_BY, "")
     seen: set[str] = set()
     for gate in map(str.strip, gates.split(",")) if gates else ():
         if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
             refusal = f"gate '{gate}' is not a domain with a path of at most 63 characters"
             message = f"duplicate gate '{gate}'" if gate in seen else refusal
-            yield Finding(("metadata", "annotations", GATED_BY), message)
+            yield Finding(("metadata", "annotations", labels.GATED_BY), message)
         seen.add(gate)
 
 
 @rule("KQ143", {"JobSet", "Job"})
 def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
     # Kueue reads the annotation, and the label where there is none.
-    place = "annotations" if resource.annotations.get(PREBUILT) else "labels"
-    name = at(resource.metadata, place, PREBUILT)
+    place = "annotations" if resource.annotations.get(labels.PREBUILT) else "labels"
+    name = at(resource.metadata, place, labels.PREBUILT)
     if isinstance(name, str) and not is_subdomain(name):
-        yield Finding(("metadata", place, PREBUILT), f"'{name}' is not a valid name of a Workload")
+        yield Finding(("metadata", place, labels.PREBUILT), f"'{name}' is not a valid name of a Workload")
 
 
 _NO_MINIMUM = "remove minCount, or the annotation elastic-job"
@@ -221,7 +214,7 @@ def _workload(resource: Resource, _objects: ObjectSet) -> Findings:
             "a second pod set has minCount; only one may have it",
             "remove minCount from the other pod sets",
         )
-    if partial and resource.annotations.get(ELASTIC) == "true":
+    if partial and resource.annotations.get(labels.ELASTIC) == "true":
         yield Finding((*partial[0], "minCount"), "an elastic Workload cannot have minCount", _NO_MINIMUM)
     for pods in resource.pods:
         yield from _requests(pods)
@@ -318,10 +311,10 @@ def _layer(entry: Any) -> _Layer | None:
 
 @rule("KQ144", {"Job"})
 def _elastic_job(resource: Resource, _objects: ObjectSet) -> Findings:
-    if resource.annotations.get(ELASTIC) != "true":
+    if resource.annotations.get(labels.ELASTIC) != "true":
         return
-    if MIN_PARALLELISM in resource.annotations:
-        path: Path = ("metadata", "annotations", MIN_PARALLELISM)
+    if labels.MIN_PARALLELISM in resource.annotations:
+        path: Path = ("metadata", "annotations", labels.MIN_PARALLELISM)
         yield Finding(path, "an elastic Job cannot have partial admission")
     for pods in resource.pods:
         for key in FIXED:
