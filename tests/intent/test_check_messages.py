@@ -14,7 +14,6 @@ from slicewright.core.problem import Problem
 from .kit import SCHEMAS, workload
 
 NAME = "slicewright/tpuworkload.json"
-QUEUE = "The name of a LocalQueue: an RFC 1123 subdomain that fits a label value (63 characters)."
 
 
 def _texts(change: str, *, without: str = "") -> list[str]:
@@ -199,7 +198,7 @@ def test_message(change: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("release", "hint"),
-    [("0.19.2", "write v0.19.2"), ("newest", "A release tag. For example: v0.12.0")],
+    [("0.19.2", "write v0.19.2"), ("newest", "write a value such as v0.12.0")],
 )
 def test_release_without_its_v(release: str, hint: str) -> None:
     """A release of which the v alone is missing is named as it has to be written."""
@@ -279,11 +278,38 @@ def test_messages_that_our_schemas_do_not_need(
 
 
 def test_examples_of_other_types_are_no_hint() -> None:
-    """An example that is a mapping would fill the screen; the description alone is shown."""
+    """The hint shows an example only if it has the type that the field needs."""
     schema = {"type": "string", "description": "A thing.", "examples": [{"a": 1}]}
 
     (problem,) = Schemas({"a.json": schema}).problems("a.json", [])
-    assert problem.hint == "A thing."
+    assert problem.hint == "write a string"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "hint"),
+    [
+        ({"type": "array", "examples": [["a"]]}, 1, 'write a list, for example ["a"]'),
+        ({"type": "array", "examples": [["a" * 99]]}, 1, "write a list"),
+        ({"type": "string", "examples": ["a\nb"]}, [], "write a string"),
+        ({"type": "array", "items": {"required": ["name"]}}, 1, "write [{name: ...}]"),
+        ({"type": "string", "pattern": "^a$", "patternErrorMessage": "write a"}, [], "write a"),
+        ({"pattern": "^a$", "description": "A letter."}, "b", "A letter."),
+        ({"pattern": "^a$", "examples": ["a"]}, "b", "write a value such as a"),
+        ({"minLength": 2}, "b", "write 2 or more characters"),
+        ({"minProperties": 1}, {}, "add a key"),
+        ({"maxItems": 1}, [1, 2], "write at most 1 element"),
+        (
+            {"required": ["a"], "properties": {"a": {"examples": [{"b": 1}]}}},
+            {},
+            "add 'a', for example {\"b\": 1}",
+        ),
+    ],
+)
+def test_hint_says_what_to_write(schema: dict[str, object], value: object, hint: str) -> None:
+    """A hint begins with what to do; a description is the last resort."""
+    (problem,) = Schemas({"a.json": schema}).problems("a.json", value)
+
+    assert hint == problem.hint
 
 
 def test_refusals_of_other_engines_are_explained_alike() -> None:

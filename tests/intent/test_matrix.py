@@ -236,8 +236,8 @@ def test_number_of_many_digits_is_no_part_of_a_name() -> None:
 @pytest.mark.parametrize(
     ("matrix", "hint"),
     [
-        ({"env": {"A": []}}, "Write one or more values of the variable."),
-        ({"env": {"A": [1]}, "exclude": [{}]}, "Write one or more values of the entry: env, slices or tpu."),
+        ({"env": {"A": []}}, "write one or more values of the variable"),
+        ({"env": {"A": [1]}, "exclude": [{}]}, "write one or more values of the entry: env, slices or tpu"),
     ],
 )
 def test_hint_says_that_values_are_missing(matrix: dict[str, Any], hint: str) -> None:

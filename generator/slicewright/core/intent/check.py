@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from slicewright.core.intent import fixes
+from slicewright.core.intent import fixes, hints
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Path, Problem, bounded, did_you_mean, dotted
 
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 BASE = "https://slicewright.dev/schemas/"
 """The schemas carry no `$id`; loaded under this address, their relative references meet."""
 
-_TYPES = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
-_KEY_HINT = "write a name of letters, digits, '-', '_' and '.', with at most one prefix/ before it"
 _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
@@ -79,10 +69,8 @@ _SHORT = 40
 """Characters of a value that a message still names beside its type."""
 _LONG = 100
 """Characters of a value that a message quotes; then it is cut."""
-_UNITS = {"Items": "elements", "Length": "characters", "Properties": "keys"}
-"""What `min...` and `max...` of a schema count."""
 _JSON_TYPES = (dict, list, str, int, float, bool, type(None))
-_NAMES: dict[type, str] = dict(zip(_JSON_TYPES, _TYPES.values(), strict=True))
+_NAMES: dict[type, str] = dict(zip(_JSON_TYPES, hints.TYPES.values(), strict=True))
 
 
 class Schemas:
@@ -171,16 +159,16 @@ def explain(error: Any) -> Iterator[Problem]:
     elif validator == "required":
         for key in limit:
             if error.message.startswith(f"{key!r} "):
-                hint = _hint_of(schema.get("properties", {}).get(key, {})) or f"add '{key}'"
+                hint = hints.of_missing(key, schema.get("properties", {}).get(key, {}))
                 yield Problem("IN003", f"'{key}' is missing", hint, path=path)
     elif "propertyNames" in error.absolute_schema_path:
         message = f"{_quoted(value)} cannot be a key of {subject}"
-        yield Problem("IN005", message, _hint_of(schema) or _KEY_HINT, path=path)
+        yield Problem("IN005", message, hints.of_pattern(schema) or hints.KEY, path=path)
     elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in limit)):
         branches = [branch["type"] for branch in limit] if validator == "anyOf" else [limit]
         types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]
-        message = f"{subject} must be {' or '.join(_TYPES[name] for name in types)}, not {_name(value)}"
-        hint = _quote(types, value) or _to_write(schema, types, path)
+        message = f"{subject} must be {' or '.join(hints.TYPES[name] for name in types)}, not {_name(value)}"
+        hint = hints.of_type(schema, types, path, value)
         yield Problem("IN001", message, hint, path=path, fix=fixes.of_type(value, types, path))
     elif validator in {"enum", "const"}:
         choices = [limit] if validator == "const" else limit
@@ -190,7 +178,7 @@ def explain(error: Any) -> Iterator[Problem]:
     elif validator == "not":
         yield _excluded(path, tuple(error.absolute_schema_path))
     else:
-        hint = _with_v(error) or _bound(validator, limit) or _hint_of(schema)
+        hint = hints.of_form(schema, validator, limit, value)
         yield Problem("IN005", f"{subject} {_form(validator, limit, value)}", hint, path=path)
 
 
@@ -238,9 +226,9 @@ def _form(validator: str, limit: Any, value: Any) -> str:
         return f"must be at least {limit}, not {value}"
     if validator == "maximum":
         return f"must be at most {limit}, not {value}"
-    units = _UNITS.get(validator[3:])
-    if units:
-        has = f"has {len(value)} {units if len(value) != 1 else units[:-1]}"
+    unit = hints.UNITS.get(validator[3:])
+    if unit:
+        has = f"has {len(value)} {unit if len(value) == 1 else f'{unit}s'}"
         if validator.startswith("max"):
             return f"{has}; the limit is {limit}"
         return "must not be empty" if limit == 1 else f"{has}; it needs {limit} or more"
@@ -249,59 +237,9 @@ def _form(validator: str, limit: Any, value: Any) -> str:
     return f"cannot be {_quoted(value)}"
 
 
-def _bound(validator: str, limit: Any) -> str:
-    """Return what to write where a limit says it all."""
-    if validator in {"minimum", "maximum"}:
-        return f"write {limit} or {'more' if validator == 'minimum' else 'less'}"
-    return "write each entry once" if validator == "uniqueItems" else ""
-
-
-def _to_write(schema: dict[str, Any], types: list[str], path: Path) -> str:
-    """Return what to write for a value of the wrong type: required keys of a mapping, a number's limit."""
-    required, low = schema.get("required", ()), schema.get("minimum")
-    if types == ["object"] and required:
-        form = f"{{{', '.join(f'{key}: ...' for key in required)}}}"
-        return f"write {path[-1]}: {form}" if path and isinstance(path[-1], str) else f"write {form}"
-    if types == ["integer"] and low is not None:
-        return f"write an integer, {low} or more"
-    return _hint_of(schema)
-
-
-def _with_v(error: Any) -> str:
-    """Return what to write for a release of which the v alone is missing; '' for anything else."""
-    pattern, release = str(error.validator_value), f"v{error.instance}"
-    matches = whole(pattern) if pattern.startswith("^v") else None
-    return f"write {release}" if matches is not None and matches(release) else ""
-
-
-def _hint_of(schema: dict[str, Any]) -> str:
-    """Return the description of a value, as its schema has it, with an example."""
-    text = str(schema.get("description", ""))
-    examples = schema.get("examples", [])
-    if examples and isinstance(examples[0], str):
-        text += f" For example: {examples[0]}"
-    if not text and str(schema.get("pattern")).endswith("(ns|us|µs|μs|ms|s|m|h))+)$"):
-        text = "write a duration, for example 90s, 10m or 1h30m"
-    elif not text and schema.get("pattern") and "anyOf" in schema:
-        text = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
-    return text.strip()
-
-
 def _name(value: Any) -> str:
     name = _NAMES[type(value)]
     if isinstance(value, bool):
         return "true" if value else "false"
     short = isinstance(value, int | float | str) and len(str(value)) <= _SHORT
     return f"{name} ({value})" if short else name
-
-
-def _quote(types: list[str], value: Any) -> str:
-    if types == ["string"] and isinstance(value, bool | int | float):
-        return "write it in quotes"
-    if types == ["boolean"] and isinstance(value, str):
-        return "write true or false"
-    if types == ["integer"] and isinstance(value, str) and value.isdecimal():
-        return f"write {value}, without quotes"
-    if types == ["array"] and isinstance(value, str):
-        return f"write a list: [{value}]"
-    return ""
