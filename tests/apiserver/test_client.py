@@ -15,7 +15,6 @@ from urllib3.connection import HTTPSConnection
 from slicewright.apiserver.client import Api, _object
 from slicewright.apiserver.errors import ApiError
 from slicewright.apiserver.kubeconfig import Access
-from slicewright.testbed.credentials import Authority
 
 from .stub import serving
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.credentials import Authority
 
     from .stub import Answer, Server
 
@@ -38,12 +38,6 @@ GONE: Object = {"kind": "Status", "code": 410, "reason": "Expired", "message": "
 KINDS: Answer = (200, {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True}]}, {})
 SILENCE: Answer = (200, [{}], {})
 """A stream that stays open and says nothing."""
-
-
-@pytest.fixture
-def authority() -> Authority:
-    """Return who signs."""
-    return Authority("test")
 
 
 @pytest.fixture

@@ -14,16 +14,16 @@ from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.errors import AccessError
 from slicewright.apiserver.kubeconfig import Access
 from slicewright.testbed import credentials
-from slicewright.testbed.credentials import Authority
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slicewright.testbed.credentials import Authority
+
 
 @pytest.fixture
-def access() -> Access:
+def access(authority: Authority) -> Access:
     """Return an access with a client certificate."""
-    authority = Authority("test")
     pair = authority.client("ann", "system:masters")
     return Access("https://127.0.0.1:1", authority.pair.certificate, pair.certificate, pair.key)
 

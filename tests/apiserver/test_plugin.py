@@ -16,7 +16,6 @@ from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.apiserver.kubeconfig import Access
-from slicewright.testbed.credentials import Authority
 
 from .stub import serving
 
@@ -25,18 +24,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slicewright.core.kubernetes.types import Object
+    from slicewright.testbed.credentials import Authority
 
     from .stub import Answer, Server
 
 VERSION = "client.authentication.k8s.io/v1beta1"
 """What the kubeconfig of a GKE cluster says."""
 PODS: Answer = (200, {"metadata": {"resourceVersion": "1"}, "items": []}, {})
-
-
-@pytest.fixture
-def authority() -> Authority:
-    """Return who signs the certificates of the server and of its clients."""
-    return Authority("test")
 
 
 @pytest.fixture

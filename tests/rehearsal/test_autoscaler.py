@@ -89,9 +89,11 @@ class Cluster:
         return item["metadata"]["name"] in self.made
 
 
-def scaled(cluster: Cluster, time: ClockSettings = TIME) -> tuple[Autoscaler, EventLog]:
+def scaled(
+    cluster: Cluster, time: ClockSettings = TIME, clock: Clock | None = None
+) -> tuple[Autoscaler, EventLog]:
     """Return the double with a growing pool of two nodes, and what it writes into."""
-    clock = Clock(1.0)
+    clock = clock or Clock(1.0)
     event_log = EventLog(clock, {}, ())
     pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
     setup: Any = cluster
@@ -142,7 +144,8 @@ def test_slice_that_was_lost_is_replaced() -> None:
 def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
     """And goes as any other when nobody needs it."""
     cluster = Cluster(stuck("a"))
-    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0))
+    clock = Clock(1.0)
+    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0), clock)
     with scaler:
         eventually("nodes", lambda: 1 == len(pools(event_log)))
         cluster.pods.clear()
@@ -150,6 +153,7 @@ def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
         eventually("their loss is seen", lambda: not scaler.has_nodes)
         cluster.made += ["n0", "n1"]
         eventually("they are seen", lambda: scaler.has_nodes)
+        clock.skip_to(clock.now() + 3)  # used nodes stay so long at least
         eventually("they go", lambda: not scaler.has_nodes)
 
     assert ["poolGrew 8 2 nodes", "poolShrank 8 2 nodes, idle"] == pools(event_log)
@@ -159,11 +163,13 @@ def test_slice_that_was_lost_and_came_back_is_there_again() -> None:
 def test_broken_slice_goes_and_what_comes_back_of_it_is_used() -> None:
     """Chips are counted once: of what goes those that are still there, of what comes those that are not."""
     cluster = Cluster(stuck("a"))
-    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0))
+    clock = Clock(1.0)
+    scaler, event_log = scaled(cluster, replace(TIME, idle=0.0), clock)
     with scaler:
         eventually("nodes", lambda: 1 == len(pools(event_log)))
         cluster.pods.clear()
         cluster.made.remove("n0")
+        clock.skip_to(clock.now() + 10)  # nodes that nobody has used stay so long at least
         eventually("the other one goes", lambda: 2 == len(pools(event_log)))
         cluster.made.append("n0")
         cluster.pods.append(stuck("b"))

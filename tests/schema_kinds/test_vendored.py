@@ -127,6 +127,7 @@ def test_repository_does_not_grow_much() -> None:
     assert size < 4_000_000
 
 
+@pytest.mark.slow  # together they take seconds
 @pytest.mark.untraced
 @pytest.mark.parametrize("file", FILES)
 def test_schema_compiles_in_python_and_rust(file: str) -> None:
