@@ -52,7 +52,7 @@ quick: ## Lint, check types and imports, and run fast tests: under a minute, wit
 
 .PHONY: test
 test: sound ## Run all tests that a change must pass: no root, only package registries.
-	@$(MAKE) unit e2e-process
+	@$(MAKE) --jobs=2 unit e2e-process
 
 .PHONY: ci
 ci: sound ## Run `make test` with coverage, and the tests that only CI runs: large numbers, fresh machines, second versions.

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, settings
 from tests import files, words
+from tests.properties import load_profile
 
 from slicewright.binaries import find
 from slicewright.cli.main import cli
@@ -182,8 +182,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give drawn examples the time of a busy machine; record words from the first test on, in one process."""
-    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("busy")
+    load_profile(ci="not ci" not in config.getoption("markexpr"))
     if config.getoption("--snapshots"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--snapshots needs one process: leave -n out")

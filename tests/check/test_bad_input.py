@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.document.test_yaml_fast import LINES
+from tests.properties import in_ci
 from tests.words import places
 
 from slicewright.core.check.examine import Unit
@@ -162,7 +163,7 @@ def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_ci(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(), LINES.map("\n".join), st.binary()))
 def test_never_a_traceback(tmp_path: Path, content: str | bytes) -> None:
     """Whatever stands in a file, the command ends with a report and 0 or 1."""
@@ -190,7 +191,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_ci(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["JobSet", "List", "Pod", "ClusterQueue", "PathwaysJob"]), JSON, JSON)
 def test_never_a_traceback_on_arbitrary_objects(
     tmp_path: Path, kind: str, spec: object, metadata: object

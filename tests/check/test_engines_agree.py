@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.check.kit import engine, jobset
 from tests.check.test_table import TABLE
+from tests.properties import in_ci
 from tests.schema_kinds.kit import kubeconform
 
 from slicewright.core.check.model import Resource
@@ -91,7 +92,7 @@ def test_engines_agree_on_mutations() -> None:
 
     @seed(1)
     @settings(
-        max_examples=700,
+        max_examples=in_ci(700),
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

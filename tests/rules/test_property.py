@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties import in_ci
 from tests.rules.kit import FIXTURES, run, site_of
 
 from slicewright.core.check.model import ObjectSet, Resource
@@ -95,7 +96,7 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=75)
+@settings(max_examples=in_ci(75))
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""
@@ -107,7 +108,7 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=in_ci(100))
 @given(st.sampled_from(sorted(GROUP_OF)), st.dictionaries(_WORDS, _JSON, max_size=4))
 def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> None:
     """An object of a known kind may hold anything."""
@@ -119,7 +120,7 @@ def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=in_ci(100))
 @given(_JSON)
 def test_ignore_file_never_fails(data: Any) -> None:
     """Whatever an ignore file holds, it is read or reported."""

@@ -1,0 +1,21 @@
+"""How many examples hypothesis draws: all in CI, a quarter elsewhere."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+ALL = 100
+"""What hypothesis draws for a property that names no number."""
+
+
+def load_profile(*, ci: bool) -> None:
+    """Set the defaults of all properties. A busy machine may need any time for an example."""
+    slow = [HealthCheck.too_slow]
+    number = ALL if ci else ALL // 4
+    settings.register_profile("busy", deadline=None, suppress_health_check=slow, max_examples=number)
+    settings.load_profile("busy")
+
+
+def in_ci(number: int) -> int:
+    """Return how many examples to draw of a property that has so many in CI."""
+    return max(1, number * settings().max_examples // ALL)
