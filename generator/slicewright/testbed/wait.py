@@ -15,6 +15,9 @@ TOO_LONG = "BED003"
 """The id of the problem that something did not come within its time."""
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.2
+_REST = 3
+"""How many times as long as a question itself the pause after it is: what is awaited needs the processor."""
+_LONGEST_REST = 2.0
 _LONGEST_STRETCH = 10.0
 
 
@@ -47,6 +50,7 @@ def until(
     last = ""
     while True:
         check()
+        asked = time.monotonic()
         try:
             answer = probe()
         except (ApiError, OSError) as error:
@@ -55,5 +59,5 @@ def until(
             return answer
         if (took := time.monotonic() - began) > stretched(seconds):
             raise BedError(blame(TOO_LONG, f"{awaited} took longer than {took:.0f} s{last}"))
-        time.sleep(pause)
+        time.sleep(max(pause, min(_REST * (time.monotonic() - asked), _LONGEST_REST)))
         pause = min(pause * 1.5, _LONGEST_PAUSE)
