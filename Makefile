@@ -17,6 +17,8 @@ CHOSEN = $(if $(ALL),,-m "not ci")
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 # They measure waits to a few seconds: nothing else may run beside them.
 TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py no_pods.py queueing_theory.py what_if.py)
+# What kind is for: objects, controllers and containers as a cluster has them. What Kueue decides is the same everywhere.
+KIND_TESTS ?= tests/e2e/kind $(addprefix tests/e2e/test_,auxiliary.py flex_start.py health.py overlays.py pathways.py platform.py queueing.py)
 # Controllers of other projects, which only tests marked `ci` start.
 CONTROLLERS := lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
@@ -112,7 +114,7 @@ e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a separate kind cluster: needs Docker, see docs/explanation/testbed.md.
 	@$(BIN)/slicewright tools build kind kubectl kwok
-	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest tests/e2e $(CHOSEN) $(PYTEST_ARGS)
+	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest $(KIND_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-html
 e2e-html: site ## Test the page of a rehearsal and the site in a browser: needs chromium and chromium-driver.
