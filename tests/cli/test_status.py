@@ -227,7 +227,7 @@ def test_wait_ends(
 
 def test_wait_for_what_the_tree_does_not_have(living: Repo) -> None:
     """A run that is only in the cluster is not meant."""
-    assert "the tree has no run of it" in living.run("wait", "a", "--for", "running", code=1).err
+    assert "the tree has no run of the workload" in living.run("wait", "a", "--for", "running", code=1).err
 
 
 class Terminal(io.StringIO):

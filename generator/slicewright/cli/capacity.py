@@ -27,8 +27,8 @@ _UNKNOWN = "?"
 def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 
-    CLUSTER is a TPUCluster of the repository; without it all are shown. Kueue uses the same numbers: chips of
-    TPU pools, cpu and memory of CPU pools. Problems of validate are marked with the id of the rule.
+    CLUSTER is a TPUCluster of the repository; without it all are shown. Quota counts chips of TPU pools, and
+    cpu and memory of CPU pools. A row with a problem of `slicewright validate` has the id of its rule.
     """
     checkout = open_checkout()
     if cluster is not None:

@@ -21,7 +21,8 @@ from slicewright.workspace.repository_reader import catalogue_at
     "--tier",
     type=click.Choice(["listed", "rule", "all"]),
     default="listed",
-    help="List shapes that sources publish, shapes that only follow from the rule of a generation, or both.",
+    help="listed: shapes that Google publishes; rule: other shapes that its rules for topologies allow; "
+    "all: both.",
 )
 def catalog(name: str | None, tier: str, output: str) -> None:
     """Show accelerators, machine types and topologies.

@@ -66,7 +66,9 @@ def folder_option() -> click.Option:
 def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -> click.Option:
     """Return `-o FORM`."""
     choice = click.Choice(list(forms))
-    return click.Option(["-o", "--output"], type=choice, default="text", help=f"Form of the {of}.")
+    return click.Option(
+        ["-o", "--output"], type=choice, default="text", help=f"The output format of the {of}."
+    )
 
 
 def options(*declared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -31,8 +31,8 @@ def comment(file: Path, name: str, output: str) -> None:
 
     A later run updates the comment. In GitHub Actions the job needs GITHUB_TOKEN with the permission
     `pull-requests: write`: the token of the job, of a GitHub App, or of a person. In GitLab CI it needs
-    GITLAB_TOKEN. With the token of another author, a run writes another comment. Without a pull request, or
-    for a fork, the command writes no comment and warns.
+    GITLAB_TOKEN. A run updates only a comment of the owner of its token; otherwise it writes a new one.
+    Without a pull request, or for a fork, the command writes no comment and warns.
     """
     if not _NAME.fullmatch(name):
         raise click.BadParameter(f"'{name}' has other characters than letters, digits, '.', '_' and '-'")

@@ -33,8 +33,8 @@ def diff(rev: str, exit_code: bool, output: str) -> None:
     differs. It compares objects, not the form of files.
 
     It compares the working tree with the commit REV; the default is HEAD. If edits are not rendered yet, it
-    also shows their effect after a render. REV..REV compares two commits. REV...REV compares the second one
-    with the commit where it left the first. It checks nothing out.
+    also shows their effect after a render. REV..REV compares two commits. REV...REV compares the second
+    one with the merge base of both. The working tree stays as it is.
     """
     root = repository_root()
     with git_errors_shown(), _sides(root, rev) as (before, after):

@@ -34,7 +34,7 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 @click.option("--name", help="The name of the cluster. Default: from the name of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
 def import_cluster(context: str, kubeconfig: Path | None, name: str | None, write: bool, output: str) -> None:
-    """Write a TPUCluster file from a live cluster, read only.
+    """Write a TPUCluster file from a live cluster (read only).
 
     It reads nodes, Kueue's objects and priority classes with kubectl. It changes nothing, and reads no
     Secret. The file has `managed: false`, because slicewright did not create the cluster. Comments in the

@@ -57,7 +57,7 @@ class Candidate(Struct, frozen=True):
 @candidates.cluster_option(
     "--cluster", help="The TPUCluster of the runs. Default: the cluster of --from-cluster."
 )
-@candidates.cluster_option("--from-cluster", help="Import the runs of a live cluster, read only.")
+@candidates.cluster_option("--from-cluster", help="Import the runs of a live cluster (read only).")
 @reach.options
 @click.option(
     "--kustomize",

@@ -41,14 +41,14 @@ _SHOWN = 5
     "requirement",
     metavar="REQ",
     default="",
-    help="The slicewright that pip installs: a requirement, or the path of a wheel.",
+    help="What pip installs as slicewright: a requirement, or the path of a wheel.",
 )
 def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str) -> None:
     """Create a GitOps repository, or upgrade one.
 
-    DIR gets settings, bases, a sample cluster and workload, a Makefile, CI for GitHub and GitLab, and
-    settings of editors and git; the default is the current folder. No file is overwritten: if one of them
-    exists, nothing is written.
+    The command writes bases, schemas, a sample cluster, a sample workload, a Makefile, CI for GitHub and
+    GitLab, and the settings of slicewright, editors and git. DIR is the folder; the default is the current
+    one. It overwrites no file: if one of the files exists, it writes nothing.
 
     --upgrade changes only bases/ and schemas/. An edited file there stops the upgrade. Frozen runs do not
     change.

@@ -30,7 +30,7 @@ GROUPS = {
     },
     "Render": {
         "render": "Write the overlays, and list the runs that start and end.",
-        "rerun": "Give workloads the next run number.",
+        "rerun": "Start workloads again at the next render.",
         "explain": "Show where each number of a workload comes from.",
     },
     "Check": {
@@ -47,8 +47,8 @@ GROUPS = {
         "rehearse": "Run the tree on the real controllers, with simulated TPU nodes.",
     },
     "Operate": {
-        "status": "Show the runs of clusters, and why they wait or fail, read only.",
-        "wait": "Wait until a workload runs or has finished, read only.",
+        "status": "Show the runs of clusters, and why they wait or fail (read only).",
+        "wait": "Wait until a workload runs or has finished (read only).",
         "doctor": "Check this machine, and say how to fix each problem.",
         "tools": "List and build the pinned programs of the test bed.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",

@@ -132,7 +132,7 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     "--queue",
     metavar="QUEUE",
     shell_complete=candidates.queues,
-    help="A LocalQueue of the namespace. Default: the only one, if there is only one.",
+    help="A LocalQueue of the namespace. Required only if the namespace has several.",
 )
 @click.option(
     "--provisioning",
@@ -146,7 +146,7 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     metavar="NAME=A,B,...",
     multiple=True,
     callback=_matrix,
-    help="A sweep: a run for each value of the variable NAME, or of slices or tpu. Repeatable.",
+    help="A sweep: one run for each value. NAME is a variable, slices or tpu. Repeatable.",
 )
 def new(
     name: str,

@@ -49,8 +49,8 @@ _MOST_JOBS = 64
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),
-    help="Simulated seconds per second of real time. By default the longest workload takes 40 seconds,"
-    " or 200 with at most 16 runs and skipped idle time.",
+    help="Simulated seconds per second of real time. By default the longest workload takes 40 seconds of "
+    "real time; if there are at most 16 runs and idle time is skipped, it takes 200.",
 )
 @click.option(
     "--submit-at",
@@ -79,8 +79,8 @@ _MOST_JOBS = 64
 @click.option(
     "--idle",
     type=Duration(),
-    help="The time after which idle flex-start nodes are removed, in simulated time. By default "
-    "3 s of real time, which is the minimum.",
+    help="The time after which idle flex-start nodes are removed, in simulated time. The default and "
+    "the minimum are 3 s of real time.",
 )
 @click.option(
     "--skip-idle/--no-skip-idle",
@@ -126,7 +126,7 @@ _MOST_JOBS = 64
     "--jobs",
     type=click.IntRange(1, _MOST_JOBS),
     help="Rehearse N variants and repetitions in parallel, each on its own test bed. By default one for "
-    "every four cores, or one for every core without pods, and at most eight.",
+    "every four cores, with --no-pods one for every core, and at most eight.",
 )
 @click.option(
     "--changed",

@@ -41,8 +41,8 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
 @click.option(
     "--since",
     metavar="REV",
-    help="With --check: refuse runs that are new since REV and not as slicewright renders them; default: "
-    "the merge base with the default branch.",
+    help="With --check: render each run that is new since REV, and refuse a run that differs from the "
+    "result. Default: the merge base with the default branch.",
 )
 @click.option("--stdout", is_flag=True, help="Write no files; print the objects, for kubectl create -f -.")
 @candidates.cluster_option("--cluster", help="With --stdout: the cluster, if a workload has several.")

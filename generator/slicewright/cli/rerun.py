@@ -21,14 +21,16 @@ from slicewright.workspace.repository_reader import Checkout
 @command("slicewright rerun llama", "slicewright rerun --outdated")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
 @click.option(
-    "--outdated", is_flag=True, help="Only workloads with outdated runs; without NAME: all of these."
+    "--outdated",
+    is_flag=True,
+    help="Only workloads with outdated runs. Without NAME: all workloads that have them.",
 )
 def rerun(names: tuple[str, ...], outdated: bool, output: str) -> None:
-    """Give workloads the next run number.
+    """Start workloads again at the next render.
 
     NAME is a workload, as name or namespace/name; SWEEP means all entries of a sweep, and SWEEP/ENTRY one
-    entry. Only `run:` changes in its file (for one entry its number in matrix.runs), and comments stay. The
-    next render starts it again, with the current slicewright, bases and cluster.
+    entry. The command writes the next number into `run:` of the file, or for one entry into matrix.runs, and
+    changes nothing else. The next render composes a new run from the current bases and cluster.
     """
     if not names and not outdated:
         raise click.UsageError("Missing argument 'NAME...', or --outdated.")

@@ -52,7 +52,7 @@ def status(
     watch: bool,
     output: str,
 ) -> None:
-    """Show the runs of clusters, and why they wait or fail, read only.
+    """Show the runs of clusters, and why they wait or fail (read only).
 
     Without a name it lists all runs in the tree and in all clusters; with the name of a TPUCluster only the
     runs of this cluster. For a workload it prints three lines for each run: its state, why it does not run,

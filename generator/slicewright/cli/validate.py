@@ -101,9 +101,7 @@ _selector_option = partial(
 @_selector_option(
     "--disable", help="Do not report these problems: ids such as TPU119, or families such as TPU. Repeatable."
 )
-@_selector_option(
-    "--only", help="Report only these problems, and why something could not be checked. Repeatable."
-)
+@_selector_option("--only", help="Report only these problems, and problems that prevent a check. Repeatable.")
 @click.option(
     "--min-severity",
     type=click.Choice(SEVERITIES),
@@ -120,7 +118,7 @@ _selector_option = partial(
 @click.option(
     "--changed",
     metavar="REV",
-    help="Check all, and report only problems of changes since the working tree left this commit.",
+    help="Check everything, but report only what changed since the merge base with this commit.",
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Skip the semantic rules.")

@@ -45,13 +45,13 @@ def wait(
     kubeconfig: Path | None,
     output: str,
 ) -> None:
-    """Wait until a workload runs or has finished, read only.
+    """Wait until a workload runs or has finished (read only).
 
     It waits for the current runs of the tree, on all clusters of the workload or on the cluster of --cluster.
     The cluster need not have the run yet. With --for running, a finished run counts too.
 
-    Exit codes: 0 the state is reached, 1 a run failed or the tree has no run of it, 2 wrong usage, 3 a
-    cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
+    Exit codes: 0 the state is reached, 1 a run failed, or the tree has no run of the workload, 2 wrong usage,
+    3 a cluster cannot be read, 124 the timeout is over, 130 Ctrl-C.
     """
     deadline = time.monotonic() + (math.inf if timeout is None else timeout)
     checkout = open_checkout()
@@ -94,7 +94,7 @@ def _verdict(runs: Iterable[Run], state: str) -> int | None:
     """Return the exit code, None while it is not decided."""
     states = {run.state for run in runs}
     if not states:
-        say("the tree has no run of it; slicewright render makes one", err=True)
+        say("the tree has no run of the workload; slicewright render creates it", err=True)
         return _OTHERWISE
     if "Failed" in states:
         return _OTHERWISE
