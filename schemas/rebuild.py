@@ -128,13 +128,18 @@ def _add_fields(newer: dict[str, Any], older: dict[str, Any], fields: list[str])
         *way, name = (part for part in field.split("/") if part)
         into, of = newer, older
         for part in way:
-            into, of = (holder.get("properties", {}).get(part, {}) for holder in (into, of))
+            into, of = (_part(holder, part) for holder in (into, of))
         if name not in of.get("properties", {}):
             continue
         into.setdefault("properties", {})[name] = of["properties"][name]
         for key in ("listMaps", "cel"):
             entries = older[KEY][key]
             newer[KEY][key] += [entry for entry in entries if entry["path"].startswith(field)]
+
+
+def _part(node: dict[str, Any], key: str) -> dict[str, Any]:
+    part: dict[str, Any] = node.get("items", {}) if key == "*" else node.get("properties", {}).get(key, {})
+    return part
 
 
 def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
