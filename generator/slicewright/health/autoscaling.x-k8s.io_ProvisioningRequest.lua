@@ -18,7 +18,7 @@ if met.CapacityRevoked ~= nil then
 end
 if met.BookingExpired ~= nil then
   local why = met.BookingExpired.message or "expired"
-  return { status = "Healthy", message = "provisioned, the booking is over: " .. why }
+  return { status = "Healthy", message = "provisioned, the booking has expired: " .. why }
 end
 if met.Provisioned ~= nil then
   return { status = "Healthy", message = met.Provisioned.message or "provisioned" }

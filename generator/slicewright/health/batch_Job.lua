@@ -29,9 +29,9 @@ if spec.suspend == true then
     return { status = "Suspended", message = "suspended with JobSet " .. jobset }
   end
   if queue == nil then
-    return { status = "Suspended", message = "suspended, and in no queue that would start it" }
+    return { status = "Suspended", message = "suspended without a queue; nothing will start it" }
   end
-  return { status = "Suspended", message = "waits in queue " .. queue .. "; its Workload says for what" }
+  return { status = "Suspended", message = "waits in queue " .. queue .. "; see its Workload for the reason" }
 end
 
 if status.startTime == nil then

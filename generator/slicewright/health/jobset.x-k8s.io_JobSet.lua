@@ -25,9 +25,9 @@ end
 if spec.suspend == true then
   local queue = labels["kueue.x-k8s.io/queue-name"]
   if queue == nil then
-    return { status = "Suspended", message = "suspended, and in no queue that would start it" .. restarts }
+    return { status = "Suspended", message = "suspended without a queue; nothing will start it" .. restarts }
   end
-  return { status = "Suspended", message = "waits in queue " .. queue .. "; its Workload says for what" .. restarts }
+  return { status = "Suspended", message = "waits in queue " .. queue .. "; see its Workload for the reason" .. restarts }
 end
 
 if obj.status == nil then

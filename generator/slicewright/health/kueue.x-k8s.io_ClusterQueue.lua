@@ -10,10 +10,10 @@ local admitted = "; admitted " .. (status.admittedWorkloads or 0)
 local runs = admitted .. ", waiting " .. (status.pendingWorkloads or 0)
 
 if spec.stopPolicy == "Hold" then
-  return { status = "Suspended", message = "stopPolicy Hold: what is admitted goes on, nothing else starts" .. runs }
+  return { status = "Suspended", message = "stopPolicy Hold: admitted workloads continue, no other starts" .. runs }
 end
 if spec.stopPolicy == "HoldAndDrain" then
-  local what = "stopPolicy HoldAndDrain: what is admitted is evicted, nothing starts"
+  local what = "stopPolicy HoldAndDrain: admitted workloads are evicted, none starts"
   return { status = "Suspended", message = what .. admitted }
 end
 if active == nil then

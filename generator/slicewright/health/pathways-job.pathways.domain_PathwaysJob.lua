@@ -10,7 +10,7 @@ end
 
 if now.type == "Failed" then
   local why = now.message or "no reason given"
-  return { status = "Degraded", message = "failed: " .. why .. "; its JobSet says which Job" }
+  return { status = "Degraded", message = "failed: " .. why .. "; see its JobSet for the failed Job" }
 end
 if now.type == "Completed" or (now.type == nil and status.terminalState == "Completed") then
   return { status = "Healthy", message = "completed" }
@@ -18,19 +18,19 @@ end
 -- Its controller says so when the API server refused the JobSet, and keeps it when a later try succeeds:
 -- conditions, which follow the JobSet, come first.
 if now.type == nil and status.terminalState == "Failed" then
-  return { status = "Degraded", message = "failed without a JobSet; the log of the PathwaysJob controller says why" }
+  return { status = "Degraded", message = "failed without a JobSet; see the log of the PathwaysJob controller" }
 end
 if now.type == "Suspended" then
   local queue = labels["kueue.x-k8s.io/queue-name"]
   if queue == nil then
-    return { status = "Suspended", message = "its JobSet is suspended, and in no queue that would start it" }
+    return { status = "Suspended", message = "its JobSet is suspended without a queue; nothing will start it" }
   end
-  return { status = "Suspended", message = "waits in queue " .. queue .. "; the Workload of its JobSet says for what" }
+  return { status = "Suspended", message = "waits in queue " .. queue .. "; see the Workload of its JobSet for the reason" }
 end
 if now.type == nil then
   return { status = "Progressing", message = "waits for the PathwaysJob controller" }
 end
 if now.type == "Running" then
-  return { status = "Progressing", message = "running; its JobSet says with how many slices" }
+  return { status = "Progressing", message = "running; see its JobSet for the number of slices" }
 end
-return { status = "Progressing", message = "starting; its JobSet says how far it is" }
+return { status = "Progressing", message = "starting; see its JobSet for the progress" }
