@@ -12,7 +12,8 @@ from tests.resolved import resolve_text
 from slicewright.apiserver import kubeconfig
 from slicewright.apiserver.client import Api
 from slicewright.apiserver.errors import ApiError
-from slicewright.testbed import nodes, supervisor, wait
+from slicewright.core.plan.ways import TPU_TAINT
+from slicewright.testbed import supervisor, wait
 from slicewright.testbed.cluster import Attached, Cluster
 from slicewright.testbed.errors import BedError
 from slicewright.testbed.process_group import ProcessGroup
@@ -110,7 +111,7 @@ def _assert_nodes_and_tolerations(bed: Cluster) -> None:
         if condition["type"] == "Ready"
     ]
     assert ready == ["True"] * 1024
-    assert [node["spec"]["taints"] for node in bed.api.list("v1", "Node")] == [[nodes.TPU_TAINT]] * 1024
+    assert [node["spec"]["taints"] for node in bed.api.list("v1", "Node")] == [[TPU_TAINT]] * 1024
     tolerations = bed.api.create(POD, dryRun="All")["spec"]["tolerations"]
     assert {"key": "google.com/tpu", "operator": "Exists", "effect": "NoSchedule"} in tolerations
 

@@ -24,7 +24,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.plan import placement
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import slice_names
-from slicewright.core.plan.ways import node_labels
+from slicewright.core.plan.ways import TPU_TAINT, node_labels
 from slicewright.core.provision.node_pool import creates_itself
 from slicewright.workspace.package import package
 
@@ -72,7 +72,6 @@ def kwok_command(
     ]
 
 
-TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 SIMULATED = "slicewright.dev/simulated"
 """Label of every simulated node; real pods of a mixed cluster can keep away from it."""
 

@@ -10,6 +10,7 @@ from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape
 from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import JOBSET_VERSION
+from slicewright.core.kubernetes.pods import REQUIRED
 from slicewright.core.kubernetes.types import Object
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
@@ -229,7 +230,7 @@ def _beside_the_head(name: str) -> Object:
 
     def required(expressions: list[Object]) -> Object:
         term = {"topologyKey": labels.NODE_POOL, "labelSelector": {"matchExpressions": expressions}}
-        return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        return {REQUIRED: [term]}
 
     return {"podAffinity": required([own]), "podAntiAffinity": required(foreign)}
 

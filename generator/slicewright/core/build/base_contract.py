@@ -5,6 +5,7 @@ from typing import Any
 
 from slicewright.core.build import jobset
 from slicewright.core.build.objects import BUILDERS
+from slicewright.core.build.pathways import METERED
 from slicewright.core.build.pod import Steps
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.intent.check import Schemas
@@ -17,7 +18,6 @@ from slicewright.core.plan.plan import MARKER
 _POD = "kubernetes/pod-template.json"
 _FORM = frozenset({"IN001", "IN003"})
 """Ids of problems that are about a type, or a key that is missing."""
-_RUNTIME = ("pathways-rm", "pathways-proxy", "pathways-worker")
 _SIDECAR = "colocated-python-sidecar"
 _RULES: dict[str, Steps] = {
     "host-maintenance/job": ("spec", "podFailurePolicy", "rules", 0),
@@ -102,7 +102,7 @@ def _runtime(item: Object, components: tuple[str, ...]) -> Iterator[str]:
         for _, container in (*pods.init_containers, *pods.containers)
     }
     has_sidecar = any(_short(path).startswith("colocated-python/") for path in components)
-    for name in (*_RUNTIME, _SIDECAR) if has_sidecar else _RUNTIME:
+    for name in (*METERED, _SIDECAR) if has_sidecar else METERED:
         if name not in containers:
             yield f"no pod has a container '{name}'"
         elif name != _SIDECAR and not {"image", "args"} <= containers[name].keys():

@@ -37,7 +37,7 @@ _CONTAINER_OF = {
     "colocated_python_sidecar": "colocated-python-sidecar",
 }
 """Which container a `componentType` of PathwaysJob's API means."""
-_METERED = ("pathways-rm", "pathways-proxy", "pathways-worker")
+METERED = ("pathways-rm", "pathways-proxy", "pathways-worker")
 _SET_BY_CONTROLLER = frozenset({ACCELERATOR, TOPOLOGY})
 
 
@@ -113,7 +113,7 @@ def _fill_runtime(containers: dict[str, Object], plan: Plan, runtime: PathwaysPl
         "--instance_type": runtime.instance_type,
     }
     replaced = {f"{flag}={MARKER}": f"{flag}={value}" for flag, value in values.items()}
-    for name in _METERED:
+    for name in METERED:
         container = containers[name]
         container["image"] = container["image"].replace(MARKER, runtime.image_tag)
         container["args"] = [replaced.get(argument, argument) for argument in container["args"]]

@@ -5,11 +5,12 @@ from typing import Any
 
 from slicewright.core.kubernetes.labels import FUSE_DRIVER, HOSTNAME, JOBSET_NAME, REPLICATED_JOB, TPU
 from slicewright.core.kubernetes.merge import copied, merge
+from slicewright.core.kubernetes.pods import PREFERRED, REQUIRED
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.pattern import PATTERNS
 from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.plan.validate_workload import FILES_VOLUME, FUSE_VOLUME
-from slicewright.core.plan.ways import Apart
+from slicewright.core.plan.ways import TPU_TOLERATION, Apart
 
 Step = str | int | tuple[str]
 """A key, the index of an element, or the name of one."""
@@ -67,14 +68,6 @@ def containers_of(pod: dict[str, Any]) -> Iterator[Object]:
     yield from pod["containers"]
 
 
-_TPU_TAINT = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
-"""GKE adds this toleration to pods with chips when they are made. Kueue looks for nodes before that, and
-counts taints where it places by topology."""
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
 def fill_pod(template: Object, plan: Plan) -> None:
     """Make a base's pod template the plan's, in place: the pod runs the user's program on the chips."""
     spec = template["spec"]
@@ -117,7 +110,9 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     spec["nodeSelector"] = {**theirs, **plan.node_selector}
     if plan.topology_request:
-        merge(spec, {"tolerations": [_TPU_TAINT]})
+        # GKE adds it when pods are made. Kueue looks for nodes before that, and counts taints where it places
+        # by topology.
+        merge(spec, {"tolerations": [TPU_TOLERATION]})
     keep_apart(spec, plan.apart)
     if not plan.shape.chips:
         _one_a_node(spec, plan)
@@ -134,7 +129,7 @@ def _one_a_node(spec: dict[str, Any], plan: Plan) -> None:
             "topologyKey": HOSTNAME,
         }
         affinity = spec.setdefault("affinity", {}).setdefault("podAntiAffinity", {})
-        affinity.setdefault(_REQUIRED, []).append(term)
+        affinity.setdefault(REQUIRED, []).append(term)
 
 
 def claimed(template: Steps) -> tuple[Steps, ...]:
@@ -151,11 +146,11 @@ def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
         return
     affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
     if apart.required:
-        required = affinity.setdefault(_REQUIRED, {"nodeSelectorTerms": [{}]})
+        required = affinity.setdefault(REQUIRED, {"nodeSelectorTerms": [{}]})
         for term in required["nodeSelectorTerms"]:
             term.setdefault("matchExpressions", []).extend(copied(item) for item in apart.required)
     if apart.preferred:
-        affinity.setdefault(_PREFERRED, []).extend(copied(item) for item in apart.preferred)
+        affinity.setdefault(PREFERRED, []).extend(copied(item) for item in apart.preferred)
 
 
 def merge_template(template: Object, own: Object, request: dict[str, str]) -> None:

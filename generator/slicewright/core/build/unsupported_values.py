@@ -14,13 +14,13 @@ from typing import Any
 
 from slicewright.core.compose.kustomization import identity
 from slicewright.core.document.document import values_in
-from slicewright.core.document.scalar import write_quoted
+from slicewright.core.document.scalar import EXACT, write_quoted
 from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.plan import MARKER
 from slicewright.core.problem import Path, Problem, dotted
 
-Loss = tuple["Path", str, str]
+Loss = tuple[Path, str, str]
 """A place, what is wrong there, and what to do about it."""
 
 _ESCAPE = re.compile(r"\\[tux]")
@@ -29,7 +29,6 @@ _DIGITS = re.compile("[0-9]{16}")
 _CONTROL = re.compile("[\x7f-\x9f\ufffe\uffff]")
 _LONG_KEY = 1000
 """Bytes of a key in double quotes; kustomize reads 1,024."""
-_EXACT = 2**53
 """Integers up to here survive where a reader takes every number for a float."""
 
 
@@ -81,7 +80,7 @@ def _lost(data: Any) -> Iterator[Loss]:
             yield from _lost_key(path[-1], path)
         if isinstance(value, str):
             yield from _control(value, path)
-        elif isinstance(value, int) and abs(value) > _EXACT:
+        elif isinstance(value, int) and abs(value) > EXACT:
             message = f"{value} is beyond 2^53: kustomize rounds it in a patch"
             yield path, message, "write it in quotes if it is text, or write a number up to 2^53"
 

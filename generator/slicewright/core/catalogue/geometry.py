@@ -1,6 +1,7 @@
 """The arithmetic of a topology: sides, hosts, links that wrap around, and legal shapes near another one."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slicewright.core.catalogue.shape import Rule, WrapRule
@@ -8,6 +9,12 @@ from slicewright.core.problem import first_of
 
 DIMENSIONS = 3
 """Bounds and wrap always have three sides; a 2D topology is padded with 1."""
+_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
+
+
+def is_topology(text: str) -> bool:
+    """Tell whether a text has two or three sides, each a number of chips."""
+    return _TOPOLOGY.fullmatch(text) is not None
 
 
 def sides(topology: str) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from slicewright.core.problem import nearest
 
 RequestField = Literal["", "accelerator", "topology", "machineType", "allowUnlisted"]
 
-_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 _COUNT = re.compile(r"0|[1-9][0-9]{0,8}")
 _WORDS: Mapping[int, str] = {2: "two", 3: "three"}
 _FORMS: Mapping[int, str] = {2: "AxB", 3: "AxBxC"}
@@ -100,7 +99,7 @@ def _refused_name(catalogue: Catalogue, request: TpuRequest) -> Refusal:
         return _unknown(catalogue, name if name in catalogue.misnomers else prefix, "")
     if _COUNT.fullmatch(rest):
         return _refused_count(catalogue, scope, request, int(rest))
-    if _TOPOLOGY.fullmatch(rest):
+    if geometry.is_topology(rest):
         return _refused_topology(catalogue, scope, request, rest, "")
     hint = f"write {prefix}-COUNT or {prefix}-{_FORMS[scope.generation.sides]}, such as {_example(scope)}"
     return Refusal("TPU002", f"'{name}' is not a TPU name", hint, "")
@@ -174,7 +173,7 @@ def _refused_topology(
     catalogue: Catalogue, scope: Scope, request: TpuRequest, topology: str, field: RequestField
 ) -> Refusal:
     """Refuse a topology that does not resolve: TPU002, TPU003, TPU004, TPU006 or TPU007."""
-    if not _TOPOLOGY.fullmatch(topology):
+    if not geometry.is_topology(topology):
         clean = topology.strip().lower()
         known = clean in scope.shapes or catalogue.unlisted(scope, clean) is not None
         form = _FORMS[scope.generation.sides]

@@ -14,9 +14,9 @@ from slicewright.core.check.model import Resource, grouped
 from slicewright.core.check.unknown_kind import Removed, unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
 from slicewright.core.kubernetes.read import mapping
-from slicewright.core.mend.kueue import FIRST, to_v1beta2
+from slicewright.core.mend.kueue import to_v1beta2
 from slicewright.core.problem import Problem, Severity, did_you_mean
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
@@ -205,7 +205,7 @@ def _deprecated(resource: Resource, warning: str) -> Problem:
     fix = None
     if resource.group == KUEUE_GROUP:
         fix = to_v1beta2(resource.data)
-        hint = f"write {KUEUE_GROUP}/v1beta2, which Kueue serves from {'.'.join(map(str, FIRST))} on"
+        hint = f"write {KUEUE_GROUP}/v1beta2, which Kueue serves from {'.'.join(map(str, V1BETA2_SINCE))} on"
     return resource.problem("SCHEMA009", ("apiVersion",), message, hint, severity="warning", fix=fix)
 
 

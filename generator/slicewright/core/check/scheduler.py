@@ -19,10 +19,9 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
 )
-from slicewright.core.kubernetes.pods import Pods
+from slicewright.core.kubernetes.pods import NODE_TERMS, Pods
 from slicewright.core.kubernetes.read import at, entries, text, texts, words
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _BARRING = ("NoSchedule", "NoExecute")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
@@ -86,7 +85,7 @@ def node_selector(spec: Mapping[str, Any]) -> NodeSelector:
     """Return the nodes on which a pod insists, by its spec."""
     terms = tuple(
         tuple(requirement(expression) for _, expression in entries(term.get("matchExpressions")))
-        for _, term in entries(at(spec.get("affinity"), "nodeAffinity", _REQUIRED, "nodeSelectorTerms"))
+        for _, term in entries(at(spec, *NODE_TERMS))
     )
     return NodeSelector(texts(spec.get("nodeSelector")), terms)
 

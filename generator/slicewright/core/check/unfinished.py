@@ -24,7 +24,7 @@ from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
 from slicewright.core.problem import Path, Problem, counted, errors
 
-Placeholders = Mapping["Path", tuple[str, ...]]
+Placeholders = Mapping[Path, tuple[str, ...]]
 """The placeholders in the value at a path, or in the key at its end."""
 
 _MARKS_OF_KEYS = ("$", "<", "{{", "__")

@@ -23,7 +23,7 @@ _GONE = "the workload is gone"
 _NO_ENTRY = "the sweep has no such entry now"
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
-Runs = dict[Place, dict["Key", TreeObject]]
+Runs = dict[Place, dict[Key, TreeObject]]
 
 
 class RunChange(Struct, frozen=True):

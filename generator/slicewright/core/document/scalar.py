@@ -91,7 +91,7 @@ _YES_NO = {
 _GO_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,24}|0[bB][01]{1,70}|0[oO]?[0-7]{1,30}|[1-9][0-9]{,24}|0)")
 _GO_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
-_EXACT = 2**53
+EXACT = 2**53
 """Integers up to here survive where a reader takes every number for a float."""
 
 
@@ -157,7 +157,7 @@ def is_disputed(text: str) -> bool:
         value, plain = read_kubernetes(text), read_plain(text)
     except NotPortableError:
         return True
-    return type(value) is not type(plain) or value != plain or (type(value) is int and abs(value) > _EXACT)
+    return type(value) is not type(plain) or value != plain or (type(value) is int and abs(value) > EXACT)
 
 
 # Words that YAML 1.1 (section "bool" and "null" of its type repository) or 1.2 read as no string.

@@ -27,7 +27,7 @@ _WORD = re.compile(r"-*[A-Za-z0-9_/](?:[A-Za-z0-9_/.=@-]|:(?=[A-Za-z0-9_/]))*")
 """What means nothing to YAML where it is."""
 _QUOTED = re.compile(r'"([A-Za-z0-9_/.=@: -]*)"')
 
-_Changes = list[tuple["Spot", object]]
+_Changes = list[tuple[Spot, object]]
 
 
 class _Kept(Struct, frozen=True, dict=True):

@@ -19,6 +19,8 @@ from slicewright.core.render.repository import Repository
 _PYTHON = re.compile(r"(.*/)?python[0-9.]*")
 _VALUE = re.compile(r"-[0-9.]+|.* .*", re.DOTALL)
 """What argparse takes for a value although it begins with a hyphen."""
+ABOUT_MACHINE = "it is about the machine that submits"
+"""Why an option is left out."""
 
 
 class Option(Struct, frozen=True):

@@ -4,13 +4,12 @@ Source: GoogleCloudPlatform/cluster-toolkit at c765092f (v1.96.0); flags of late
 migration guide.
 """
 
-from slicewright.core.importing.command_line import Option, Tool
+from slicewright.core.importing.command_line import ABOUT_MACHINE, Option, Tool
 from slicewright.core.importing.gcluster_fields import meant
 
 _COMPONENTS = "pathways.customComponents[]"
 _PARTS = ("proxy", "server", "worker")
 _DRY_RUN = "add --dry-run-out FILE, and import it: slicewright import workload FILE"
-_MACHINE = "it is about the machine that submits"
 _IMAGE = "gcluster builds an image"
 _NAME_IT = "build the image, and name it with --image"
 OPTIONS: tuple[Option, ...] = (
@@ -60,9 +59,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("timeout", left_out="slicewright wait has an option of this name"),
     Option("dry-run-out", short="o", left_out="slicewright render writes the manifest"),
     Option("enable-ml-diagnostics", switch=True, left_out="it asks for software that the cluster must have"),
-    Option("skip-prereqs", switch=True, left_out=_MACHINE),
-    Option("download-dependencies", switch=True, left_out=_MACHINE),
-    Option("no-color", switch=True, left_out=_MACHINE),
+    Option("skip-prereqs", switch=True, left_out=ABOUT_MACHINE),
+    Option("download-dependencies", switch=True, left_out=ABOUT_MACHINE),
+    Option("no-color", switch=True, left_out=ABOUT_MACHINE),
     Option("gke-mtc-enabled", switch=True, refused="the volumes that it adds are not known", hint=_DRY_RUN),
     Option("gke-mtc-ramdisk-dir", refused="the volumes that it adds are not known", hint=_DRY_RUN),
     Option("gke-custom-templates-path", refused="its templates are not known", hint=_DRY_RUN),

@@ -12,6 +12,7 @@ from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
 from slicewright.core.intent.cluster import LocalQueue
 from slicewright.core.kubernetes.labels import GKE_PROVISIONING, GKE_TPU
+from slicewright.core.kubernetes.pods import REQUIRED
 from slicewright.core.kubernetes.types import Object
 
 _QUEUE = "multislice-queue"
@@ -175,7 +176,7 @@ def _placement(flags: Flags) -> tuple[Object, str | Object | None]:
     fields: Object = {"nodeSelector": labels}
     if affinity:
         terms = {"nodeSelectorTerms": [{"matchExpressions": affinity}]}
-        fields["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+        fields["affinity"] = {"nodeAffinity": {REQUIRED: terms}}
     return fields, _provisioning(flags, labels)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.catalogue.geometry import is_topology
 from slicewright.core.catalogue.shape import Shape
 from slicewright.core.importing.node_pools import tpu_parts
 from slicewright.core.kubernetes.types import Object
@@ -58,7 +59,6 @@ _TOPOLOGIES: Mapping[str, Mapping[int, str]] = {
     "tpu7x": {},
 }
 """The topology of a number of chips; tpu7x needs `--topology`."""
-_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 _COUNTED = re.compile(r"(?P<family>[a-z0-9]+)-(?P<count>[0-9]{1,6})")
 
 
@@ -92,7 +92,7 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
         topology = _TOPOLOGIES.get(family, {}).get(chips, "")
         if not topology:
             return f"gcluster has no topology for '{compute_type}'"
-    elif not _TOPOLOGY.fullmatch(topology):
+    elif not is_topology(topology):
         return f"'{topology}' is not a topology"
     elif chips and chips != math.prod(map(int, topology.split("x"))):
         unused = f"is '{compute_type}': gcluster takes --topology {topology} instead of its number"

@@ -12,7 +12,7 @@ from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.quantity import amount, canonical, whole
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.platform.queues import QUEUED_CHECK
+from slicewright.core.platform.queues import FUNGIBILITY, MAY_STOP_SEARCH, PREEMPTION, QUEUED_CHECK
 from slicewright.core.platform.quota import allocatable
 from slicewright.core.problem import Path
 
@@ -87,13 +87,6 @@ def _nodes(amounts: Mapping[str, str], pool: Pool) -> int | None:
     return count if allocatable(pool.machine, count) == amounts else None
 
 
-_BEFORE_V1BETA2 = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
-_PREEMPTION: dict[str, Any] = {
-    "withinClusterQueue": "Never",
-    "reclaimWithinCohort": "Never",
-    "borrowWithinCohort": {"policy": "Never"},
-}
-_FUNGIBILITY = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"}
 _SAID = {
     "ClusterQueue": {
         *("admissionChecks", "admissionChecksStrategy", "cohort", "cohortName", "fairSharing"),
@@ -142,7 +135,7 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Noted:
         quota, against = quota_of(item, pools, path)
         spec = mapping(item.get("spec"))
         fungibility = {
-            key: _BEFORE_V1BETA2.get(value, value)
+            key: "MayStopSearch" if value in MAY_STOP_SEARCH.values() else value
             for key, value in mapping(spec.get("flavorFungibility")).items()
         }
         own = [entry for entry in local if _queue_of(entry) == name_of(item)]
@@ -154,8 +147,8 @@ def cluster_queues(inventory: Inventory, pools: Pools) -> Noted:
                 queueingStrategy=_unless("BestEffortFIFO", spec.get("queueingStrategy")),
                 namespaceSelector=mapping(spec.get("namespaceSelector")),
                 quota=quota,
-                preemption=_changed(_PREEMPTION, mapping(spec.get("preemption"))),
-                flavorFungibility=_changed(_FUNGIBILITY, fungibility),
+                preemption=_changed(PREEMPTION, mapping(spec.get("preemption"))),
+                flavorFungibility=_changed(FUNGIBILITY, fungibility),
                 fairSharing=_weight(item),
                 admissionChecks=list(_checks(spec, pools)),
                 stopPolicy=_unless("None", spec.get("stopPolicy")),

@@ -3,13 +3,12 @@
 Source: the parsers of xpk 1.16.0 (src/xpk/parser).
 """
 
-from slicewright.core.importing.command_line import Option, Tool
+from slicewright.core.importing.command_line import ABOUT_MACHINE, Option, Tool
 from slicewright.core.importing.xpk_fields import meant
 
 _CREATE = "create"
 _PATHWAYS = "create-pathways"
 _COMPONENTS = "pathways.customComponents[]"
-_MACHINE = "it is about the machine that submits"
 _IMAGE = "xpk builds an image"
 _NAME_IT = "build the image, and name it with --docker-image"
 _MANIFEST = "add --dry-run --output-manifest-file FILE, and import it: slicewright import workload FILE"
@@ -75,10 +74,10 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("output-manifest-file", left_out="slicewright render writes the manifest"),
     Option("dry-run", switch=True, left_out="slicewright renders files and applies nothing"),
-    Option("skip-validation", switch=True, left_out=_MACHINE),
-    Option("quiet", switch=True, left_out=_MACHINE),
-    Option("sandbox-kubeconfig", switch=True, left_out=_MACHINE),
-    Option("dependency-auto-download", switch=True, left_out=_MACHINE),
+    Option("skip-validation", switch=True, left_out=ABOUT_MACHINE),
+    Option("quiet", switch=True, left_out=ABOUT_MACHINE),
+    Option("sandbox-kubeconfig", switch=True, left_out=ABOUT_MACHINE),
+    Option("dependency-auto-download", switch=True, left_out=ABOUT_MACHINE),
     Option("storage", refused="xpk looks it up in the cluster", hint=_MANIFEST),
     Option(
         "debug-dump-gcs",

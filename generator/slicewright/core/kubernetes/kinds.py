@@ -21,6 +21,8 @@ KUEUE_GROUP = "kueue.x-k8s.io"
 KUEUE_VERSION = "kueue.x-k8s.io/v1beta2"
 KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 """The versions of Kueue's API that are read, the newest first."""
+V1BETA2_SINCE = (0, 15)
+"""The first release of Kueue that serves v1beta2."""
 KUEUE_CONFIGURATION_VERSION = "config.kueue.x-k8s.io/v1beta2"
 OLD_KUEUE_CONFIGURATION_VERSION = "config.kueue.x-k8s.io/v1beta1"
 KUEUE_CONFIG_MAP = "kueue-manager-config"

@@ -14,6 +14,10 @@ from slicewright.core.kubernetes.read import at, count, entries, mapping, number
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Path
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+NODE_TERMS = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+"""The way to the terms of which a node must meet one."""
 _Place = tuple[Path, tuple[Any, ...]]
 
 
@@ -75,8 +79,7 @@ class Pods(Struct, frozen=True, dict=True):
     @cached_property
     def selector(self) -> dict[str, str]:
         """The node labels that the pods insist on: nodeSelector, and node affinity to a single value."""
-        required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-        terms = sequence(at(self.spec, *required, "nodeSelectorTerms"))
+        terms = sequence(at(self.spec, *NODE_TERMS))
         labels: dict[str, str] = {}
         if len(terms) == 1:
             for _, expression in entries(at(terms[0], "matchExpressions")):

@@ -16,10 +16,6 @@ _PRIORITY_CLASSES = {
 }
 
 
-FIRST = (0, 15)
-"""The first release that serves v1beta2."""
-
-
 def to_v1beta2(data: dict[str, Any]) -> Fix | None:
     """Return what makes an object of v1beta1 one of v1beta2; None for one that a cluster wrote."""
     if "status" in data:

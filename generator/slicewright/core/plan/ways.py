@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_TPU_TOLERATION = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
+TPU_TOLERATION = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
 """GKE adds it to pods; machines of queued flex-start are asked for before there are any."""
+
+TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
+"""GKE gives it to nodes with chips."""
 
 
 class Apart(Struct, frozen=True):
@@ -115,7 +118,7 @@ def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
     own = tuple(dict.fromkeys((*ways, *(pool.provisioning for pool in fitting))))
     tolerations = [{**taint(way), "operator": "Equal"} for way in own]
     if len(ways) > 1 and any(way.type == "FlexStartQueued" for way in ways):
-        tolerations.append(_TPU_TOLERATION)
+        tolerations.append(TPU_TOLERATION)
     if site.cluster.mode == "Autopilot":
         return Apart(tuple(map(_in_order, tolerations)))
     others = [pool for pool in pools if pool not in fitting]

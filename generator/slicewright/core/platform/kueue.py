@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 DEFAULT_RELEASE = "v0.19.2"
-V1BETA2_SINCE = (0, 15)
 _TOPOLOGY_SINCE = (0, 14)
 """Before it a Topology is v1alpha1."""
 _FIELDS = {

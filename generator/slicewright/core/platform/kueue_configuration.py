@@ -13,8 +13,9 @@ from slicewright.core.kubernetes.kinds import (
     KUEUE_CONFIG_MAP,
     KUEUE_CONFIGURATION_VERSION,
     OLD_KUEUE_CONFIGURATION_VERSION,
+    V1BETA2_SINCE,
 )
-from slicewright.core.platform.kueue import DEFAULT_RELEASE, V1BETA2_SINCE, is_v1beta2, release, release_of
+from slicewright.core.platform.kueue import DEFAULT_RELEASE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
 
 if TYPE_CHECKING:

@@ -52,11 +52,15 @@ def _config(written: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_BEFORE_V1BETA2 = {
-    ("whenCanBorrow", "MayStopSearch"): "Borrow",
-    ("whenCanPreempt", "MayStopSearch"): "Preempt",
+MAY_STOP_SEARCH = {"whenCanBorrow": "Borrow", "whenCanPreempt": "Preempt"}
+"""What v1beta1 calls `MayStopSearch` in each field of flavorFungibility."""
+FUNGIBILITY = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"}
+PREEMPTION: dict[str, Any] = {
+    "withinClusterQueue": "Never",
+    "reclaimWithinCohort": "Never",
+    "borrowWithinCohort": {"policy": "Never"},
 }
-"""What v1beta1 calls the values of flavorFungibility."""
+"""The defaults of the API."""
 
 
 def cohorts(site: ResolvedCluster) -> Iterator[Object]:
@@ -117,18 +121,18 @@ def _spec(site: ResolvedCluster, queue: ClusterQueue) -> dict[str, Any]:
 
 
 def _preemption(written: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "withinClusterQueue": written.get("withinClusterQueue", "Never"),
-        "reclaimWithinCohort": written.get("reclaimWithinCohort", "Never"),
-        "borrowWithinCohort": {"policy": "Never", **written.get("borrowWithinCohort", {})},
-    }
+    borrowing = {**PREEMPTION["borrowWithinCohort"], **written.get("borrowWithinCohort", {})}
+    return {**PREEMPTION, **written, "borrowWithinCohort": borrowing}
 
 
 def _fungibility(site: ResolvedCluster, written: dict[str, str]) -> dict[str, str]:
-    values = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor", **written}
+    values = {**FUNGIBILITY, **written}
     if is_v1beta2(site):
         return values
-    return {field: _BEFORE_V1BETA2.get((field, value), value) for field, value in values.items()}
+    return {
+        field: MAY_STOP_SEARCH.get(field, value) if value == "MayStopSearch" else value
+        for field, value in values.items()
+    }
 
 
 def _fair_sharing(weight: str | float | None) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> I
         yield site.source.problem("POOL043", path, message, hint, warning=True, key=True)
 
 
-_Mistake = tuple["Path", str, str, str]
+_Mistake = tuple[Path, str, str, str]
 """The place below the field, and id, message and hint of the problem."""
 
 

@@ -8,6 +8,7 @@ from slicewright.core.check.model import ObjectSet, Resource
 from slicewright.core.check.quota import Node
 from slicewright.core.check.quota_read import quotas
 from slicewright.core.check.quota_workload import pod_sets
+from slicewright.core.difference.stop_policies import DRAIN, HOLD
 from slicewright.core.kubernetes.conditions import NOTHING, conditions, is_true
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.types import Object
@@ -18,7 +19,6 @@ from slicewright.core.status.inventory import QUOTA_KINDS, Family, Inventory, ca
 from slicewright.core.status.shortage import Holder, shortage
 
 _MOST_HOLDERS = 3
-_STOPS = ("Hold", "HoldAndDrain")
 
 
 class Queues:
@@ -82,7 +82,7 @@ class Queues:
         for item, text in ((local, f"LocalQueue {name}"), (queue, f"ClusterQueue {target}")):
             policy = item["spec"].get("stopPolicy")
             active = conditions(item.get("status", {})).get("Active", NOTHING)
-            if policy in _STOPS:
+            if policy in (HOLD, DRAIN):
                 message = f"{text} is stopped: stopPolicy {policy}"
                 yield Cause("QueueStopped", message, words, "set stopPolicy: None when work may start again")
             elif active.status == "False":

@@ -70,7 +70,7 @@ def _probes(resource: Resource, _objects: ObjectSet) -> Findings:
                     yield Finding((*path, probe, way, "port"), message, did_you_mean(name, known))
 
 
-_ByLabel = dict[tuple[str, str], list[tuple[Resource, "Pods"]]]
+_ByLabel = dict[tuple[str, str], list[tuple[Resource, Pods]]]
 
 
 def _by_label(objects: ObjectSet) -> _ByLabel:

@@ -80,7 +80,7 @@ def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
         yield finding
 
 
-_LABEL: Path = ("metadata", "labels", QUEUE)
+LABEL: Path = ("metadata", "labels", QUEUE)
 _ASK = (
     "flavor {0} has a topologyName and takes only pods that request a place in its Topology: annotate the "
     "pod template with kueue.x-k8s.io/podset-required-topology and a level ({1})"
@@ -196,7 +196,7 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
                     asking = f"{needs(names)} {_amount(name, value)} in total"
                     yield Finding(path, f"{asking}, but {_gives(queue.name, name, most)}", _MORE_NODES)
                 return
-    yield Finding(_LABEL, _together(known, queue, ask.deciding))
+    yield Finding(LABEL, _together(known, queue, ask.deciding))
 
 
 def _asking(resource: Resource, name: str) -> Path:
@@ -206,7 +206,7 @@ def _asking(resource: Resource, name: str) -> Path:
             return pods.replicas_path
     if resource.kind == "PathwaysJob" and name == "worker":
         return "spec", "workers", 0, "numSlices"
-    return ("spec", "parallelism") if "parallelism" in mapping(resource.data.get("spec")) else _LABEL
+    return ("spec", "parallelism") if "parallelism" in mapping(resource.data.get("spec")) else LABEL
 
 
 def _unit(resource: str) -> str:
@@ -273,16 +273,16 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
                 f"pods {names} request {_unit(next(iter(choice.requests)))}, but no flavor of ClusterQueue "
                 f"'{queue.name}' matches them: {', '.join(choice.group)}"
             )
-            yield Finding(_LABEL, message, _hint(known, choice, resource))
+            yield Finding(LABEL, message, _hint(known, choice, resource))
     if (first := assignment.stuck(known, queue, sets)) is not None:
         message = f"Kueue counts no request of pods '{first.name}', so it never admits"
-        yield Finding(_LABEL, f"{message} those after them", _LAST)
+        yield Finding(LABEL, f"{message} those after them", _LAST)
     has_topologies = any(flavor.has_topology for flavor in known.flavors.values())
     for assigned in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
         if assignment.misplaced(known, queue, assigned):
             names = joined(list(dict.fromkeys(assigned.flavors.values())) or ["no flavor"])
             message = f"pods '{assigned.pods.name}' need a place in one topology, but get {names}"
-            yield Finding(_LABEL, message, _ONE_TOPOLOGY)
+            yield Finding(LABEL, message, _ONE_TOPOLOGY)
 
 
 def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) -> str:
@@ -319,7 +319,7 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
                 first.setdefault(request, pods.name)
     for request, name in first.items():
         message = f"pods '{name}' request {request}, but ClusterQueue '{ask.queue.name}' does not cover it"
-        yield Finding(_LABEL, message)
+        yield Finding(LABEL, message)
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
@@ -373,4 +373,4 @@ def _removed(resource: Resource, objects: ObjectSet) -> Findings:
     message = (
         f"queue '{name}' was removed from namespace '{namespace}', but frozen run '{resource.name}' uses it"
     )
-    yield Finding(_LABEL, message)
+    yield Finding(LABEL, message)

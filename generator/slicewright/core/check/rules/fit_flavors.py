@@ -6,13 +6,11 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota import Node, PodSet, Quotas, most
-from slicewright.core.check.rules.fit import Asked, asks
+from slicewright.core.check.rules.fit import LABEL, Asked, asks
 from slicewright.core.check.scheduler import PURCHASE, NodeSelector
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
-from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, QUEUE, TPU
-from slicewright.core.problem import Path
+from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, TPU
 
-_LABEL: Path = ("metadata", "labels", QUEUE)
 _ONE_GROUP = (
     "cover all resources of these pods with one resource group, so that they get one flavor, or remove the "
     "requests and limits that another group covers, or give these pods their own queue"
@@ -47,7 +45,7 @@ def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
         names = list(dict.fromkeys(assigned.flavors.values()))
         if reason := _contradiction(objects, ask, assigned.pods, names):
             message = f"pods '{assigned.pods.name}' get {_flavors(names)}: {reason[0]}"
-            first.append(Finding(_LABEL, message, reason[1]))
+            first.append(Finding(LABEL, message, reason[1]))
         else:
             others += _others(objects, ask, assigned, names)
     return first, others
@@ -60,12 +58,12 @@ def _flavors(names: Sequence[str]) -> str:
 def _others(objects: ObjectSet, ask: Asked, assigned: assignment.Assignment, first: list[str]) -> Findings:
     pods = assigned.pods
     if reason := _elsewhere(objects, ask.known, pods, first):
-        yield Finding(_LABEL, f"pods '{pods.name}' get {_flavors(first)}: {reason}", _ONE_GROUP)
+        yield Finding(LABEL, f"pods '{pods.name}' get {_flavors(first)}: {reason}", _ONE_GROUP)
     for flavor, names in _instead(ask, assigned):
         if contradiction := _contradiction(objects, ask, pods, names):
             full = f"{_flavors(first)} {'is' if len(first) == 1 else 'are'} full"
             message = f"pods '{pods.name}' get flavor {flavor} if {full}: {contradiction[0]}"
-            yield Finding(_LABEL, message, contradiction[1])
+            yield Finding(LABEL, message, contradiction[1])
 
 
 def _instead(ask: Asked, assigned: assignment.Assignment) -> Iterator[tuple[str, list[str]]]:

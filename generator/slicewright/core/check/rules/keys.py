@@ -18,12 +18,10 @@ from slicewright.core.kubernetes.labels import (
     PRIORITY_BOOST,
     PROVISIONING_REQUEST_DURATION,
 )
+from slicewright.core.kubernetes.pods import NODE_TERMS
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.mend import edits
 from slicewright.core.problem import Edit, Fix, Path
-
-_NODE_AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_TERMS = (*_NODE_AFFINITY, "nodeSelectorTerms")
 
 
 def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:
@@ -52,9 +50,9 @@ def _selected(resource: Resource) -> Iterator[Path]:
     for pods in resource.pods:
         base = pods.spec_path
         yield from ((*base, "nodeSelector", key) for key in mapping(pods.spec.get("nodeSelector")))
-        for term, entry in entries(at(pods.spec, *_TERMS)):
+        for term, entry in entries(at(pods.spec, *NODE_TERMS)):
             for index, _ in entries(entry.get("matchExpressions")):
-                yield (*base, *_TERMS, term, "matchExpressions", index, "key")
+                yield (*base, *NODE_TERMS, term, "matchExpressions", index, "key")
     for index, _ in entries(at(resource.data, "spec", "workers")):
         yield from _below(resource, ("spec", "workers", index, "nodeSelector"))
     if resource.kind == "ResourceFlavor":

@@ -27,6 +27,7 @@ from slicewright.core.kubernetes.labels import (
 from slicewright.core.kubernetes.read import at, entries, mapping, text, words
 from slicewright.core.mend import edits
 from slicewright.core.mend.kueue import moved
+from slicewright.core.platform.queues import MAY_STOP_SEARCH
 from slicewright.core.problem import Path, only_near
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -224,7 +225,6 @@ _MOVED: dict[str, dict[tuple[str, ...], str]] = {
         ("spec", "clusterProfileRef"): "spec.clusterSource.clusterProfileRef",
     },
 }
-_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 _DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
 _PART = re.compile(r"([0-9.]+)(h|m|s)")
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
@@ -244,10 +244,10 @@ def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, message, f"write {instead}", moved(resource.data))
     if resource.kind == "ClusterQueue":
         for key, value in mapping(at(resource.data, "spec", "flavorFungibility")).items():
-            if isinstance(value, str) and value in _FUNGIBILITY:
+            if value in MAY_STOP_SEARCH.values():
                 path = ("spec", "flavorFungibility", key)
                 message = f"{key} cannot be {value} in v1beta2"
-                yield Finding(path, message, f"write {_FUNGIBILITY[value]}", moved(resource.data))
+                yield Finding(path, message, "write MayStopSearch", moved(resource.data))
 
 
 def _timeout(objects: ObjectSet) -> int | None:

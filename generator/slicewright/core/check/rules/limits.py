@@ -15,6 +15,7 @@ from slicewright.core.check.model import Finding, Findings, Resource
 from slicewright.core.check.rules import dns
 from slicewright.core.kubernetes.kinds import EACH, PODS_OF, Way
 from slicewright.core.kubernetes.labels import KUBERNETES, TPU
+from slicewright.core.kubernetes.pods import PREFERRED, REQUIRED
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, mapping, number, sequence, text
 from slicewright.core.problem import Path
@@ -191,16 +192,14 @@ def _above_zero(value: Any, within: dict[str, Any]) -> Refusal | None:
     return needed(value, within)
 
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 TERMS = (
-    f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms.*",
-    f"affinity.nodeAffinity.{_PREFERRED}.*.preference",
+    f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms.*",
+    f"affinity.nodeAffinity.{PREFERRED}.*.preference",
 )
 """Where the spec of a pod has expressions about nodes."""
 _PODS = (
-    f"affinity.podAffinity|podAntiAffinity.{_REQUIRED}.*",
-    f"affinity.podAffinity|podAntiAffinity.{_PREFERRED}.*.podAffinityTerm",
+    f"affinity.podAffinity|podAntiAffinity.{REQUIRED}.*",
+    f"affinity.podAffinity|podAntiAffinity.{PREFERRED}.*.podAffinityTerm",
 )
 SELECTORS = (
     "topologySpreadConstraints.*.labelSelector",
@@ -227,10 +226,10 @@ POD = table(
         "topologySpreadConstraints.*.minDomains": _domains,
         "topologySpreadConstraints.*.topologyKey": filled,
         "topologySpreadConstraints.*.whenUnsatisfiable": filled,
-        f"affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms": filled,
+        f"affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms": filled,
         **{f"{way}.matchExpressions.*": expression for way in (*TERMS, *SELECTORS)},
         **{f"{way}.matchLabels": labels for way in SELECTORS},
-        f"affinity.nodeAffinity|podAffinity|podAntiAffinity.{_PREFERRED}.*.weight": number_from(1, 100),
+        f"affinity.nodeAffinity|podAffinity|podAntiAffinity.{PREFERRED}.*.weight": number_from(1, 100),
         **{f"{way}.topologyKey": first(filled, _KEY) for way in _PODS},
         "volumes.*.hostPath.path": first(
             filled,

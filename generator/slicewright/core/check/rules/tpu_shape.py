@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.catalogue.geometry import joined
+from slicewright.core.catalogue.geometry import is_topology, joined
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.core.catalogue.shape import Shape
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
@@ -28,7 +28,6 @@ from slicewright.core.mend import edits
 from slicewright.core.problem import Fix, Path, did_you_mean, nearest
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
-_TOPOLOGY = re.compile(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){1,2}")
 PLACEHOLDER = "replaced-by-slicewright"
 """What a base has where an overlay puts a value."""
 
@@ -54,7 +53,7 @@ def is_tpu(pods: Pods) -> bool:
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
     """Return the rows whose hosts carry some labels; several where a shape exists on several machines."""
-    if not _TOPOLOGY.fullmatch(topology):
+    if not is_topology(topology):
         return []
     rows = []
     for machine in catalogue.accelerators.get(accelerator, ()):

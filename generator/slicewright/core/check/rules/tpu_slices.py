@@ -24,6 +24,7 @@ from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.topology import SLICE_LEVEL
+from slicewright.core.plan.ways import TPU_TAINT
 from slicewright.core.problem import Path
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
@@ -222,9 +223,6 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(path, message, fix=fix)
 
 
-_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
-
-
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:
     """Yield the TPU pods that can get only flavors with a Topology: name and facts of the first of these."""
     ask = asked(resource, objects)
@@ -242,7 +240,7 @@ def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodS
 @rule("TPU154", RUN_KINDS)
 def _tainted(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, member, name, flavor in _placed(resource, objects):
-        if not tolerates((*member.tolerations, *flavor.tolerations), _TAINT):
+        if not tolerates((*member.tolerations, *flavor.tolerations), TPU_TAINT):
             message = f"the pods do not tolerate the taint {TPU}, which all nodes of flavor '{name}' have"
             toleration = {"key": TPU, "operator": "Exists", "effect": "NoSchedule"}
             fix = edits.append(resource.data, (*pods.spec_path, "tolerations"), toleration)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP, Way
+from slicewright.core.kubernetes.kinds import EACH, KUEUE_GROUP, V1BETA2_SINCE, Way
 from slicewright.core.kubernetes.pods import along
 from slicewright.core.kubernetes.read import entries, mapping, text, texts, words
-from slicewright.core.mend.kueue import FIRST, to_v1beta2
+from slicewright.core.mend.kueue import to_v1beta2
 
 Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")
@@ -20,7 +20,7 @@ _PINNED = re.compile(
 
 An add-on (`kueue-addon`, `tekton-kueue`) has releases of its own.
 """
-_SERVED = {"v1beta1": ((0, 0), (0, 20)), "v1beta2": (FIRST, (99,))}
+_SERVED = {"v1beta1": ((0, 0), (0, 20)), "v1beta2": (V1BETA2_SINCE, (99,))}
 """The releases of Kueue that serve a version of its API: the first, and the first that does not."""
 _KINDS = frozenset(
     {
