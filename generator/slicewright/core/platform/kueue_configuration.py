@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from slicewright.core.document.write import write_document
-from slicewright.core.kubernetes.kinds import (
-    CONFIGURATION_KEY,
-    JOBSET_GROUP,
-    KUEUE_CONFIG_MAP,
-    KUEUE_CONFIGURATION_VERSION,
-    OLD_KUEUE_CONFIGURATION_VERSION,
-    V1BETA2_SINCE,
-)
+from slicewright.core.kubernetes import kinds
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
 
@@ -53,8 +46,8 @@ def config_map(text: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": KUEUE_CONFIG_MAP, "namespace": NAMESPACE},
-        "data": {CONFIGURATION_KEY: text},
+        "metadata": {"name": kinds.KUEUE_CONFIG_MAP, "namespace": NAMESPACE},
+        "data": {kinds.CONFIGURATION_KEY: text},
     }
 
 
@@ -74,7 +67,9 @@ def simulated(site: ResolvedCluster) -> dict[str, Any]:
 def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Return the Configuration: addresses as in the release, our defaults, and over them what is written."""
     ours: dict[str, Any] = {
-        "apiVersion": KUEUE_CONFIGURATION_VERSION if is_v1beta2(site) else OLD_KUEUE_CONFIGURATION_VERSION,
+        "apiVersion": kinds.KUEUE_CONFIGURATION_VERSION
+        if is_v1beta2(site)
+        else kinds.OLD_KUEUE_CONFIGURATION_VERSION,
         "kind": KIND,
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},
@@ -93,7 +88,7 @@ def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, A
         "clientConnection": {"qps": 300, "burst": 500},
         "manageJobsWithoutQueueName": False,
         "waitForPodsReady": _wait_for_pods(site),
-        "integrations": {"frameworks": ["batch/job", f"{JOBSET_GROUP}/jobset"]},
+        "integrations": {"frameworks": ["batch/job", f"{kinds.JOBSET_GROUP}/jobset"]},
         **_shares(site, written),
     }
     configuration: dict[str, Any] = merged(
@@ -172,9 +167,9 @@ def validate_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[P
     same version of the API the problems are warnings, and of an earlier version nothing is known.
     """
     written, release = spec.get(_FIELD), release_of(spec)
-    if not isinstance(written, dict) or release < V1BETA2_SINCE:
+    if not isinstance(written, dict) or release < kinds.V1BETA2_SINCE:
         return
-    whole = {"apiVersion": KUEUE_CONFIGURATION_VERSION, "kind": KIND, **written}
+    whole = {"apiVersion": kinds.KUEUE_CONFIGURATION_VERSION, "kind": KIND, **written}
     is_known = release == release_of({"versions": {"kueue": DEFAULT_RELEASE}})
     severity: Severity = "error" if is_known else "warning"
     for problem in schemas.problems(SCHEMA, whole):

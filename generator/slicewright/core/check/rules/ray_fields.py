@@ -4,16 +4,7 @@ import re
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.rules.limits import (
-    Refusal,
-    Test,
-    against,
-    labels,
-    not_for,
-    number_from,
-    shaped,
-    table,
-)
+from slicewright.core.check.rules import limits
 from slicewright.core.check.rules.ray import KINDS, cluster, groups
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import Path
@@ -32,10 +23,10 @@ _LEAVE_OUT = "leave one of the two out"
 _ANY_UPGRADE = ("NewCluster", "NewClusterWithIncrementalUpgrade", "None")
 
 
-def _when(*fields: tuple[str, Any]) -> Test:
+def _when(*fields: tuple[str, Any]) -> limits.Test:
     """Return the test of a field that cannot be combined with a value of another one beside it."""
 
-    def test(value: Any, within: dict[str, Any]) -> Refusal | None:
+    def test(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
         for key, other in fields if value not in (None, False, {}, []) else ():
             if within.get(key) == other or (other is ... and within.get(key)):
                 value_of_key = "" if other is ... else f": {'true' if other is True else other}"
@@ -45,29 +36,31 @@ def _when(*fields: tuple[str, Any]) -> Test:
     return test
 
 
-def _selector(value: Any, within: dict[str, Any]) -> Refusal | None:
+def _selector(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
     if isinstance(value, dict) and value and not value.get(_CLUSTER_LABEL):
         message = f"needs the key {_CLUSTER_LABEL} with the name of a RayCluster"
         return message, f"write clusterSelector: {{{_CLUSTER_LABEL}: NAME}}"
     return _when(("submissionMode", "SidecarMode"), ("suspend", True))(value, within)
 
 
-_OF_GROUP: dict[str, Test] = {
-    "labels": labels,
-    "rayStartParams.labels": not_for("`ray start`", "write labels: {...} in the group instead"),
-    "idleTimeoutSeconds": number_from(0),
+_OF_GROUP: dict[str, limits.Test] = {
+    "labels": limits.labels,
+    "rayStartParams.labels": limits.not_for("`ray start`", "write labels: {...} in the group instead"),
+    "idleTimeoutSeconds": limits.number_from(0),
 }
-_OF_CLUSTER = table(
+_OF_CLUSTER = limits.table(
     {
         **{f"headGroupSpec.{key}": test for key, test in _OF_GROUP.items()},
         **{f"workerGroupSpecs.*.{key}": test for key, test in _OF_GROUP.items()},
-        "headGroupSpec.rayStartParams.redis-username": not_for("the head", f"write {_OPTIONS}.redisUsername"),
-        "autoscalerOptions.idleTimeoutSeconds": number_from(0),
+        "headGroupSpec.rayStartParams.redis-username": limits.not_for(
+            "the head", f"write {_OPTIONS}.redisUsername"
+        ),
+        "autoscalerOptions.idleTimeoutSeconds": limits.number_from(0),
     }
 )
 _NAME_OF_HEAD_SERVICE = "spec.rayClusterConfig.headGroupSpec.headService.metadata.name"
 _OF_KIND = {
-    "RayJob": table(
+    "RayJob": limits.table(
         {
             "spec.clusterSelector": _selector,
             "spec.submitterPodTemplate|submitterConfig": _when(("submissionMode", "SidecarMode")),
@@ -77,10 +70,10 @@ _OF_KIND = {
             ),
         }
     ),
-    "RayService": table(
+    "RayService": limits.table(
         {
-            _NAME_OF_HEAD_SERVICE: not_for("the head of a RayService"),
-            "spec.upgradeStrategy.type": shaped(
+            _NAME_OF_HEAD_SERVICE: limits.not_for("the head of a RayService"),
+            "spec.upgradeStrategy.type": limits.shaped(
                 lambda word: word in _ANY_UPGRADE, f"one of: {', '.join(_ANY_UPGRADE)}"
             ),
         }
@@ -90,9 +83,9 @@ _OF_KIND = {
 
 @rule("RAY116", KINDS)
 def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
-    yield from against(_OF_KIND.get(resource.kind, {}), resource.data, ())
+    yield from limits.against(_OF_KIND.get(resource.kind, {}), resource.data, ())
     way, spec = cluster(resource)
-    yield from against(_OF_CLUSTER, spec, way)
+    yield from limits.against(_OF_CLUSTER, spec, way)
     yield from _together(resource, way, spec)
     span = resource.annotations.get(_TIMEOUT, "")
     if resource.kind == "RayService" and span and not _SPAN.fullmatch(span):
