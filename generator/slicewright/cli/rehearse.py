@@ -79,8 +79,8 @@ _MOST_JOBS = 64
 @click.option(
     "--idle",
     type=Duration(),
-    help="The time after which idle flex-start nodes are removed, in simulated time. The default and "
-    "the minimum are 3 s of real time.",
+    help="The time after which idle flex-start nodes are removed, in simulated time. By default 3 s of real "
+    "time; a shorter time has no effect.",
 )
 @click.option(
     "--skip-idle/--no-skip-idle",

@@ -164,7 +164,7 @@ def _stale(checkout: Checkout, played: set[str]) -> Iterator[tuple[str, Problem]
     for run in rendering.runs:
         folder, name = run.folder, f"{run.namespace}/{run.name}"
         if folder not in played:
-            message = f"{name} is live in {folder}, but is not rehearsed: {run.reason}"
+            message = f"the rehearsal leaves out {name}, although it is in {folder}: {run.reason}"
         elif run.effect == "changes":
             message = (
                 f"{folder} differs from what a render would write; the rehearsal of {name} uses the overlay"

@@ -162,11 +162,12 @@ def _step(kind: str, folder: str, items: list[_Item], tree: _Tree, above: tuple[
     for visited in above:
         if below(folder, visited):
             message = f"kustomization includes itself: {' -> '.join((*above, folder))}"
-            raise Stopped(Problem("KUS003", message))
+            raise Stopped(Problem("KUS003", message, "remove one of these references"))
     kustomization = tree.kustomization(folder)
     if kustomization.kind != kind:
         message = f"expected a {kind}, found a {kustomization.kind}"
-        raise Stopped(Problem("KUS002", message, file=kustomization.file))
+        hint = f"list it under {'components' if kind == 'Kustomization' else 'resources'}"
+        raise Stopped(Problem("KUS002", message, hint, file=kustomization.file))
     return _build(kustomization, items, tree, above)
 
 

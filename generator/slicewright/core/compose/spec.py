@@ -73,7 +73,9 @@ def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
     documents = _documents(text, file)
     spec = documents[0] if documents else {}
     if len(documents) > 1 or not isinstance(spec, dict):
-        raise Stopped(Problem("KUS002", "the file must contain exactly one kustomization", file=file))
+        raise Stopped(
+            Problem("KUS002", "the file must contain exactly one kustomization", "split the file", file=file)
+        )
     if all(value is None or key in ("apiVersion", "kind") for key, value in spec.items()):
         hint = "kustomize refuses it; write resources: [] for no resources"
         raise Stopped(Problem("KUS002", "the kustomization is empty", hint, file=file))
@@ -158,20 +160,21 @@ def _kind(spec: dict[str, Any], file: str) -> str:
 def _list(spec: dict[str, Any], field: str, file: str) -> list[Any]:
     entries = spec.get(field) or []
     if not isinstance(entries, list):
-        raise Stopped(Problem("KUS002", f"'{field}' must be a list", file=file))
+        raise Stopped(Problem("KUS002", f"'{field}' must be a list", "write a list", file=file))
     return entries
 
 
 def _paths(spec: dict[str, Any], field: str, file: str) -> tuple[str, ...]:
     entries = _list(spec, field, file)
     if not all(isinstance(entry, str) and entry for entry in entries):
-        raise Stopped(Problem("KUS002", f"'{field}' must contain paths", file=file))
+        raise Stopped(Problem("KUS002", f"'{field}' must contain paths", "write a list of paths", file=file))
     return tuple(entries)
 
 
 def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
     if not isinstance(entry, dict):
-        raise Stopped(Problem("KUS002", "'patches' must contain mappings", file=file))
+        hint = "write a list of {target: ..., path: FILE}"
+        raise Stopped(Problem("KUS002", "'patches' must contain mappings", hint, file=file))
     if set(entry) - {"target", "patch", "path"}:
         raise Stopped(outside=f"{file}: a patch with options")
     target = entry.get("target")
@@ -179,7 +182,8 @@ def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
         raise Stopped(outside=f"{file}: a patch without a target, or with a selector")
     text = entry.get("patch")
     if ("path" in entry) == ("patch" in entry) or not isinstance(entry.get("path", text), str):
-        raise Stopped(Problem("KUS002", "a patch needs either 'path' or 'patch', with a string", file=file))
+        message, hint = "a patch needs either 'path' or 'patch', with a string", "write one of the two"
+        raise Stopped(Problem("KUS002", message, hint, file=file))
     if text is None:
         path = inside(folder, entry["path"], file)
         refuse_above(folder, path, file)

@@ -42,7 +42,7 @@ def problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
             yield _problem(site, f"the AppProject '{name}' is already rendered for cluster '{owner}'")
         elif other.destination != argocd.destination:
             message = f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
-            message += f"'{name}', and in one Argo CD the second would overwrite the first"
+            message += f"'{name}', and in one Argo CD instance the second would overwrite the first"
             yield _problem(site if argocd.project else first, message)
 
 

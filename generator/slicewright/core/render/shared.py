@@ -37,7 +37,7 @@ CLAIMS = "claims.yaml"
 """What holds data, and so is never pruned."""
 _OBJECTS = "objects.yaml"
 _WITH_DATA = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
-_APART = "put it into custom/, and apply it like the platform"
+_APART = "put it into custom/, and let a cluster administrator apply it"
 _PODS = "only objects that pods use can be shared: write a TPUWorkload for a run, or put it into custom/"
 _BY_REFERENCE = (
     "write an ExternalSecret, a SealedSecret or a SopsSecret (the operator for SOPS) instead, or create "

@@ -239,7 +239,11 @@ def _beside(
         texts = [text for pod, text in timeline.unplaced.items() if pod.startswith(pods)]
         is_certain = bool(texts) or is_long
         message = f"job {job} of {timeline.run} never ran"
-        hint = f"FailedScheduling: {texts[-1]}" if texts else "the timeline shows what ran instead"
+        hint = (
+            f"remove the cause: FailedScheduling: {texts[-1]}"
+            if texts
+            else "the timeline shows what ran instead"
+        )
         if not is_certain:
             message += "; perhaps the program was too short for the controllers at this speed"
             hint = f"to find out, {_slower_speed(part)}"

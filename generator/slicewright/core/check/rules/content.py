@@ -78,7 +78,9 @@ def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, value in values_in(resource.data) if "None" in repr(resource.data) else ():
         if value is None and path[-1] != "creationTimestamp":
             fix = edits.remove(path) if isinstance(path[-1], str) else None
-            yield Finding(path, "some tools keep null and others drop it", fix=fix)
+            yield Finding(
+                path, "the key has no value: some tools keep the null, others drop the key", fix=fix
+            )
 
 
 _Identity = tuple[str, str, str, str, str]

@@ -153,4 +153,6 @@ def _needs_index(resource: Resource, _objects: ObjectSet) -> Findings:
             if pods.job.get(key) is not None and not indexed:
                 yield Finding((*pods.job_path, key), f"{key} needs completionMode: Indexed")
         if pods.job.get("maxFailedIndexes") is not None and pods.job.get("backoffLimitPerIndex") is None:
-            yield Finding((*pods.job_path, "maxFailedIndexes"), "maxFailedIndexes needs backoffLimitPerIndex")
+            message = "maxFailedIndexes needs backoffLimitPerIndex"
+            hint = "add backoffLimitPerIndex, or leave maxFailedIndexes out"
+            yield Finding((*pods.job_path, "maxFailedIndexes"), message, hint)

@@ -92,7 +92,10 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if least is not None and not 0 < (_integer(least) or 0) < pods.pods_per_job:
             path = ("metadata", "annotations", labels.MIN_PARALLELISM)
-            yield Finding(path, f"'{least}' must be a number from 1 to {pods.pods_per_job - 1}")
+            allowed = f"a number from 1 to {pods.pods_per_job - 1}"
+            yield Finding(
+                path, f"'{least}' must be {allowed}", f"write {allowed}, or leave the annotation out"
+            )
         path = ("metadata", "annotations", labels.EQUAL_COMPLETIONS)
         if sync is not None and sync not in _BOOLEANS:
             yield Finding(path, f"'{sync}' is neither true nor false", _TRUE_OR_FALSE)

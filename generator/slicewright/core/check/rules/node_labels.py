@@ -88,7 +88,7 @@ def _affinity(pods: Pods) -> Findings:
         of_key = [[entry for entry in term if entry.key == key] for term in terms]
         if of_key and all(any(not entry.accepts(value) for entry in term) for term in of_key):
             message = f"the node affinity accepts no node with {key}={value}"
-            yield Finding(pods.selector_path(key), message, "remove one of the two")
+            yield Finding(pods.selector_path(key), message, "remove one of the two selectors")
 
 
 def _against_shape(
@@ -114,7 +114,7 @@ def _against_shape(
             yield Finding(path_of(key), f"no node has {key}={value} and {slices}", hint)
     if GPU in selector:
         message = f"no node has both GPUs ({GPU}={selector[GPU]}) and TPUs ({slices})"
-        yield Finding(path_of(GPU), message, "remove one of the two")
+        yield Finding(path_of(GPU), message, "remove one of the two selectors")
 
 
 @rule("TPU146", TEMPLATE_KINDS)

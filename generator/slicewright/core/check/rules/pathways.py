@@ -190,7 +190,8 @@ def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, container in (place for pods in resource.pods for place in _all(pods)):
         index, value = flags(container).get("--gcs_scratch_location", (0, ""))
         if first and value not in ("", first):
-            yield Finding((*path, "args", index), f"scratch is {value} here and {first} in '{name}'")
+            message = f"--gcs_scratch_location is {value} here, but {first} in container '{name}'"
+            yield Finding((*path, "args", index), message)
         elif value:
             first, name = value, text(container.get("name"))
 
@@ -265,7 +266,9 @@ def _none(resource: Resource, _objects: ObjectSet) -> Findings:
     for index, worker in entries(at(resource.data, "spec", "workers")):
         slices = number(worker.get("numSlices"))
         if slices is not None and slices < 1:
-            yield Finding(("spec", "workers", index, "numSlices"), f"numSlices is {slices}")
+            yield Finding(
+                ("spec", "workers", index, "numSlices"), f"numSlices is {slices}, but must be 1 or more"
+            )
 
 
 @rule("PW124", {"PathwaysJob"}, "warning")
@@ -306,7 +309,7 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     slices = sum(number(worker.get("numSlices")) or 0 for _, worker in workers)
     path = ("spec", "controller", "elasticSlices")
     if elastic < 0:
-        yield Finding(path, f"elasticSlices is {elastic}", "write 0 or more")
+        yield Finding(path, f"elasticSlices is {elastic}, but must be 0 or more", "write 0 or more")
     if slices and elastic >= slices:
         yield Finding(path, f"elasticSlices is {elastic}, but must be less than numSlices ({slices})")
 

@@ -69,7 +69,9 @@ def _bounds(resource: Resource, _objects: ObjectSet) -> Findings:
         if most is not None and least > most:
             yield Finding((*path, "minReplicas"), f"minReplicas is {least}, but maxReplicas is {most}")
         elif least < 0:
-            yield Finding((*path, "minReplicas"), f"minReplicas is {least}", "write 0 or more")
+            yield Finding(
+                (*path, "minReplicas"), f"minReplicas is {least}, but must be 0 or more", "write 0 or more"
+            )
 
 
 @rule("RAY103", KINDS, "warning")
@@ -157,7 +159,7 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     shuts_down = spec.get("shutdownAfterJobFinishes") is True
     ttl, path = number(spec.get("ttlSecondsAfterFinished")) or 0, ("spec", "ttlSecondsAfterFinished")
     if ttl < 0:
-        yield Finding(path, f"ttlSecondsAfterFinished is {ttl}", "write 0 or more")
+        yield Finding(path, f"ttlSecondsAfterFinished is {ttl}, but must be 0 or more", "write 0 or more")
     elif not shuts_down and ttl > 0:
         yield Finding(path, "ttlSecondsAfterFinished needs shutdownAfterJobFinishes")
     elif not shuts_down and spec.get("suspend") is True:

@@ -41,7 +41,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     hint = did_you_mean(name, {queue for place, queue in known.local if any_namespace or place == namespace})
     elsewhere = sorted(place for place, queue in known.local if queue == name)
     if elsewhere and not any_namespace:
-        hint = f"it is in namespace {elsewhere[0]}: a LocalQueue serves its own namespace"
+        hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"
     is_certain = objects.misses("LocalQueue", name, resource)
     yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
 

@@ -165,11 +165,11 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
     roles = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
     kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
     if kind not in roles:
-        yield Finding(
-            ("roleRef", "kind"), f"a {resource.kind} must name a {' or '.join(roles)}, not a '{kind}'"
-        )
+        allowed = " or ".join(roles)
+        message = f"a {resource.kind} must name a {allowed}, not a '{kind}'"
+        yield Finding(("roleRef", "kind"), message, f"write kind: {allowed}")
     if not name:
-        yield Finding(("roleRef", "name"), "the binding names no role")
+        yield Finding(("roleRef", "name"), "the binding names no role", "add name: NAME")
 
 
 def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
@@ -200,6 +200,7 @@ def _subject(subject: dict[str, Any], path: Path) -> Findings:
         fix = Fix(hint.capitalize(), (Edit("replace", place, _SUBJECTS[kind]),))
         yield Finding(place, message, hint, fix)
     if not name:
-        yield Finding((*path, "name"), f"a subject of kind {kind} has no name")
+        yield Finding((*path, "name"), f"a subject of kind {kind} has no name", "add name: NAME")
     elif kind == "ServiceAccount" and not is_subdomain(name):
-        yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount")
+        hint = "write lower-case letters, digits, hyphens and dots"
+        yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount", hint)

@@ -222,7 +222,9 @@ def _classes(resource: Resource, objects: ObjectSet) -> Findings:
         for key in ("spot", "reservations"):
             if rung.get(key):
                 yield Finding(
-                    path, f"one priority requests both flex-start and {key}", "write a priority for each"
+                    path,
+                    f"one priority requests both flex-start and {key}",
+                    "write one priority for each of the two",
                 )
 
 

@@ -51,7 +51,11 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         is_lost = objects.lost(kind, name, resource.namespace)
         if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
             message = f"{kind} '{name}' is not defined"
-            hint = f"it is in namespace {known[name]}" if known.get(name) else did_you_mean(name, known)
+            hint = (
+                f"name a runtime of this namespace: this one is in {known[name]}"
+                if known.get(name)
+                else did_you_mean(name, known)
+            )
             is_certain = objects.misses(kind, name, resource)
             yield Finding(("spec", "runtimeRef", "name"), message, hint, is_certain=is_certain)
 
