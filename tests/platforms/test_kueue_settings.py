@@ -93,7 +93,7 @@ def against(kueue: str, release: str = "v0.19.2") -> list[tuple[str, str, str, s
             "{integrations: {frameworks: pod}}",
             "spec.kueue.integrations.frameworks",
             "'frameworks' must be a list or null, not a string (pod)",
-            "",
+            "write a list: [pod]",
         ),
         (
             "{integrations: {frameworks: [batch/jb]}}",

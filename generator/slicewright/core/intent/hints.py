@@ -34,6 +34,7 @@ def of_missing(key: str, schema: Mapping[str, Any]) -> str:
 
 def of_type(schema: Mapping[str, Any], types: Sequence[str], path: Path, value: Any) -> str:
     """Return the hint for a value of the wrong type."""
+    types = [name for name in types if name != "null"] or types
     if quoted := _quote(types, value):
         return quoted
     name = f"{path[-1]}: " if path and isinstance(path[-1], str) else ""
