@@ -49,11 +49,12 @@ def record(tmp_path_factory: pytest.TempPathFactory, bed: Bed) -> Object:
 
 
 def most_at_once(record: Object, prefix: str) -> int:
-    """Return the most runs of a sweep that were admitted at one time."""
+    """Return the most runs of a sweep that were admitted at one time, for longer than the time resolution."""
     runs = [one for one in record["workloads"] if one["run"].startswith(f"default/{prefix}-")]
     assert {"finished"} == {one["outcome"] for one in runs}
     found: list[int] = [
-        sum(other["admitted"] <= one["admitted"] < other["ended"] for other in runs) for one in runs
+        sum(other["admitted"] <= one["admitted"] < other["ended"] - record["resolution"] for other in runs)
+        for one in runs
     ]
     return max(found)
 
