@@ -1,25 +1,20 @@
 """How a repository says that its kustomizations are built: with files of other folders, and by Flux."""
 
-from __future__ import annotations
-
 import posixpath
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.core.check.examine import Unit
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.read import mapping
+from slicewright.core.problem import Problem
 from slicewright.workspace.repository import files_of, repository_of
 from slicewright.workspace.text_file import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.core.check.examine import Unit
-    from slicewright.core.problem import Problem
 
 _FLAG = "--load-restrictor LoadRestrictionsNone"
 _FLUX = "kustomize.toolkit.fluxcd.io/"

@@ -1,7 +1,5 @@
 """What to write instead of a value that a JSON Schema refuses: a form, a limit, or an example."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,10 +1,8 @@
 """Objects that the runs of a namespace share: shared/<cluster>/<namespace>/ becomes a part of its overlay."""
 
-from __future__ import annotations
-
 import copy
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from slicewright.core.build import unsupported_values
 from slicewright.core.build.objects import keep
@@ -12,25 +10,19 @@ from slicewright.core.compose.kustomization import FILE_NAME, identity, is_objec
 from slicewright.core.document.read import read_manifests
 from slicewright.core.document.write import write_documents
 from slicewright.core.gitops import anchor
-from slicewright.core.intent.source import Source
+from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, PODS_OF
 from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.kubernetes.read import texts
-from slicewright.core.problem import Problem, did_you_mean, errors
+from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import Path, Problem, did_you_mean, errors
 from slicewright.core.render import gitops
+from slicewright.core.render.existing import Existing
+from slicewright.core.render.tree import Identity
 from slicewright.core.run import header
 from slicewright.core.run.folder import NamespaceFolder, namespace_folder, shared_path
 from slicewright.core.run.listing import listing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from slicewright.core.intent.source import SourceFile
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.core.problem import Path
-    from slicewright.core.render.existing import Existing
-    from slicewright.core.render.tree import Identity
 
 INPUT = "shared"
 CLAIMS = "claims.yaml"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from logging import NullHandler, getLogger
 from typing import Any
 
 from slicewright.core.check.cel.value import values_at
@@ -102,6 +101,8 @@ def keeps(rule: str, value: Any) -> bool | None:
 
 @cache
 def _library() -> Any:
+    from logging import NullHandler, getLogger  # noqa: PLC0415 - a check starts without it
+
     getLogger("cel").addHandler(NullHandler())  # it reports each function that fails; the verdict says that
     return import_module("cel")
 
