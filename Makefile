@@ -16,7 +16,7 @@ CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 # They measure waits to a few seconds: nothing else may run beside them.
-TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,idle_time.py no_pods.py queueing_theory.py what_if.py)
+TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,what_if.py idle_time.py queueing_theory.py swept_changes.py no_pods.py)
 # What kind is for: objects, controllers and containers as a cluster has them. What Kueue decides is the same everywhere.
 KIND_TESTS ?= tests/e2e/kind $(addprefix tests/e2e/test_,auxiliary.py flex_start.py health.py overlays.py pathways.py platform.py queueing.py)
 # Controllers of other projects, which only tests marked `ci` start.
@@ -109,7 +109,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on 
 
 .PHONY: e2e-times
 e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else may run at the same time.
-	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a separate kind cluster: needs Docker, see docs/explanation/testbed.md.
