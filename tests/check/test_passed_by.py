@@ -232,6 +232,44 @@ def test_repository_may_be_a_chart_and_hold_more(tmp_path: Path) -> None:
     assert [{"path": ".", "reason": HELM, "files": 4}] == done["summary"]["passedBy"]
 
 
+def test_charts_of_a_chart_are_passed_by_as_a_whole(tmp_path: Path) -> None:
+    """A chart in a folder that Helm does not read of the one at the path is one of its own."""
+    write(tmp_path, _CHART)
+    write(tmp_path, {f"apps/a/{name}": text for name, text in _CHART.items()})
+    write(tmp_path, {f"charts/b/{name}": text for name, text in _CHART.items()})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+
+    assert ["examples/c.yaml"] == [problem["file"] for problem in done["problems"]]
+    assert [
+        {"path": ".", "reason": HELM, "files": 9},
+        {"path": "apps/a", "reason": HELM, "files": 5},
+    ] == done["summary"]["passedBy"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("'true'", []), ("'false'", ["SCHEMA003"])])
+def test_object_that_is_local_is_passed_by(tmp_path: Path, value: str, expected: list[str]) -> None:
+    """Kustomize and kpt read the object from its file, and send it to no API server."""
+    metadata = f"metadata: {{name: a, annotations: {{config.kubernetes.io/local-config: {value}}}}}"
+    write(tmp_path, {"a.yaml": BAD_CONFIG_MAP.replace("metadata: {name: a}", metadata), "b.yaml": CONFIG_MAP})
+
+    assert expected == run(tmp_path, ".", "-o", "json", "--schemas-only").ids
+    assert ["SCHEMA003"] == run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids
+
+
+def test_file_that_a_component_alone_merges_is_passed_by(tmp_path: Path) -> None:
+    """A kustomization elsewhere may include the component; what the component adds is checked."""
+    head = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+    write(tmp_path, {"c/kustomization.yaml": f"{head}resources: [r.yaml]\npatches: [{{path: p.yaml}}]\n"})
+    write(
+        tmp_path,
+        {"c/p.yaml": "kind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n", "c/r.yaml": BAD_CONFIG_MAP},
+    )
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+
+    assert ["c/r.yaml"] == [problem["file"] for problem in done["problems"]]
+    assert {"c/kustomization.yaml", "c/p.yaml"} == {one["path"] for one in done["summary"]["passedBy"]}
+
+
 def test_file_that_a_kustomization_merges_is_passed_by(tmp_path: Path) -> None:
     """Patches and configurations hold parts of objects; what is a resource elsewhere is checked."""
     text = "resources: [../c.yaml]\npatches: [{path: ../b/x.yaml}]\nconfigurations: [../b/y.yaml]\n"

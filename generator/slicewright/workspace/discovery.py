@@ -57,6 +57,7 @@ class Discovery:
         self._has_walked = False
         self._kustomizations = Kustomizations()
         self._roots: dict[str, bool] = {}
+        self._components: set[str] = set()
 
     def find(self, paths: Iterable[str], cluster: str = "") -> Targets:
         """Return what is to be read for the paths that a user gives."""
@@ -73,7 +74,7 @@ class Discovery:
             message = f"--exclude {self._exclude[pattern]} matches no folder or YAML file below the paths"
             hint = "look at the spelling, or leave it out"
             targets.problems.append(Problem("IGN105", message, hint, "warning"))
-        return _without_included(targets, self._kustomizations)
+        return _without_included(targets, self._kustomizations, self._components)
 
     def _path(self, path: Path, targets: Targets, cluster: str) -> None:
         name = self.name(path)
@@ -96,7 +97,7 @@ class Discovery:
         def report(error: OSError) -> None:
             targets.problems.append(unreadable(self.name(error.filename or str(folder)), error))
 
-        inside = chart = ""
+        inside = chart = outer = ""
         self._has_walked = True
         top = os.path.realpath(folder)
         in_charts: Counter[str] = Counter()
@@ -117,15 +118,22 @@ class Discovery:
             kind = "" if FILE_NAMES.isdisjoint(names) else self._kustomizations.kind_of(base)
             if kind == "Kustomization":
                 targets.units.append(self._kustomization(base, cluster))
+            if kind == "Component":
+                self._components.add(base)
             if kind == "Component" and base == str(folder):
                 message = "a Component is checked through the kustomizations that include it"
                 hint = "name a kustomization that includes it"
                 targets.problems.append(Problem("KUS012", message, hint, file=self.name(folder)))
             if kind:
                 inside = inside or base
-            if CHART in names and not _is_below(base, chart):
-                chart = base
-            if _is_below(base, chart) and (chart != str(folder) or _is_of_helm(base, chart)):
+            if CHART in names and base == str(folder):
+                outer = base
+            if not _is_below(base, chart):
+                chart = outer
+            is_read = _is_below(base, chart) and (chart != outer or _is_of_helm(base, chart))
+            if CHART in names and not is_read:  # beside what Helm reads of the chart at the path
+                chart, is_read = base, True
+            if is_read:
                 in_charts[chart] += len(names)
                 continue
             shown = self.name(base)
@@ -199,12 +207,16 @@ def _straight(path: str) -> Path:
     return Path(absolute) if same else Path(path).absolute()
 
 
-def _without_included(targets: Targets, kustomizations: Kustomizations) -> Targets:
-    """Leave out what kustomizations build upon, which is checked through them, and files that they merge."""
+def _without_included(targets: Targets, kustomizations: Kustomizations, components: set[str]) -> Targets:
+    """Leave out what kustomizations build upon, which is checked through them, and files that they merge.
+
+    A component that none of them includes merges its files too.
+    """
     folders = {unit.path for unit in targets.units if unit.form == "folder"}
     included = {path for folder in folders for path in kustomizations.included_by(folder)}
     named = [entry for folder in folders | included for entry in kustomizations.named_by(folder)]
     merged = {path for path, is_resource in named if not is_resource}
+    merged |= {path for folder in components - included for path in kustomizations.merged_by(folder)}
     built = {path for path, _ in named}
     built |= {f"{folder}/{name}" for folder in folders | included for name in FILE_NAMES}
     kept: dict[tuple[str, str], Unit] = {}

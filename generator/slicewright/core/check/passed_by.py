@@ -9,6 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.core.document.document import values_in
+from slicewright.core.kubernetes.labels import LOCAL_CONFIG
+from slicewright.core.kubernetes.read import mapping, texts
 from slicewright.core.problem import counted
 
 CHART = "Chart.yaml"
@@ -206,6 +208,9 @@ def _is_merged(data: Any) -> bool:
 
 
 def _is_setting(data: dict[str, Any]) -> bool:
+    """Tell whether a program reads an object from its file, and sends it to no API server."""
+    if texts(mapping(data.get("metadata")).get("annotations")).get(LOCAL_CONFIG) == "true":
+        return True
     version = str(data.get("apiVersion") or data.get("apiversion", ""))  # as the Operator SDK writes it
     return bool(_SETTINGS.fullmatch(version)) or (version, data.get("kind")) == ("v1", "Config")
 
