@@ -124,6 +124,10 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 """Kustomize leaves an object with this annotation out of its output."""
 NEEDS_HASH = "kustomize.config.k8s.io/needs-hash"
 
+# https://github.com/virtual-kubelet/virtual-kubelet and https://github.com/interlink-hq/interLink
+VIRTUAL_KUBELETS = frozenset({"virtual-kubelet.io/provider", "virtual-node.interlink/no-schedule"})
+"""Taints of nodes of virtual kubelets, behind which is no kubelet but another system, such as Slurm."""
+
 PREFIXES_OF_GKE = (GKE, f"{FUSE.partition('/')[0]}/", f"{GOOGLE_ACCOUNT.partition('/')[0]}/")
 _FURTHER = {
     # pkg/controller/constants and apis/kueue/v1beta2 of kubernetes-sigs/kueue v0.19.2

@@ -9,6 +9,7 @@ from slicewright.core.check.rules.dns import is_dns_label, is_label_key, is_labe
 from slicewright.core.check.rules.kueue_flavors import of_tolerations
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS, Way
+from slicewright.core.kubernetes.labels import VIRTUAL_KUBELETS
 from slicewright.core.kubernetes.pods import Pods, along
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text
 from slicewright.core.problem import Path, did_you_mean
@@ -124,7 +125,16 @@ def _of_pods(pods: Pods) -> Findings:
             yield Finding((*path, "name"), f"duplicate container '{name}'", hint)
         if path[-2] == "initContainers" and container.get("restartPolicy") != "Always":
             yield from limits.against(limits.INIT, container, path)
-        yield from _container(container, path)
+        yield from _container(container, path, is_virtual=_is_virtual(pods.spec))
+
+
+def _is_virtual(spec: dict[str, Any]) -> bool:
+    """Tell whether pods are for a virtual kubelet, whose provider takes images in a form of its own."""
+    keys = {text(toleration.get("key")) for _, toleration in entries(spec.get("tolerations"))}
+    return (
+        not VIRTUAL_KUBELETS.isdisjoint(keys)
+        or mapping(spec.get("nodeSelector")).get("type") == "virtual-kubelet"
+    )
 
 
 def _labels(pods: Pods) -> Findings:
@@ -163,11 +173,11 @@ def _volumes(pods: Pods) -> Findings:
             yield Finding(path, message, "write one source")
 
 
-def _container(container: dict[str, Any], path: Path) -> Findings:
+def _container(container: dict[str, Any], path: Path, *, is_virtual: bool) -> Findings:
     yield from _ports(container, (*path, "ports"))
     yield from _environment(container, path)
     image = text(container.get("image"))
-    if _NOT_AN_IMAGE.search(image):
+    if _NOT_AN_IMAGE.search(image) and not is_virtual:
         yield Finding((*path, "image"), f"'{image}' is not a valid image", "write registry/name:tag")
     for way in _PROBES:
         probe = at(container, *way) if way[0] in container else None
