@@ -46,6 +46,14 @@ def test_rule_speaks_for_a_cel_rule(tmp_path: Path) -> None:
     assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["CEL001"]
 
 
+def test_schema_speaks_of_a_binding_without_a_role(tmp_path: Path) -> None:
+    """A field that is missing with all that is in it is one mistake."""
+    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
+    write(tmp_path, {"a.yaml": f"{head}subjects: [{{kind: ServiceAccount, name: a, namespace: b}}]\n"})
+
+    assert ["SCHEMA005"] == run(tmp_path, "a.yaml", "-o", "json").ids
+
+
 def test_silenced_rule_does_not_silence_the_schema(tmp_path: Path) -> None:
     """Where the rule is silenced, the API server's own reason is reported: it still refuses the object."""
     silenced = 'metadata: {name: a, annotations: {slicewright.dev/ignore-KQ103: "the cohort comes later"}}'

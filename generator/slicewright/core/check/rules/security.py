@@ -162,6 +162,8 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
         is_account = subject.get("kind") == "ServiceAccount" and not text(subject.get("namespace"))
         if is_of_cluster and is_account and not _gets_namespace(resource, text(subject.get("name")), objects):
             yield Finding(path, "the ServiceAccount has no namespace")
+    if "roleRef" not in resource.data:  # its schema says so
+        return
     roles = ("ClusterRole",) if is_of_cluster else ("Role", "ClusterRole")
     kind, name = text(at(resource.data, "roleRef", "kind")), text(at(resource.data, "roleRef", "name"))
     if kind not in roles:
