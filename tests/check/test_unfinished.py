@@ -426,6 +426,57 @@ def test_bases_and_templates_lack_what_completes_them(tmp_path: Path, name: str)
     )
 
 
+@pytest.mark.parametrize(("folder", "severity"), [("templates", "note"), ("base", "error"), ("a", "error")])
+def test_template_has_keys_of_the_program_that_reads_it(tmp_path: Path, folder: str, severity: str) -> None:
+    """A test program reads what it expects beside the object, and sends it without that."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: 'b:1'}]}\n"
+    write(tmp_path, {f"{folder}/a.yaml": f"{pod}timeout_seconds: 10\n"})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [severity] == [one["severity"] for one in found if one["id"] == "SCHEMA004"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "severity"),
+    [
+        ("annotations: {storageclass.kubernetes.io/is-default-class: 'false'}}", "note"),
+        ("labels: {a: b}}", "note"),
+        ("namespace: b}", "error"),
+        ("labels: {a: b}}\nparameters: {a: b}", "error"),
+    ],
+)
+def test_object_of_metadata_alone_is_for_one_that_exists(tmp_path: Path, rest: str, severity: str) -> None:
+    """To apply annotations to a StorageClass of the platform changes it; a new one needs a provisioner."""
+    head = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\n"
+    write(tmp_path, {"a.yaml": f"{head}metadata: {{name: a, {rest}\n"})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert [severity] == [one["severity"] for one in found if one["id"] == "SCHEMA005"]
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed", "severity"),
+    [
+        ("INSTANCE_NAME", "STORAGECLASS-sc", "note"),
+        ("a", "STORAGECLASS-sc", "error"),
+        ("INSTANCE_NAME", "Standard-sc", "error"),
+    ],
+)
+def test_word_in_capitals_with_a_suffix_is_a_placeholder_beside_another_one(
+    tmp_path: Path, name: str, claimed: str, severity: str
+) -> None:
+    """A script that writes the instance writes the class too; else capitals are a mistake."""
+    claim = (
+        f"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}}}\n"
+        f"spec: {{accessModes: [ReadWriteOnce], storageClassName: {claimed},"
+        " resources: {requests: {storage: 1Gi}}}\n"
+    )
+    write(tmp_path, {"a.yaml": claim})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert severity == max((one["severity"] for one in found), key=["note", "warning", "error"].index)
+
+
 @pytest.mark.parametrize(("folder", "severity"), [("base", "note"), ("a", "error")])
 def test_program_fills_an_empty_list_of_containers(tmp_path: Path, folder: str, severity: str) -> None:
     """An operator keeps a base whose containers and selector it writes itself."""

@@ -26,6 +26,7 @@ _TODO = re.compile(
 one whose value is a placeholder that YAML reads as a comment: `image: ##IMAGE##`."""
 _COMPLETED = frozenset({"JS122", "REF131", "SCHEMA005"})
 """What is added: namespaces, labels with their selectors, images, all that is required."""
+_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 _LACKS = re.compile(
     r" is missing$|^the pods have no container$|^selector is empty$|^resources has no "
     r"|^type \S+ needs the key "
@@ -48,17 +49,29 @@ def is_pod_template(resource: Resource) -> bool:
     return resource.kind == "Pod" and not resource.server_name
 
 
-def as_note(problem: Problem, *, adds_volumes: bool = False, is_pod_template: bool = False) -> Problem:
+def is_of_metadata(resource: Resource) -> bool:
+    """Tell whether an object has labels or annotations and nothing else: these are for one that exists."""
+    return resource.data.keys() <= _METADATA and bool(resource.labels or resource.annotations)
+
+
+def as_note(
+    problem: Problem,
+    *,
+    adds_volumes: bool = False,
+    is_pod_template: bool = False,
+    is_template: bool = False,
+) -> Problem:
     """Return a problem of a partial object: a note if something is missing.
 
     A program adds volumes too, and so may a patch that is not there. What reads pod templates takes a number
-    in a label for text.
+    in a label for text. The program that reads a template may have keys of its own beside `spec`.
     """
     is_missing = (
         problem.id in _COMPLETED
         or _LACKS.search(problem.message)
         or (adds_volumes and problem.id == "JS125")
         or (is_pod_template and problem.id == "SCHEMA003" and problem.path[:1] == ("metadata",))
+        or (is_template and problem.id == "SCHEMA004" and len(problem.path) == 1)
     )
     return replace(problem, severity="note") if is_missing else problem
 

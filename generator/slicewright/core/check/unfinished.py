@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from slicewright.core.check.filling import is_filled
 from slicewright.core.check.model import Resource
-from slicewright.core.check.partial import as_note, is_called_template, is_pod_template
+from slicewright.core.check.partial import as_note, is_called_template, is_of_metadata, is_pod_template
 from slicewright.core.check.placeholder import CAPITALS, EXPANSION, IN_KEY, TOKEN
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import ACCELERATOR, GOOGLE_ACCOUNT, TOPOLOGY
@@ -133,6 +133,8 @@ _WORDS = 8
 _BLANKS = ("(blank)",)
 _IN_A_NAME = re.compile(r"^-|-$|^_$|(?<![^-])[A-Z]{2,}(?![^-])")
 """What a program fills in: `-suffix`, `prefix-`, `_`, and the word of `train-JOB-3`."""
+_BEGINS_A_NAME = re.compile(r"[A-Z]{4,}-[a-z0-9-]+")
+"""`STORAGECLASS-sc`: a word in capitals with a suffix."""
 
 
 _OF_SED = re.compile(r"[a-z]+(?:_[a-z]+)+|template(?:[-_][a-z]+)+")
@@ -159,14 +161,20 @@ def _bracketed(value: Any) -> str:
 
 
 def _suspects(
-    data: dict[str, Any], refused: AbstractSet[Path], *, is_partial: bool, is_template: bool
+    data: dict[str, Any],
+    refused: AbstractSet[Path],
+    *,
+    is_partial: bool,
+    is_template: bool,
+    is_unfinished: bool,
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the values with an error that may be placeholders, by their paths.
 
     These are words in capitals with `_` or that name their field, the name of the field itself, quoted
     blanks, `{word}`, `[[word]]`, `[YOUR_WORD]` and names of types. In a partial object these are empty values
     as well, and names that begin or end with the hyphen of a prefix or suffix, or have a word in capitals. In
-    a template these are `some_words` and `template-words` too.
+    a template these are `some_words` and `template-words` too. In an object with other placeholders these are
+    words in capitals with a suffix.
     """
     for path, value in values_in(data) if refused else ():
         if path not in refused:
@@ -181,7 +189,8 @@ def _suspects(
             is_named = value.isalpha() and value.isupper() and value.rstrip("S") in field
             is_named = is_named or value == path[-1] or value in _TYPES
             is_named = is_named or (is_template and bool(_OF_SED.fullmatch(value)))
-            is_part = is_partial and path[-1] in ("name", "namespace") and _IN_A_NAME.search(value)
+            is_part = is_partial and path[-1] in ("name", "namespace") and bool(_IN_A_NAME.search(value))
+            is_part = is_part or (is_unfinished and bool(_BEGINS_A_NAME.fullmatch(value)))
             if tokens := [value] if is_named or is_part else CAPITALS.findall(value):
                 yield path, tuple(tokens)
 
@@ -196,6 +205,7 @@ def _refused(
     problems_of: Callable[..., Iterable[Problem]],
     *,
     is_partial: bool,
+    is_unfinished: bool,
 ) -> Placeholders:
     """Return the suspects that are refused and that some value would not be: these are placeholders.
 
@@ -203,7 +213,15 @@ def _refused(
     """
     is_template = is_called_template(resource.file)
     wrong = _of_errors(problems)
-    suspects = dict(_suspects(resource.data, wrong, is_partial=is_partial, is_template=is_template))
+    suspects = dict(
+        _suspects(
+            resource.data,
+            wrong,
+            is_partial=is_partial,
+            is_template=is_template,
+            is_unfinished=is_unfinished,
+        )
+    )
     always = set(suspects)
     for variant in VARIANTS if suspects else ():
         always &= _of_errors(problems_of(0, fill(resource, suspects, variant)))
@@ -226,14 +244,25 @@ def certain(
     """
     by_program = any(_PHRASE.fullmatch(token) for token in chain.from_iterable((held or {}).values()))
     of_pods = is_pod_template(resource)
+    completed = is_partial or by_program or of_pods or is_of_metadata(resource)
+    is_template = is_called_template(resource.file)
     problems = [
         # A program names an object without metadata, and adds what else is missing below its top.
-        as_note(problem, adds_volumes=by_program or is_patched, is_pod_template=of_pods)
-        if is_partial or by_program or of_pods or (problem.path and not resource.metadata)
+        as_note(
+            problem,
+            adds_volumes=by_program or is_patched,
+            is_pod_template=of_pods,
+            is_template=is_template,
+        )
+        if completed or (problem.path and not resource.metadata)
         else problem
         for problem in problems_of()
     ]
-    refused = {} if held is None else _refused(resource, problems, problems_of, is_partial=is_partial)
+    refused = (
+        {}
+        if held is None
+        else _refused(resource, problems, problems_of, is_partial=is_partial, is_unfinished=bool(held))
+    )
     if not (held or refused):
         yield from problems
         return
