@@ -100,7 +100,7 @@ def test_entry_that_its_sweep_has_no_more(base: Repo) -> None:
     base.run("render")
 
     (ends,) = said(diff(base))
-    assert ends.endswith(" 8: the sweep has no such entry now")
+    assert ends.endswith(" 8: the sweep no longer has this entry")
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_words_of_an_upgrade_say_what_happened_and_what_comes_next(team: Team) -
         f"  - {GONE}",
         f"bases and schemas are those of slicewright {__version__}: 3 files written, 1 deleted, 0 kept",
         f"  sample/default/hello: {run.removesuffix('.yaml')} would render differently today, and stays",
-        "the difference: slicewright outdated; adopt it with slicewright rerun NAME",
+        "slicewright outdated shows the difference; slicewright rerun NAME starts the run again with it",
         "next: make render, for what is Fixed follows its base, and make diff",
     ] == out.splitlines()
 

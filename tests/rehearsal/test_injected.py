@@ -90,7 +90,7 @@ def test_run_that_fails_after_a_fault_is_told_of_it() -> None:
         ("REH001", f"remove the cause: jobset failed due to one or more job failures; {injected}"),
         (
             "REH004",
-            "the timeline shows what happened instead; change the workload, the queues or the expectation; "
+            "the timeline shows what happened; change the workload, the queues or the expectation; "
             + injected,
         ),
     ] == [(problem.id, problem.hint) for problem in found]

@@ -138,7 +138,7 @@ def test_outdated_names_each_run_with_its_diff(
     assert f"  c1/default/a: {entry['name']}, rendered by slicewright 0.1.0\n" in text
     assert text.endswith(
         "1 run would render differently today; "
-        "adopt it with slicewright rerun NAME, or all with rerun --outdated\n"
+        "start one again with slicewright rerun NAME, or all with rerun --outdated\n"
     )
     assert before == both.stamps()
 

@@ -71,7 +71,7 @@ def test_entry_that_leaves_the_matrix_ends(sweep: Repo) -> None:
     done = sweep.run("render", "lr", "-o", "json")
 
     assert runs == sorted(run["name"] for run in done.json["runs"] if run["effect"] == "ends")
-    assert {"the sweep has no such entry now"} == {run["reason"] for run in done.json["runs"]}
+    assert {"the sweep no longer has this entry"} == {run["reason"] for run in done.json["runs"]}
     assert ENTRIES[:16] == sorted(path.name for path in (sweep.root / "overlays/c1/default").glob("lr-*"))
 
 

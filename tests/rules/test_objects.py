@@ -197,9 +197,9 @@ def test_empty_selector_of_a_job_is_filled_by_the_api_server(empty: dict[str, An
         (
             "kubernetes.io/batch-cpu",
             "75",
-            ["the request of kubernetes.io/batch-cpu is 75, but the limit is 50"],
+            ["the kubernetes.io/batch-cpu request is 75, but the limit is 50"],
         ),
-        ("example.com/gpu", "25", ["the request of example.com/gpu is 25, but the limit is 50"]),
+        ("example.com/gpu", "25", ["the example.com/gpu request is 25, but the limit is 50"]),
     ],
 )
 def test_request_of_a_native_resource_may_be_below_its_limit(

@@ -272,7 +272,10 @@ def _summary(entry: dict[str, Any], verb: str) -> None:
         change = "added" if each["given"] is None else "left out" if each["rendered"] is None else "changed"
         say(f"  {each['path']}: {change}; {each['why']}", err=True)
     if filled_in:
-        say(f"  {counted(filled_in, 'value')} of the API server's defaults: -o json lists them", err=True)
+        say(
+            f"  {counted(filled_in, 'more difference')}, only defaults of the API server: -o json lists them",
+            err=True,
+        )
 
 
 def _totals(report: dict[str, Any]) -> None:

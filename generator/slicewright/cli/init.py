@@ -194,6 +194,6 @@ def _say(record: dict[str, Any], runs: Iterable[Outdated]) -> None:
     for run in runs:
         say(f"  {run.cluster}/{run.workload}: {run.name} would render differently today, and stays")
     if record["outdated"]:
-        say("the difference: slicewright outdated; adopt it with slicewright rerun NAME")
+        say("slicewright outdated shows the difference; slicewright rerun NAME starts the run again with it")
     if record["written"] or record["deleted"]:
         say("next: make render, for what is Fixed follows its base, and make diff")

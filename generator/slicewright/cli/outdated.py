@@ -35,7 +35,7 @@ def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
             say(run.diff, nl=False)
         for run in runs:
             say(f"  {run.cluster}/{run.workload}: {run.name}, rendered by slicewright {run.tool}")
-        tail = "; adopt it with slicewright rerun NAME, or all with rerun --outdated" if runs else ""
+        tail = "; start one again with slicewright rerun NAME, or all with rerun --outdated" if runs else ""
         say(f"{counted(len(runs), 'run')} would render differently today{tail}")
         show.messages(problems)
     sys.exit(1 if errors(problems) or (runs and exit_code) else 0)

@@ -89,7 +89,9 @@ def _refused_name(catalogue: Catalogue, request: TpuRequest) -> Refusal:
     scope = catalogue.scopes.get(name)
     if scope is not None:
         hint = f"add a count or a topology, such as {_example(scope)}"
-        return Refusal("TPU002", f"'{name}' names an accelerator, not a slice of one", hint, "")
+        return Refusal(
+            "TPU002", f"'{name}' is only an accelerator: the size of the slice is missing", hint, ""
+        )
     prefix, dash, rest = name.partition("-")
     near = [] if dash else nearest(name, catalogue.names)
     if near:

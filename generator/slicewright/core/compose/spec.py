@@ -121,7 +121,9 @@ def refuse_above(folder: str, path: str, file: str) -> None:
     """Refuse a file that is not below the folder of the kustomization that names it, as kustomize does."""
     if not below(folder, path):
         hint = "name a folder with a kustomization.yaml instead, or move the file"
-        raise Stopped(Problem("KUS004", f"the file {path} is not below {folder}", hint, file=file))
+        raise Stopped(
+            Problem("KUS004", f"the file {path} is outside of the folder {folder}", hint, file=file)
+        )
 
 
 def _find(folder: str, read_text: ReadText) -> tuple[str, str]:

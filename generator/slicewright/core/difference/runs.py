@@ -20,7 +20,7 @@ Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
 in a queue that evicted it, and that admits again."""
 _ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "changes")
 _GONE = "the workload is gone"
-_NO_ENTRY = "the sweep has no such entry now"
+_NO_ENTRY = "the sweep no longer has this entry"
 Place = tuple[str, str, str]
 """Cluster, namespace and workload."""
 Runs = dict[Place, dict[Key, TreeObject]]

@@ -55,8 +55,8 @@ _NEEDED = re.compile(
     r"|/spec/replicatedJobs/\d+/name|/spec/.*/(initC|c)ontainers/\d+/(name|image)"
 )
 """Fields that hold no placeholder: those of a TPUWorkload are read from them, or the pods cannot start."""
-_APART = "the render keeps the run on nodes of its provisioning"
-_ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "the render names the ports of the TPU runtime"}
+_APART = "keeps the run on nodes with its kind of provisioning"
+_ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "declares the ports of the TPU runtime"}
 """Why the render adds something to fields of these names; the order of their entries means nothing."""
 _PLACEMENT = ("template", "metadata", "annotations", labels.EXCLUSIVE_TOPOLOGY)
 """The way to the exclusive placement of a replicatedJob."""

@@ -137,7 +137,7 @@ def _checks(site: ResolvedCluster) -> Iterator[Problem]:
             if name != QUEUED_CHECK:
                 yield from _unknown(site, "AdmissionCheck", name, known, place)
         if queued(own) and any(name == QUEUED_CHECK for _, name in names):
-            message = f"the queue already has the AdmissionCheck '{QUEUED_CHECK}', for its queued flavors"
+            message = f"slicewright already adds AdmissionCheck '{QUEUED_CHECK}' to FlexStartQueued flavors"
             yield site.source.problem("QUOTA014", base, message, "leave it out", key=True)
 
 

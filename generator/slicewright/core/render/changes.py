@@ -96,7 +96,7 @@ def render(
     sweeps = {(folder.parent, name) for folder in entries if (name := draft.sweeps[folder])}
     for folder in sorted(named - entries.keys(), key=lambda folder: folder.path):
         is_entry = (folder.parent, draft.sweep_of(folder)) in sweeps
-        reason = "the sweep has no such entry now" if is_entry else "the workload is gone"
+        reason = "the sweep no longer has this entry" if is_entry else "the workload is gone"
         reason = "the workload left the cluster" if folder.key in elsewhere else reason
         _end_workload(draft, folder, reason, remaining)
 

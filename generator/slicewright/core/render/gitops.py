@@ -200,8 +200,8 @@ def _controllers(
     if controllers is None:
         file = f"{controllers_folder(cluster)}/{FILE_NAME}"
         if file in texts:  # of a cluster of which only some workloads are rendered
-            message = "the sync of this folder cannot be rendered, because a file in it was edited"
-            hint = "run slicewright render without names of workloads"
+            message = "this file was edited, so the GitOps objects for its folder cannot be rendered"
+            hint = "run slicewright render without a workload name: it writes this file again"
             problems.append(Problem("CTRL003", message, hint, file=file))
         return None
     kinds: set[tuple[str, str, str]] = set()

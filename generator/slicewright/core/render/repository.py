@@ -222,7 +222,7 @@ def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
         is_text = path[:2] == ("spec", "matrix") and "env" in path
         if isinstance(value, float) and value.is_integer() and not is_text:
             yield source.problem(
-                "IN001", path, f"{value} must be a whole number without a fraction", f"write {int(value)}"
+                "IN001", path, f"the number {value} must be written as an integer", f"write {int(value)}"
             )
 
 
@@ -257,6 +257,8 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
     kind, version = data.get("kind"), data.get("apiVersion")
     if not isinstance(kind, str) or kind not in SCHEMA_OF:
         message = "'kind' is missing" if kind is None else f"unknown kind '{kind}'"
+        if kind is not None and not isinstance(kind, str):
+            message = "'kind' must be a string"
         problems.append(source.problem("IN007", ("kind",), message, did_you_mean(str(kind), SCHEMA_OF)))
         return None
     if version != SLICEWRIGHT_VERSION:

@@ -132,7 +132,7 @@ class Queues:
             holders = [f"{holder.chips} by {holder.run}" for holder in lack.held]
             held_now = sum(holder.chips for holder in lack.held)
             message = f"{start}{borrowed}, {held_now} held: {first_of(holders, _MOST_HOLDERS)}"
-            hint = "wait for one of them to end, raise the quota, "
+            hint = "wait for one of these runs to end, raise the quota, "
             hint += "or use a higher priority class if the queue preempts"
             yield Cause("QuotaHeld", message, words, hint)
 

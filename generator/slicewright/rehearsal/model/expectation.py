@@ -123,6 +123,9 @@ def _together(names: list[str], asked: Asked) -> Answer:
     return Answer("together", "passed")
 
 
+_REACHED = {"Admitted": "was admitted", "Running": "started", "Finished": "finished"}
+
+
 def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
     name, state = expected["workload"], expected.get("state", "Finished")
     own, other = asked.own, asked.other(name)
@@ -133,14 +136,14 @@ def _not_before(expected: dict[str, str], asked: Asked) -> Answer:
     reached = {"Admitted": other.admitted, "Running": other.started, "Finished": other.ended}[state]
     if reached is None or own.started < reached:
         when = "which never happened" if reached is None else f"at {shown(reached)}"
-        message = f"{own.run} started at {shown(own.started)}, before '{name}' was {state.lower()} ({when})"
+        message = f"{own.run} started at {shown(own.started)}, before '{name}' {_REACHED[state]} ({when})"
         return Answer("notBefore", "failed", message, None if reached is None else reached - own.started)
     # Whoever had been there for a while when the other came so far, and started then, has waited for it.
     came = own.started if own.submitted is None else own.submitted
     gap = own.started - reached
     if max(gap, reached - came) < asked.resolution:
         return _finer(
-            "notBefore", f"{own.run} started {shown(gap)} after '{name}' was {state.lower()}", gap, asked
+            "notBefore", f"{own.run} started {shown(gap)} after '{name}' {_REACHED[state]}", gap, asked
         )
     return Answer("notBefore", "passed")
 
@@ -153,7 +156,7 @@ def _wait_below(most: str, asked: Asked) -> Answer:
         )
     if not asked.own.is_queued:
         return Answer(
-            "waitBelow", "cannotTell", f"{asked.own.run} has no queue, so it does not wait for an admission"
+            "waitBelow", "cannotTell", f"{asked.own.run} has no queue, so it does not wait for admission"
         )
     if limit < asked.resolution and wait - limit < OWN_SECONDS * asked.resolution:
         waited = (
@@ -161,7 +164,7 @@ def _wait_below(most: str, asked: Asked) -> Answer:
         )
         return _finer("waitBelow", waited, limit, asked)
     if wait >= limit:
-        message = f"{asked.own.run} waited {shown(wait)} for its admission, but must wait less than {most}"
+        message = f"{asked.own.run} waited {shown(wait)} for admission, but must wait less than {most}"
         return Answer("waitBelow", "failed", message, wait - limit)
     return Answer("waitBelow", "passed")
 

@@ -72,7 +72,7 @@ def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Pro
         yield replace(first, message=first.message + more)
 
 
-_HINT = "the timeline shows what happened instead; change the workload, the queues or the expectation"
+_HINT = "the timeline shows what happened; change the workload, the queues or the expectation"
 
 
 def _of_answer(
@@ -113,7 +113,7 @@ def _slower(gap: float | None, speed: float | None) -> str:
     if gap is None or speed is None or speed <= 1 or gap >= OWN_SECONDS * speed:
         return ""
     lower = max(1, int(speed / 4))
-    return f"; or use a lower speed, because the controllers' own time is not scaled: --speed {lower}"
+    return f"; or use a lower speed (--speed {lower}): the controllers do not run faster at a higher speed"
 
 
 def _joined(*parts: str) -> str:

@@ -124,7 +124,9 @@ def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
     # A hook is deleted before it is made again, unless a policy says otherwise.
     is_made_anew = HOOK in resource.annotations or RUN in resource.labels or _HASHED.fullmatch(resource.name)
     if resource.name and not is_made_anew:
-        yield Finding(("metadata", "name"), f"the name '{resource.name}' stays the same when the run changes")
+        message = f"the name '{resource.name}' does not change with the content, "
+        message += f"but a sync cannot change the pods of a {resource.kind}"
+        yield Finding(("metadata", "name"), message)
 
 
 @rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")

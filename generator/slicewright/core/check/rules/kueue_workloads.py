@@ -34,7 +34,7 @@ _BOTH = "add the other annotation, or remove this one"
 _SIZE = "write a number of pods from 1 to the pods of the job"
 _GROUP_NAME = "write a name with a letter, such as leader-and-workers"
 _NO_SLICES = "remove the podset-slice annotations, or the group"
-_PAIR = "give the group to two replicatedJobs, one of them with a single pod"
+_PAIR = "put two replicatedJobs into the group, one of them with a single pod"
 _SAME = "write the same required or preferred topology on both pod sets"
 """Pod sets of a Workload in Kueue 0.19; 10 in 0.18, 8 before."""
 

@@ -333,9 +333,13 @@ def of_resources(resources: Any, path: Path) -> Findings:
     """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
-            message = f"the request of {name} is {resources['requests'][name]}, {limit}"
+            message = f"the {name} request is {resources['requests'][name]}, {limit}"
             is_above = _can_exceed_request(name)
-            hint = "write the limit or less" if is_above else "write the same number in requests and limits"
+            hint = (
+                "lower the request to the limit, or raise the limit"
+                if is_above
+                else "write the same number in requests and limits"
+            )
             yield Finding((*path, "requests", name), message, hint)
     for key in ("requests", "limits"):
         for name, value in mapping(at(resources, key)).items():

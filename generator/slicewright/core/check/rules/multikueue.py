@@ -27,7 +27,7 @@ def _path(resource: Resource, _objects: ObjectSet) -> Findings:
     way, config = _kubeconfig(resource)
     location = text(config.get("location"))
     if config.get("locationType") == "Path" and not normpath(location).startswith(_FOLDER):
-        yield Finding((*way, "location"), f"path '{location}' is not below {_FOLDER}")
+        yield Finding((*way, "location"), f"path '{location}' is outside of {_FOLDER}")
 
 
 @rule("MK102", {"MultiKueueCluster"})

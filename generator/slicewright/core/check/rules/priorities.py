@@ -75,7 +75,7 @@ def _preempts(resource: Resource, objects: ObjectSet) -> Findings:
     if user is not None and resource.data.get("preemptionPolicy") != "Never":
         is_written = "preemptionPolicy" in resource.data
         path = ("preemptionPolicy",) if is_written else ("metadata", "name")
-        message = f"pods of queued {user.kind} '{user.name}' may preempt single pods of other slices"
+        message = f"pods of the queued {user.kind} '{user.name}' can preempt individual pods of other slices"
         yield Finding(path, message)
 
 

@@ -98,7 +98,7 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
             message = f"duplicate worker group '{name}' (first at index {first})"
             yield Finding((*path, "groupName"), message, "give each group its own name")
         elif name == "head" and QUEUE in resource.labels:
-            yield Finding((*path, "groupName"), "Kueue reserves the name 'head' for the head")
+            yield Finding((*path, "groupName"), "Kueue reserves the group name 'head' for the head pod")
         elif not name and "groupName" in group and (number(group.get("numOfHosts"), 1) or 1) > 1:
             message = "groupName is empty, but KubeRay labels multi-host pods with it"
             yield Finding((*path, "groupName"), message)

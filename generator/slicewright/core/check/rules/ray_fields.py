@@ -53,7 +53,7 @@ _OF_CLUSTER = limits.table(
         **{f"headGroupSpec.{key}": test for key, test in _OF_GROUP.items()},
         **{f"workerGroupSpecs.*.{key}": test for key, test in _OF_GROUP.items()},
         "headGroupSpec.rayStartParams.redis-username": limits.not_for(
-            "the head", f"write {_OPTIONS}.redisUsername"
+            "`ray start` of the head", f"write {_OPTIONS}.redisUsername"
         ),
         "autoscalerOptions.idleTimeoutSeconds": limits.number_from(0),
     }
@@ -72,7 +72,7 @@ _OF_KIND = {
     ),
     "RayService": limits.table(
         {
-            _NAME_OF_HEAD_SERVICE: limits.not_for("the head of a RayService"),
+            _NAME_OF_HEAD_SERVICE: limits.not_for("the headService of a RayService"),
             "spec.upgradeStrategy.type": limits.shaped(
                 lambda word: word in _ANY_UPGRADE, f"one of: {', '.join(_ANY_UPGRADE)}"
             ),

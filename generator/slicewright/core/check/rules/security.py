@@ -171,7 +171,7 @@ def _subjects(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"a {resource.kind} must name a {allowed}, not a '{kind}'"
         yield Finding(("roleRef", "kind"), message, f"write kind: {allowed}")
     if not name:
-        yield Finding(("roleRef", "name"), "the binding names no role", "add name: NAME")
+        yield Finding(("roleRef", "name"), "roleRef has no name", "add name: NAME")
 
 
 def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
