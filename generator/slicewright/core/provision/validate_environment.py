@@ -105,7 +105,7 @@ def _accounts(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem
     for field in _ACCOUNTS:
         name = fields[field]
         if not low <= len(name) <= high:
-            message = f"'{name}' is not a valid name of a service account: "
+            message = f"'{name}' is not a valid service account name: "
             message += f"a name must have {low} to {high} characters"
             yield _problem(site, "ENV003", field, message, f"write a name of {low} to {high} characters")
     if fields["tpuSaName"] == fields["gkeSaName"]:

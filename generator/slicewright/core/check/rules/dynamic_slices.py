@@ -65,7 +65,7 @@ def _name(resource: Resource, _objects: ObjectSet) -> Findings:
         message = f"name '{name}' has {len(name)} characters; the limit is {_MAX_NAME}"
         yield Finding(("metadata", "name"), message)
     elif name and not _NAME.fullmatch(name):
-        yield Finding(("metadata", "name"), f"'{name}' is not a valid name of a Slice")
+        yield Finding(("metadata", "name"), f"'{name}' is not a valid Slice name")
 
 
 @rule("SLICE105", _KIND)

@@ -63,7 +63,7 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
             yield Finding(place, message, "write Equal or Exists", fix)
         key = text(entry.get("key"))
         if key and not is_label_key(key):
-            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
+            yield Finding((*path, "key"), f"'{key}' is not a valid taint key", _TAINT_KEY)
         if not entry.get("key") and operator != "Exists":
             message = "a toleration without a key must have the operator Exists"
             yield Finding(path, message, "add the key, or write operator: Exists")
@@ -96,9 +96,9 @@ def _taints(resource: Resource, _objects: ObjectSet) -> Findings:
             message = f"'{effect}' is not a valid effect of a taint"
             yield Finding((*path, "effect"), message, _EFFECT_HINT)
         if not is_label_key(key):
-            yield Finding((*path, "key"), f"'{key}' is not a valid key of a taint", _TAINT_KEY)
+            yield Finding((*path, "key"), f"'{key}' is not a valid taint key", _TAINT_KEY)
         if not is_label_value(text(taint.get("value"))):
-            message = f"'{taint.get('value')}' is not a valid value of a taint"
+            message = f"'{taint.get('value')}' is not a valid taint value"
             yield Finding((*path, "value"), message, _TAINT_VALUE)
         if (key, effect) in taken:
             yield Finding(path, f"duplicate taint '{key}' with effect {effect}", "remove one of the two")

@@ -129,7 +129,7 @@ def _resource_names(resource: Resource, _objects: ObjectSet) -> Findings:
     for path, group in groups(resource):
         for index, name in words(group.get("coveredResources")):
             if not is_label_key(name):
-                message = f"'{name}' is not a valid name of a resource"
+                message = f"'{name}' is not a valid resource name"
                 yield Finding((*path, "coveredResources", index), message)
 
 
@@ -210,7 +210,7 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
                 (*path, "operator"), f"operator {operator} {'cannot have' if values else 'needs'} values"
             )
         if not is_label_key(text(expression.get("key"))):
-            yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid key of a label")
+            yield Finding((*path, "key"), f"'{expression.get('key')}' is not a valid label key")
 
 
 def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:

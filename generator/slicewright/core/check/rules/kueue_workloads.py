@@ -48,7 +48,7 @@ def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
     name = resource.labels.get(labels.QUEUE)
     if name is not None and not is_subdomain(name):
         path = ("metadata", "labels", labels.QUEUE)
-        yield Finding(path, f"'{name}' is not a valid name of a queue")
+        yield Finding(path, f"'{name}' is not a valid queue name")
 
 
 @rule("KQ132", QUEUED_KINDS, "warning")
@@ -118,7 +118,7 @@ def _topology(resource: Resource, _objects: ObjectSet) -> Findings:
         for key in (*FIXED, SLICE):
             if key in pods.annotations and not is_label_key(pods.annotations[key]):
                 yield Finding(
-                    (*base, key), f"'{pods.annotations[key]}' is not a valid key of a node label", _LEVEL
+                    (*base, key), f"'{pods.annotations[key]}' is not a valid node label key", _LEVEL
                 )
         free = pods.annotations.get(_FREE)
         if free is not None and free not in _BOOLEANS:
@@ -156,7 +156,7 @@ def _podset_groups(resource: Resource, _objects: ObjectSet) -> Findings:
         members[name].append(pods)
         path = (*pods.path, "metadata", "annotations", _GROUP)
         if name.isascii() and name.isdigit():
-            yield Finding(path, f"'{name}' is a number, not a valid name of a group", _GROUP_NAME)
+            yield Finding(path, f"'{name}' is a number, not a valid group name", _GROUP_NAME)
         if SLICE in pods.annotations or _SLICE_SIZE in pods.annotations:
             yield Finding(path, "a group of pod sets cannot have slices", _NO_SLICES)
         if not any(key in pods.annotations for key in FIXED):
@@ -196,7 +196,7 @@ def _prebuilt(resource: Resource, _objects: ObjectSet) -> Findings:
     place = "annotations" if resource.annotations.get(labels.PREBUILT) else "labels"
     name = at(resource.metadata, place, labels.PREBUILT)
     if isinstance(name, str) and not is_subdomain(name):
-        yield Finding(("metadata", place, labels.PREBUILT), f"'{name}' is not a valid name of a Workload")
+        yield Finding(("metadata", place, labels.PREBUILT), f"'{name}' is not a valid Workload name")
 
 
 _NO_MINIMUM = "remove minCount, or the annotation elastic-job"
@@ -281,7 +281,7 @@ def _of_layers(layers: list[_Layer], pods: Pods, path: Path) -> Findings:
     above = 0
     for topology, size in layers:
         if not is_label_key(topology):
-            yield Finding(path, f"'{topology}' is not a valid key of a node label")
+            yield Finding(path, f"'{topology}' is not a valid node label key")
         if topology in seen:
             yield Finding(path, f"duplicate layer '{topology}'")
         if size < 1:

@@ -118,7 +118,7 @@ def _of_pods(pods: Pods) -> Findings:
         name = text(container.get("name"))
         if name and not is_dns_label(name):
             yield Finding(
-                (*path, "name"), f"'{name}' is not a valid name of a container", f"write {limits.LABEL_FORM}"
+                (*path, "name"), f"'{name}' is not a valid container name", f"write {limits.LABEL_FORM}"
             )
         elif path[-2] == "initContainers" and name in running:
             hint = "give each container its own name"
@@ -142,11 +142,9 @@ def _labels(pods: Pods) -> Findings:
         path = (*pods.path, *way)
         for key, value in mapping(at(pods.template, *way)).items():
             if not is_label_key(key):
-                yield Finding(
-                    (*path, key), f"'{key}' is not a valid key of a label", f"write {limits.KEY_FORM}"
-                )
+                yield Finding((*path, key), f"'{key}' is not a valid label key", f"write {limits.KEY_FORM}")
             elif isinstance(value, str) and not is_label_value(value):
-                message = f"'{value}' is not a valid value of a label"
+                message = f"'{value}' is not a valid label value"
                 yield Finding((*path, key), message, f"write {limits.VALUE_FORM}")
 
 
@@ -166,7 +164,7 @@ def _volumes(pods: Pods) -> Findings:
         name, sources = text(volume.get("name")), sorted(volume.keys() - {"name"})
         if name and not is_dns_label(name):
             yield Finding(
-                (*path, "name"), f"'{name}' is not a valid name of a volume", f"write {limits.LABEL_FORM}"
+                (*path, "name"), f"'{name}' is not a valid volume name", f"write {limits.LABEL_FORM}"
             )
         if len(sources) > 1:  # without any it is an emptyDir
             message = f"volume '{name}' has several sources: {', '.join(sources)}"
@@ -220,7 +218,7 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
             hint = "write one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef"
             yield Finding((*place, "valueFrom"), message, hint)
         if "=" in name:
-            message = f"'{name}' is not a valid name of an environment variable"
+            message = f"'{name}' is not a valid environment variable name"
             yield Finding((*place, "name"), message, "write the name without '=', and its value in value")
         field = at(source, "fieldRef", "fieldPath")
         if isinstance(field, str) and field not in _FIELDS and not _FIELD.fullmatch(field):
@@ -241,7 +239,7 @@ def _ports(container: dict[str, Any], path: Path) -> Findings:
     for index, port in entries(container.get("ports")):
         name = text(port.get("name"))
         if name and not is_port_name(name):
-            message = f"'{name}' is not a valid name of a port"
+            message = f"'{name}' is not a valid port name"
             yield Finding((*path, index, "name"), message, f"write {limits.PORT_FORM}")
         elif name and name in names:
             hint = "give each port its own name"
@@ -284,7 +282,7 @@ def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
     for index, condition in entries(conditions):
         name = text(condition.get("type"))
         if not is_label_key(name):
-            message = f"'{name}' is not a valid type of a condition"
+            message = f"'{name}' is not a valid condition type"
             hint = "write a type of a pod condition, such as DisruptionTarget"
             yield Finding((*path, "onPodConditions", index, "type"), message, hint)
     if entry.get("action") == "FailIndex" and pods.job.get("backoffLimitPerIndex") is None:

@@ -205,4 +205,4 @@ def _subject(subject: dict[str, Any], path: Path) -> Findings:
         yield Finding((*path, "name"), f"a subject of kind {kind} has no name", "add name: NAME")
     elif kind == "ServiceAccount" and not is_subdomain(name):
         hint = "write lower-case letters, digits, hyphens and dots"
-        yield Finding((*path, "name"), f"'{name}' is not a valid name of a ServiceAccount", hint)
+        yield Finding((*path, "name"), f"'{name}' is not a valid ServiceAccount name", hint)
