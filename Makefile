@@ -58,7 +58,7 @@ test: sound ## Run all tests that a change must pass: no root, only package regi
 
 .PHONY: ci
 ci: sound ## Run `make test` with coverage, and the tests that only CI runs: large numbers, fresh machines, second versions.
-	@$(MAKE) --jobs=2 $(UNIT) e2e-process ALL=1
+	@$(MAKE) $(UNIT) e2e-process ALL=1
 
 .PHONY: sound
 sound: $(VENV)/.dev

@@ -33,7 +33,7 @@ def with_others(own_api: Api) -> Api:
     definitions = {
         crd["metadata"]["name"]: crd
         for source in index
-        if source["file"].startswith(OTHERS)
+        if source["file"].startswith(OTHERS) and "fields" not in source  # which are of older releases
         for crd in yaml.load_all(rebuild().read_source(source), yaml.CSafeLoader)
         if crd
     }

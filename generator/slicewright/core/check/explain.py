@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.intent import check as input_check
+from slicewright.core.intent import hints
 from slicewright.core.problem import Path, Problem, bounded
 
 _IDS = {
@@ -29,7 +30,6 @@ _HINTS = {
 }
 _LABEL_HINT = "write at most 63 letters, digits, '-', '_' and '.'; begin and end with a letter or a digit"
 _KEY_HINT = "write a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/ before it"
-_QUANTITY_HINT = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
 _QUANTITY = "[numkMGTPE]"
 """A part of the pattern of quantities, and of no other."""
 
@@ -129,13 +129,13 @@ def _worded(problem: Problem, refusal: _Refusal) -> Problem:
     elif problem.id == "IN005" and not hint:
         pattern = str(refusal.schema.get("pattern", ""))
         if _QUANTITY in pattern:
-            hint = _QUANTITY_HINT
+            hint = hints.QUANTITY
         elif refusal.validator == "format":
             hint = "write a date and time such as 2026-01-31T12:00:00Z"
         elif refusal.absolute_path[-2:-1] == ("labels",):
             hint = _LABEL_HINT
         elif refusal.absolute_path[-2:-1] == ("metadata",):
             hint = _HINTS.get(str(refusal.absolute_path[-1]), "")
-        elif refusal.validator == "pattern":
-            hint = f"write a value that matches {pattern}"
+        else:
+            hint = pattern and f"write a value that matches {pattern}"
     return replace(problem, id=_IDS[problem.id], hint=hint)

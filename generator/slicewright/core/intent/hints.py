@@ -44,7 +44,7 @@ def of_type(schema: Mapping[str, Any], types: Sequence[str], path: Path, value: 
     if list(types) == ["integer"] and low is not None:
         return f"write an integer, {low} or more"
     if _is_quantity(schema):
-        return _QUANTITY
+        return QUANTITY
     if "string" in types and "patternErrorMessage" in schema:
         return of_pattern(schema)
     example = _example(schema, types)
@@ -80,10 +80,10 @@ def of_pattern(schema: Mapping[str, Any]) -> str:
         return f"write a value such as {example}"
     if str(schema.get("pattern")).endswith("(ns|us|µs|μs|ms|s|m|h))+)$"):
         return "write a duration, for example 90s, 10m or 1h30m"
-    return _QUANTITY if _is_quantity(schema) else str(schema.get("description", ""))
+    return QUANTITY if _is_quantity(schema) else str(schema.get("description", ""))
 
 
-_QUANTITY = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
+QUANTITY = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
 
 
 def _is_quantity(schema: Mapping[str, Any]) -> bool:
