@@ -25,4 +25,4 @@ def test_week_of_two_teams_is_rehearsed(tmp_path: Path) -> None:
 
     assert code == 0, said
     assert "sample: passed; 26 finished" in said
-    assert before.rpartition("sweep `")[2].partition("`")[0] in said.splitlines()
+    assert before.rpartition("line for the sweep is `")[2].partition("`")[0] in said.splitlines()
