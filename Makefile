@@ -109,7 +109,7 @@ e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on 
 
 .PHONY: e2e-times
 e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else may run at the same time.
-	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a separate kind cluster: needs Docker, see docs/explanation/testbed.md.
