@@ -200,28 +200,12 @@ def _of_errors(problems: Iterable[Problem]) -> frozenset[Path]:
 
 
 def _refused(
-    resource: Resource,
-    problems: Iterable[Problem],
-    problems_of: Callable[..., Iterable[Problem]],
-    *,
-    is_partial: bool,
-    is_unfinished: bool,
+    resource: Resource, suspects: Placeholders, problems_of: Callable[..., Iterable[Problem]]
 ) -> Placeholders:
-    """Return the suspects that are refused and that some value would not be: these are placeholders.
+    """Return the suspects that some value would not have refused: these are placeholders.
 
     A misspelt key is refused whatever its value is, and a choice in capitals is a misspelt choice.
     """
-    is_template = is_called_template(resource.file)
-    wrong = _of_errors(problems)
-    suspects = dict(
-        _suspects(
-            resource.data,
-            wrong,
-            is_partial=is_partial,
-            is_template=is_template,
-            is_unfinished=is_unfinished,
-        )
-    )
     always = set(suspects)
     for variant in VARIANTS if suspects else ():
         always &= _of_errors(problems_of(0, fill(resource, suspects, variant)))
@@ -258,11 +242,11 @@ def certain(
         else problem
         for problem in problems_of()
     ]
-    refused = (
-        {}
-        if held is None
-        else _refused(resource, problems, problems_of, is_partial=is_partial, is_unfinished=bool(held))
+    wrong = frozenset[Path]() if held is None else _of_errors(problems)
+    suspects = _suspects(
+        resource.data, wrong, is_partial=is_partial, is_template=is_template, is_unfinished=bool(held)
     )
+    refused = _refused(resource, dict(suspects), problems_of)
     if not (held or refused):
         yield from problems
         return
