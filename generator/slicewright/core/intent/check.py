@@ -69,8 +69,7 @@ _SHORT = 40
 """Characters of a value that a message still names beside its type."""
 _LONG = 100
 """Characters of a value that a message quotes; then it is cut."""
-_JSON_TYPES = (dict, list, str, int, float, bool, type(None))
-_NAMES: dict[type, str] = dict(zip(_JSON_TYPES, hints.TYPES.values(), strict=True))
+_NAMES = {of: hints.TYPES[name] for name, of in hints.JSON_TYPES.items()}
 
 
 class Schemas:

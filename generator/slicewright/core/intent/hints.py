@@ -19,7 +19,7 @@ TYPES = {
 UNITS = {"Items": "element", "Length": "character", "Properties": "key"}
 """What `min...` and `max...` of a schema count."""
 KEY = "write a name of letters, digits, '-', '_' and '.', with at most one prefix/ before it"
-_JSON_TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "integer": int, "number": float}
+JSON_TYPES: dict[str, type] = dict(zip(TYPES, (dict, list, str, int, float, bool, type(None)), strict=True))
 _SHORT = 60
 """Characters of an example that is a list or a mapping; a longer one is left out."""
 
@@ -30,18 +30,18 @@ def of_missing(key: str, schema: Mapping[str, Any]) -> str:
     return f"add '{key}'" + (f", for example {example}" if example else "")
 
 
-def of_type(schema: Mapping[str, Any], types: Sequence[str], path: Path, value: Any) -> str:
+def of_type(schema: Mapping[str, Any], types: list[str], path: Path, value: Any) -> str:
     """Return the hint for a value of the wrong type."""
     types = [name for name in types if name != "null"] or types
     if quoted := _quote(types, value):
         return quoted
     name = f"{path[-1]}: " if path and isinstance(path[-1], str) else ""
     required, low = schema.get("required", ()), schema.get("minimum")
-    if list(types) == ["object"] and required:
+    if types == ["object"] and required:
         return f"write {name}{_form(required)}"
-    if list(types) == ["array"] and (required := schema.get("items", {}).get("required", ())):
+    if types == ["array"] and (required := schema.get("items", {}).get("required", ())):
         return f"write {name}[{_form(required)}]"
-    if list(types) == ["integer"] and low is not None:
+    if types == ["integer"] and low is not None:
         return f"write an integer, {low} or more"
     if _is_quantity(schema):
         return QUANTITY
@@ -96,7 +96,7 @@ def _form(required: Sequence[str]) -> str:
 
 def _example(schema: Mapping[str, Any], types: Sequence[str]) -> str:
     """Return the first example of one of some types as YAML; empty if there is none, or if it is long."""
-    allowed = tuple(_JSON_TYPES[name] for name in types if name in _JSON_TYPES)
+    allowed = tuple(JSON_TYPES[name] for name in types if name not in {"boolean", "null"})
     for example in schema.get("examples", ()):
         if isinstance(example, allowed):
             if isinstance(example, str):
@@ -113,13 +113,13 @@ def _with_v(pattern: str, value: Any) -> str:
     return f"write {release}" if matches is not None and matches(release) else ""
 
 
-def _quote(types: Sequence[str], value: Any) -> str:
-    if list(types) == ["string"] and isinstance(value, bool | int | float):
+def _quote(types: list[str], value: Any) -> str:
+    if types == ["string"] and isinstance(value, bool | int | float):
         return "write it in quotes"
-    if list(types) == ["boolean"] and isinstance(value, str):
+    if types == ["boolean"] and isinstance(value, str):
         return "write true or false"
-    if list(types) == ["integer"] and isinstance(value, str) and value.isdecimal():
+    if types == ["integer"] and isinstance(value, str) and value.isdecimal():
         return f"write {value}, without quotes"
-    if list(types) == ["array"] and isinstance(value, str):
+    if types == ["array"] and isinstance(value, str):
         return f"write a list: [{value}]"
     return ""
