@@ -24,7 +24,7 @@ MINUTE = 60.0
 SPEED = 30
 CONTROLLERS = 4 * MINUTE
 """What the controllers' own time adds to a run at most, for two starts and two ends."""
-LATER = 2 * MINUTE
+LATER = MINUTE
 """The same between the time of the fault and the end of the attempt."""
 
 
