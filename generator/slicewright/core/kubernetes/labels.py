@@ -126,7 +126,7 @@ NEEDS_HASH = "kustomize.config.k8s.io/needs-hash"
 
 # https://github.com/virtual-kubelet/virtual-kubelet and https://github.com/interlink-hq/interLink
 VIRTUAL_KUBELETS = frozenset({"virtual-kubelet.io/provider", "virtual-node.interlink/no-schedule"})
-"""Taints of nodes of virtual kubelets, behind which is no kubelet but another system, such as Slurm."""
+"""Taints of nodes of virtual kubelets: another system, such as Slurm, runs their pods."""
 
 PREFIXES_OF_GKE = (GKE, f"{FUSE.partition('/')[0]}/", f"{GOOGLE_ACCOUNT.partition('/')[0]}/")
 _FURTHER = {
