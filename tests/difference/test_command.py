@@ -111,7 +111,7 @@ def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     base.run("render")
     (new,) = {name.removesuffix(".yaml") for name in base.runs()} - {old}
 
-    assert [f"starts c1/default/{new} 16: beside JobSet {old}, which goes on"] == said(diff(base))
+    assert [f"starts c1/default/{new} 16: beside JobSet {old}, which continues"] == said(diff(base))
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
 
     found = diff(base)
 
-    goes = f"its {kind} goes without it, and nothing else prunes it; delete it with kubectl"
+    goes = f"its {kind} is deleted and leaves it in the cluster, and nothing else prunes it; delete it with kubectl"
     assert [f"stays c1/apart/{found['runs'][0]['name']} 8: {goes}"] == said(found)
     assert [True] == [one["stays"] for one in found["platform"] if one["name"] == "slicewright-anchor"]
 
@@ -138,9 +138,9 @@ LATE = "if the run was not pruned first; delete it with kubectl"
 @pytest.mark.parametrize(
     ("before", "after", "happens"),
     [
-        (PER_NAMESPACE[0], TOOLS[0], f"its Application goes without it, {LATE}"),
+        (PER_NAMESPACE[0], TOOLS[0], f"its Application is deleted and leaves it in the cluster, {LATE}"),
         (TOOLS[0], PER_NAMESPACE[0], f"its Application does not prune, {LATE}"),
-        (PER_NAMESPACE[1], TOOLS[1], f"its Kustomization goes without it, {LATE}"),
+        (PER_NAMESPACE[1], TOOLS[1], f"its Kustomization is deleted and leaves it in the cluster, {LATE}"),
         (TOOLS[1], PER_NAMESPACE[1], ""),
     ],
 )
@@ -157,7 +157,7 @@ def test_run_that_changes_in_the_commit_that_changes_who_syncs_it(
 
     goes_on = [
         f"stays c1/default/{old} 8: {happens}",
-        f"starts c1/default/{new} 16: beside JobSet {old}, which goes on",
+        f"starts c1/default/{new} 16: beside JobSet {old}, which continues",
     ]
     ends = [
         f"ends c1/default/{old} 8: JobSet {new} takes its place",

@@ -112,12 +112,12 @@ def test_run_goes_on_when_the_application_that_keeps_runs_leaves_with_it() -> No
 
     While its folder is still there, it may have seen the commit before it goes.
     """
-    goes = f"its Application goes without it, {NOBODY}"
+    goes = f"its Application is deleted and leaves it in the cluster, {NOBODY}"
 
     assert [("stays", "w-1", goes)] == reasons(synced(syncing(path=NS)), gitops())
-    assert [("stays", "w-1", f"its Application goes without it, {TOO_LATE}")] == reasons(
-        synced(syncing(path=NS)) | ANCHOR, gitops(syncing(path=f"{NS}/v")) | ANCHOR
-    )
+    assert [
+        ("stays", "w-1", f"its Application is deleted and leaves it in the cluster, {TOO_LATE}")
+    ] == reasons(synced(syncing(path=NS)) | ANCHOR, gitops(syncing(path=f"{NS}/v")) | ANCHOR)
     assert [("ends", "w-1", GONE)] == reasons(synced(syncing(finalizers=OWN)), gitops())
 
 
@@ -126,12 +126,15 @@ def test_run_that_takes_the_place_of_one_that_goes_on_starts_beside_it() -> None
     found = compared(synced(syncing(path=NS)), gitops(syncing()) | workload(job("w-2", "2")))
 
     assert [
-        ("stays", "w-1", f"its Application goes without it, {TOO_LATE}", ""),
-        ("starts", "w-2", "beside Job w-1, which goes on", ""),
+        ("stays", "w-1", f"its Application is deleted and leaves it in the cluster, {TOO_LATE}", ""),
+        ("starts", "w-2", "beside Job w-1, which continues", ""),
     ] == [(run.effect, run.name, run.reason, run.replaces) for run in found.runs]
     assert [(4, 8)] == [(entry.before, entry.after) for entry in found.asked]
     assert ": 1 run starts, 0 runs end, 0 runs change, 1 run goes on outside of the tree; " in words_of(found)
-    assert f"  ! n/w-1 goes on, 4 chips: its Application goes without it, {TOO_LATE}\n" in words_of(found)
+    assert (
+        f"  ! n/w-1 goes on, 4 chips: its Application is deleted and leaves it in the cluster, {TOO_LATE}\n"
+        in words_of(found)
+    )
 
 
 def test_run_is_pruned_by_nobody_whose_application_does_not_prune() -> None:
@@ -164,7 +167,7 @@ def test_runs_start_in_the_cluster_that_is_synced_now_and_go_on_in_the_one_befor
     )
     assert text in words_of(found)
     late = f"its Application syncs another cluster now, {TOO_LATE}"
-    assert [("stays", "w-1", late), ("starts", "w-2", "beside Job w-1, which goes on")] == reasons(
+    assert [("stays", "w-1", late), ("starts", "w-2", "beside Job w-1, which continues")] == reasons(
         before, after | workload(job("w-2", "2"))
     )
     assert [("stays", "w-1", ELSEWHERE)] == reasons(before, gitops(syncing(destination=there)))

@@ -191,7 +191,7 @@ class Pruning:
         if self._goes(app):
             if app.takes_along:
                 return _FORBIDDEN if forbids(item.data, app.kind, "Delete") else ""
-            return f"its {app.kind} goes without it{alone}"
+            return f"its {app.kind} is deleted and leaves it in the cluster{alone}"
         now = self._new.get(app.key, app)
         if now.destination != app.destination:
             return f"its {app.kind} syncs another cluster now{alone}"

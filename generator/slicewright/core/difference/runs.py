@@ -181,7 +181,7 @@ def _why_it_starts(place: Place, run: TreeObject, ended: Objects, earlier: Objec
     if ended:
         return f"takes the place of {_names(ended)}"
     if earlier:
-        return f"beside {_names(earlier)}, which goes on"
+        return f"beside {_names(earlier)}, which continues"
     if any(other[1:] == place[1:] for other in before):
         return "the workload is new on this cluster"
     return "the workload is new"
