@@ -88,7 +88,9 @@ def test_readers_agree_on_what_we_write(documents: list[Any]) -> None:
 
 def test_usual_manifests_are_read() -> None:
     """Documents, empty ones left out, with index and line."""
-    found = read_fast("a: 1\n---\n---\n# text\n- b: [c, {d: 'on'}]\n  e: |\n    f\n")
+    text = "a: 1\n---\n---\n# text\n- b: [c, {d: 'on'}]\n  e: |\n    f\n"
+    found = read_fast(text)
+    assert agrees(text)
     assert found is not None
     assert [(document.data, document.index, document.line) for document in found] == [
         ({"a": 1}, 0, 1),

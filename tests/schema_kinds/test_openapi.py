@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.schema_kinds.kit import load
+from tests.schema_kinds.kit import SCHEMAS, is_same, load
 
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
 POD: dict[str, Any] = {"name": "a", "image": "b"}
+
+
+@cache
+def source() -> Any:
+    """Return the committed OpenAPI of the API server."""
+    (path,) = (SCHEMAS / "sources").glob("*.openapi.json.gz")
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -79,6 +89,14 @@ def test_recursive_types_are_definitions() -> None:
     definitions = load("apiextensions.k8s.io/customresourcedefinition_v1.json")["definitions"]
     reference = {"$ref": "#/definitions/apiextensions.v1.JSONSchemaProps"}
     assert reference == definitions["apiextensions.v1.JSONSchemaProps"]["properties"]["not"]
+
+
+@pytest.mark.parametrize("kind", ["CustomResourceDefinition", "Pod", "Role"])
+def test_schema_is_what_its_source_makes(kind: str) -> None:
+    """`make schemas` writes what is committed; a test marked `ci` builds all kinds again."""
+    kinds = [entry for entry in source()["kinds"] if entry["kind"] == kind]
+    (made,) = from_openapi({**source(), "kinds": kinds})
+    assert is_same(made.schema, load(made.of.file))
 
 
 def test_trimming_keeps_kinds_that_can_be_created() -> None:
