@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 # Which of `unit` and `coverage` is a part of `make ci`.
 UNIT ?= coverage
-# With ALL=1, as in `make ci`, also the tests marked `ci`.
+# With ALL=1, as in the workflow, also the tests marked `ci`.
 ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
@@ -57,8 +57,8 @@ test: sound ## Run all tests that a change must pass: no root, only package regi
 	@$(MAKE) --jobs=2 unit e2e-process
 
 .PHONY: ci
-ci: sound ## Run `make test` with coverage, and the tests that only CI runs: large numbers, fresh machines, second versions.
-	@$(MAKE) $(UNIT) e2e-process ALL=1
+ci: sound ## Run `make test` with coverage; with ALL=1 also the tests of large numbers, fresh machines and second versions.
+	@$(MAKE) $(UNIT) e2e-process
 
 .PHONY: sound
 sound: $(VENV)/.dev

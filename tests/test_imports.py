@@ -6,6 +6,8 @@ import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 GENERATOR = Path(__file__).resolve().parents[1] / "generator"
 
 
@@ -27,6 +29,7 @@ def imported(tree: ast.Module, known: set[str]) -> set[str]:
     return names & known
 
 
+@pytest.mark.slow
 def test_modules_import_one_another_in_one_direction() -> None:
     """No module imports itself by way of others, wherever the import stands."""
     files = {module(path): path for path in sorted(GENERATOR.rglob("*.py"))}

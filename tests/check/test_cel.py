@@ -44,6 +44,7 @@ def refusals(data: dict[str, Any]) -> list[str]:
     return [problem.message for problem in problems(data) if problem.id == "CEL001"]
 
 
+@pytest.mark.slow
 def test_every_rule_of_the_vendored_crds_is_known() -> None:
     """A rule is evaluated, or it is about a change; and no function is left without a rule."""
     assert {rule for rule in vendored() if not cel.is_known(rule)} == set()

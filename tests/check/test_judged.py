@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from slicewright.core.problem import Problem
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 CLUSTER = """\
 apiVersion: slicewright.dev/v1alpha1
 kind: TPUCluster
@@ -205,7 +207,6 @@ def test_ignore_file_is_read_once(empty: Repo, monkeypatch: pytest.MonkeyPatch) 
     assert [".slicewright-ignore.yaml"] == opened
 
 
-@pytest.mark.slow
 def test_nothing_of_the_rules_is_imported_for_nothing(empty: Repo) -> None:
     """A render without warnings, in which nothing begins, knows the rules of platforms alone."""
     empty.write("clusters/c1.yaml", CLUSTER + "  kueue: {}\n")

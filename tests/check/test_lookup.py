@@ -45,6 +45,7 @@ def test_unknown_rule_is_a_usage_error(tmp_path: Path, ident: str, hint: str) ->
     assert hint in done.err
 
 
+@pytest.mark.slow
 def test_crd_is_converted_to_stdout(tmp_path: Path) -> None:
     """A manifest with one CRD among other objects is printed as a schema that needs no other file.
 

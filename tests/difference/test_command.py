@@ -13,8 +13,9 @@ from tests.words import places
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
-@pytest.mark.slow
+
 def test_nothing_differs_from_the_commit_itself(base: Repo) -> None:
     """Exit 0 with --exit-code too; the queues' chips are reported in JSON all the same."""
     found = diff(base, "--exit-code")
@@ -39,7 +40,6 @@ def test_nothing_differs_from_the_commit_itself(base: Repo) -> None:
     assert base.run("diff").out == "nothing differs for any cluster between HEAD and working tree\n"
 
 
-@pytest.mark.slow
 def test_workload_that_changed_starts_a_run_and_ends_the_old(base: Repo) -> None:
     """Both with their chips, the reasons name each other, and the queue's sum moves."""
     old = run_of(base)
@@ -60,7 +60,6 @@ def test_workload_that_changed_starts_a_run_and_ends_the_old(base: Repo) -> None
     ]
 
 
-@pytest.mark.slow
 def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
     """Nothing of the run changed but its id."""
     old = run_of(base)
@@ -75,7 +74,6 @@ def test_rerun_is_said_to_be_the_same_once_more(base: Repo) -> None:
     ] == said(found)
 
 
-@pytest.mark.slow
 def test_workload_that_is_new_and_one_that_is_gone(base: Repo) -> None:
     """Each has its reason; a kept run goes on beside the new one."""
     old = run_of(base)
@@ -103,7 +101,6 @@ def test_entry_that_its_sweep_has_no_more(base: Repo) -> None:
     assert ends.endswith(" 8: the sweep no longer has this entry")
 
 
-@pytest.mark.slow
 def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     """With onChange: Keep nothing ends."""
     old = run_of(base)
@@ -114,7 +111,6 @@ def test_kept_run_goes_on_beside_the_new_one(base: Repo) -> None:
     assert [f"starts c1/default/{new} 16: beside JobSet {old}, which continues"] == said(diff(base))
 
 
-@pytest.mark.slow
 def test_fixed_workload_changes_in_place(base: Repo) -> None:
     """What runs is told to change, and the difference shows what."""
     base.workload("f", f"{JOB.rstrip()}\n    naming: Fixed\n    slices: 2\n")
@@ -128,7 +124,6 @@ def test_fixed_workload_changes_in_place(base: Repo) -> None:
     assert "-    replicas: 1\n+    replicas: 2\n" in found["objects"][0]["diff"]
 
 
-@pytest.mark.slow
 def test_base_that_changed_shows_in_what_stands_on_it(base: Repo) -> None:
     """Live overlays follow their base although no file of theirs changed; frozen runs do not."""
     path = "bases/jobset/jobset.yaml"
@@ -146,7 +141,6 @@ def test_headers_alone_are_no_difference(base: Repo) -> None:
     assert not diff(base, "--exit-code")["differs"]
 
 
-@pytest.mark.slow
 def test_quota_that_moves(base: Repo) -> None:
     """Queue and flavor, in chips, and the scripts that make the nodes."""
     cluster(base, CLUSTER.replace("slices: 3", "slices: 2"))
@@ -164,7 +158,6 @@ def test_quota_that_moves(base: Repo) -> None:
     assert "ClusterQueue cluster-queue, flavor v5e-2x4-4t: quota 24 -> 16 chips\n" in base.run("diff").out
 
 
-@pytest.mark.slow
 def test_runs_behind_a_queue_that_is_drained_are_evicted(base: Repo) -> None:
     """The quota stays as it is; nothing else says it."""
     cluster(base, CLUSTER.replace("cluster-queue,", "cluster-queue, stopPolicy: HoldAndDrain,"))
@@ -179,7 +172,6 @@ def test_runs_behind_a_queue_that_is_drained_are_evicted(base: Repo) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_namespace_that_is_not_pruned_leaves_the_tree_and_stays(base: Repo) -> None:
     """Argo CD and Flux are told to keep it; what else leaves with it goes."""
     queues = "localQueues: [{name: queue}, {name: other, namespace: team-t}]"
@@ -215,7 +207,6 @@ def test_queue_that_is_renamed(base: Repo) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_overlay_that_cannot_be_composed_is_a_problem(base: Repo) -> None:
     """Error in the new tree, warning in the old one: nothing of it is compared, the rest is."""
     path = "overlays/c1/default/f/kustomization.yaml"
@@ -235,7 +226,6 @@ def test_overlay_that_cannot_be_composed_is_a_problem(base: Repo) -> None:
     assert [("DIFF001", "warning")] == [(one["id"], one["severity"]) for one in diff(base)["problems"]]
 
 
-@pytest.mark.slow
 def test_same_difference_has_the_same_bytes(base: Repo) -> None:
     """No clock, and no order of a directory or of a hash."""
     base.workload("b", JOB)
@@ -245,7 +235,6 @@ def test_same_difference_has_the_same_bytes(base: Repo) -> None:
     assert base.run("diff", "-o", "json").out == base.run("diff", "-o", "json").out
 
 
-@pytest.mark.slow
 def test_claim_of_a_run_that_goes_is_said_to_stay(base: Repo) -> None:
     """The volume claim that a component brought outlives the run: whoever prunes the run leaves the data."""
     base.write(
@@ -269,7 +258,6 @@ def test_claim_of_a_run_that_goes_is_said_to_stay(base: Repo) -> None:
     assert stays in base.run("diff").out
 
 
-@pytest.mark.slow
 def test_node_pools_that_no_script_knows_any_more_are_named(base: Repo) -> None:
     """No script deletes what another file made: `diff` says so, with the command."""
     where = "--cluster=c1 --location=us-west4 --project=p"
@@ -307,7 +295,6 @@ def test_what_keeps_edits_from_being_shown_is_said_first(base: Repo) -> None:
     assert "hint: run slicewright render --check" in done.err
 
 
-@pytest.mark.slow
 def test_sweep_is_one_line_of_a_difference(base: Repo) -> None:
     """Twenty runs that start are one line with their chips; JSON has each with its sweep."""
     spec = f"{JOB.rstrip()}\n    matrix: {{env: {{LR: [1, 2, 3, 4, 5], SEED: [0, 1, 2, 3]}}}}\n"

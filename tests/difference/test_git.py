@@ -14,8 +14,9 @@ from slicewright.workspace import text_file
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
-@pytest.mark.slow
+
 def test_two_commits_are_compared_without_the_work_tree(base: Repo) -> None:
     """A..B compares both ends, A...B the second with where it left the first; a missing end is HEAD."""
     start = git(base.root, "rev-parse", "HEAD")
@@ -40,7 +41,6 @@ def test_two_commits_are_compared_without_the_work_tree(base: Repo) -> None:
     )
 
 
-@pytest.mark.slow
 def test_repository_may_be_a_folder_of_a_larger_one(empty: Repo) -> None:
     """Paths are those of the folder, in the commit as on disk."""
     git(empty.root, "init", "--quiet")
@@ -54,7 +54,6 @@ def test_repository_may_be_a_folder_of_a_larger_one(empty: Repo) -> None:
     assert not diff(inner, "--exit-code")["differs"]
 
 
-@pytest.mark.slow
 def test_unknown_revision_is_wrong_usage(base: Repo) -> None:
     """Exit 2 with the nearest name, also where it looks like an option of git."""
     for rev in ("mian", "HEAD..mian", "mian...HEAD"):
@@ -114,7 +113,6 @@ def test_missing_object_is_a_broken_tool(base: Repo) -> None:
     assert base.run("diff", code=3).err.startswith(f"GIT002 git cat-file failed: object {blob} is missing\n")
 
 
-@pytest.mark.slow
 def test_links_are_followed_inside_of_the_tree_only(base: Repo) -> None:
     """In the commit as on disk: a base behind a link is read, one outside of the repository is not there."""
     (base.root / "bases/jobset").rename(base.root / "bases/other")
@@ -129,7 +127,6 @@ def test_links_are_followed_inside_of_the_tree_only(base: Repo) -> None:
     assert ["DIFF001", "DIFF001", "RUN020"] == [one["id"] for one in diff(base, code=1)["problems"]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"\xff", b"x" * 2_000_000])
 def test_files_that_are_no_text_are_not_there(
     base: Repo, monkeypatch: pytest.MonkeyPatch, content: bytes
@@ -164,7 +161,6 @@ def test_git_that_cannot_be_run_is_a_broken_tool(base: Repo, monkeypatch: pytest
         assert why in base.run("diff", code=3).err
 
 
-@pytest.mark.slow
 def test_environment_of_a_hook_does_not_lead_elsewhere(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Git names the repository of its hook in variables; ours is the one of the folder."""
     monkeypatch.setenv("GIT_DIR", "/nowhere")

@@ -68,7 +68,7 @@ def test_first_block_is_the_two_make_targets() -> None:
     assert ["make render", "make test"] == commands
     steps = ["make render", "make ci"]
     assert steps == [line for line in ci if line in steps]
-    assert {"test": "--jobs=2 unit e2e-process", "ci": "$(UNIT) e2e-process ALL=1"} == recipes
+    assert {"test": "--jobs=2 unit e2e-process", "ci": "$(UNIT) e2e-process"} == recipes
 
 
 @pytest.mark.ci

@@ -115,6 +115,7 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
     assert f"a b 1 {said(text)}" == shown(f"| a | b |\n| --- | --- |\n| 1 | {escaped(text)} |\n")
 
 
+@pytest.mark.slow
 def test_page_of_an_id_shows_the_words_of_its_texts() -> None:
     """Of every id: title, reason, what to do, and sources."""
     for subject in (*rule_subjects(), *subjects()):
@@ -132,6 +133,7 @@ def test_page_of_an_id_shows_the_words_of_its_texts() -> None:
             assert " ".join(map(said, texts)) == shown(page), one.id
 
 
+@pytest.mark.slow
 def test_descriptions_of_fields_and_commands_bring_no_markup() -> None:
     """The pages have the tags of their own tables, lists and links alone, and lose no word in brackets."""
     tags = {"h1", "h2", "h3", "p", "pre", "code", "table", "thead", "tbody", "tr", "th", "td"}

@@ -26,6 +26,8 @@ from .kit import (
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 PER_WORKLOAD = GITOPS.replace("}}", ", applicationPer: Workload}}")
 BOTH = ["controllers.yaml", "gitops.yaml", "namespace-default.yaml", "namespace-team-a.yaml", "platform.yaml"]
 TEAM_B = PLATFORM.replace("localQueues: [", "localQueues: [{name: queue, namespace: team-b}, ").replace(
@@ -75,7 +77,6 @@ def test_what_happens_is_said(empty: Repo) -> None:
     ] == said
 
 
-@pytest.mark.slow
 def test_edited_file_is_found_and_restored(two: Repo) -> None:
     """`render --check` fails on a hand edit of an Application, a health check or an anchor."""
     before = two.tree()

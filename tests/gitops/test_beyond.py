@@ -12,6 +12,8 @@ from .kit import FIXED, GITOPS, JOB, PLATFORM, kinds, synced, workload
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 FLUX = "gitops: {flux: {sourceRef: {name: flux-system}}}\n"
 COMPONENT = """
 apiVersion: kustomize.config.k8s.io/v1alpha1

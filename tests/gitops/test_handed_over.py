@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from . import flux_kit
@@ -11,6 +12,8 @@ from .kit import FIXED, GITOPS, HERE, JOB, documents, names, synced, workload
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
+
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
 PER_WORKLOAD = GITOPS.replace("}}", ", applicationPer: Workload}}")
 FILE = "workload-team-a.a.yaml"

@@ -20,6 +20,8 @@ from .kit import TPU, flavor, queue, slice_nodes, with_labels
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 EXTEND = Path(__file__).parents[2] / "docs" / "how-to" / "extend-slicewright.md"
 GROUP = {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]}
 NAME = "/apis/kueue"
@@ -67,7 +69,6 @@ def test_generation_of_the_repository(program: Path, repo: Repo, monkeypatch: py
     assert ("np", "v9-8", 1) == (pool["name"], pool["tpu"], pool["slices"])
 
 
-@pytest.mark.slow
 def test_file_is_printed(program: Path) -> None:
     """Comments and all, on stdout; the notes are in the JSON form too."""
     done = run()
@@ -82,7 +83,6 @@ def test_file_is_printed(program: Path) -> None:
     assert stub.calls(program)
 
 
-@pytest.mark.slow
 def test_kubectl_only_gets(program: Path) -> None:
     """And no secret; the context is named in every question, and no shell is between."""
     run("--kubeconfig", __file__)
@@ -95,7 +95,6 @@ def test_kubectl_only_gets(program: Path) -> None:
     assert "clusterqueues.v1beta2.kueue.x-k8s.io" in [call[4] for call in others]
 
 
-@pytest.mark.slow
 def test_file_is_written_once(program: Path, repo: Repo) -> None:
     """To clusters/NAME.yaml; a file that exists is left alone."""
     done = run("--name", "c9", "--write", "-C", str(repo.root))
@@ -114,7 +113,6 @@ def test_file_is_written_once(program: Path, repo: Repo) -> None:
     assert stub.calls(program)
 
 
-@pytest.mark.slow
 def test_folder_that_cannot_be_written_is_a_problem(program: Path, repo: Repo) -> None:
     """Where a file stands in the place of the folder."""
     (repo.root / "clusters" / "c1.yaml").unlink()
@@ -135,7 +133,6 @@ def test_wrong_words_are_wrong_usage(program: Path) -> None:
     assert "kubectl config get-contexts shows them" in run(code=2).err
 
 
-@pytest.mark.slow
 def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
     """A warning says so."""
     stub.answers(program, **{**FOUND, NAME: "Error from server (NotFound): the server could not find it"})
@@ -146,7 +143,6 @@ def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
     assert [problem["id"] for problem in done.json["problems"]] == ["IMP004"]
 
 
-@pytest.mark.slow
 def test_cluster_without_anything_is_a_warning(program: Path) -> None:
     """An empty file may be all there is to say."""
     stub.answers(program, config="OUT ctx\n", **{NAME: "Error (NotFound)"})
@@ -157,7 +153,6 @@ def test_cluster_without_anything_is_a_warning(program: Path) -> None:
     assert yaml.safe_load(done.out)["spec"]["pools"] == []
 
 
-@pytest.mark.slow
 def test_older_kueue_is_asked_in_its_words(program: Path) -> None:
     """Cohorts and Topologies were alpha for longer."""
     topology = {"metadata": {"name": "c"}, "spec": {"levels": [{"nodeLabel": "a"}]}}
@@ -174,7 +169,6 @@ def test_older_kueue_is_asked_in_its_words(program: Path) -> None:
 FORBIDDEN = 'Error from server (Forbidden): {0} is forbidden: User "u" cannot list resource "{0}"'
 
 
-@pytest.mark.slow
 def test_what_may_not_be_read_is_named(program: Path) -> None:
     """All of it at once, exit 1; what is only nice to know is left out in silence."""
     refused = {
@@ -235,7 +229,6 @@ def test_kubectl_that_is_missing_is_exit_3(program: Path, monkeypatch: pytest.Mo
     assert "TOOL002" in run(code=3).err
 
 
-@pytest.mark.slow
 def test_what_a_file_may_not_say_is_a_problem_of_the_file(program: Path) -> None:
     """Such as a flex-start node pool of a machine that cannot be had so: it is shown with its place."""
     labels = {
@@ -264,7 +257,6 @@ def quota(value: object) -> dict[str, Any]:
     return queue("q", ("mine", {TPU: value}))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("resource", "answer", "where"),
     [

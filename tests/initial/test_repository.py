@@ -187,6 +187,7 @@ def test_steps_of_ci_run(made: Path) -> None:
     assert git(made, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_editor_is_led_to_schemas_that_accept_the_samples(made: Path) -> None:
     """Every pattern names files, every schema is there with what it refers to, and the samples pass."""
     settings = read(made / ".vscode/settings.json")["yaml.schemas"]

@@ -16,6 +16,8 @@ from slicewright.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 JOBSET = "bases/jobset/jobset.yaml"
 GONE = "bases/components/gone/jobset/kustomization.yaml"
 
@@ -79,7 +81,6 @@ def test_same_version_has_nothing_to_do(team: Team) -> None:
     assert before == team.stamps("bases") | team.stamps("schemas")
 
 
-@pytest.mark.slow
 def test_older_copies_come_to_this_version_and_runs_stay(team: Team) -> None:
     """Files are replaced, added and deleted; the frozen run is not touched and is said to be outdated."""
     new = team.read(JOBSET)
@@ -154,7 +155,6 @@ def test_edited_copy_is_kept_where_that_is_asked_for(team: Team) -> None:
     assert [("INIT001", edited)] == ids(team.upgrade(code=1))
 
 
-@pytest.mark.slow
 def test_copies_that_no_record_names_are_nobodys(team: Team) -> None:
     """Bases that were copied by hand are taken where they are as shipped, and else kept."""
     for record in ("", "[]", "{", '{"files": {"../slicewright.yaml": "x", "": "y", "/etc/hosts": "z"}}'):
@@ -220,7 +220,6 @@ def test_releases_of_controllers_come_and_none_is_deleted(team: Team) -> None:
     assert (team.root / old / "manifests.yaml").exists()
 
 
-@pytest.mark.slow
 def test_a_release_that_a_person_brings_gets_its_digest(team: Team) -> None:
     """Then the version can be written; an edit of it is found afterwards."""
     folder = "bases/controllers/kueue-v0.18.1"
@@ -242,7 +241,6 @@ def test_a_release_that_a_person_brings_gets_its_digest(team: Team) -> None:
     assert [(one["id"], one["file"]) for one in problems] == [("CTRL002", f"{folder}/manifests.yaml")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "problem"), [(None, "CTRL006"), ("kind: Namespace\nmetadata: {name: kueue-system}\n", "CTRL004")]
 )

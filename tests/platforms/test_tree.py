@@ -13,6 +13,8 @@ from .kit import FOLDER, cluster
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 SPEC = """
 pools:
 - {name: tpus, tpu: v5litepod-8, slices: 3}
@@ -287,7 +289,6 @@ def test_one_workload_on_two_clusters_differs_by_their_files(managed: Repo) -> N
     managed.run("validate")
 
 
-@pytest.mark.slow
 def test_controllers_are_rendered_checked_and_told_when_edited(managed: Repo) -> None:
     """A hand edit of the folder is shown as any other; one of the release is refused, also by validate."""
     managed.run("render")

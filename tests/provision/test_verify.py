@@ -11,6 +11,8 @@ from .kit import AUTOPILOT, Machine, describe, machine, site
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 ROWS = {
     "big-0": "big-0|RUNNING|tpu7x-standard-4t||c1-big||||||||us-central1-c",
     "big-1": "big-1|RUNNING|tpu7x-standard-4t||c1-big||||||||us-central1-c",

@@ -83,6 +83,7 @@ def test_variant_has_the_luck_of_its_base() -> None:
     assert [pytest.approx(2 * one.at, abs=0.002) for one in base] == [one.at for one in half]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "gap"), [("s", 1.0), ("m", 60.0), ("h", HOUR), ("d", DAY)])
 def test_mean_rate_is_the_one_that_is_written(unit: str, gap: float) -> None:
     """Of ten thousand Poisson arrivals within 3 %; their spread is that of an exponential distribution."""
@@ -178,6 +179,7 @@ def waits(load: float, servers: int, seeds: int) -> Sequence[float]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "servers", "known"), [(0.5, 1, 0.5), (0.5, 2, 0.1767)])
 def test_waits_of_many_arrivals_are_those_of_queueing_theory(load: float, servers: int, known: float) -> None:
     """Pollaczek-Khinchine: load / (2 (1 - load)) service times for M/D/1; for M/D/2 Crommelin's value."""
@@ -185,6 +187,7 @@ def test_waits_of_many_arrivals_are_those_of_queueing_theory(load: float, server
     assert pytest.approx(known, rel=0.02) == fmean(waits(load, servers, 60))
 
 
+@pytest.mark.slow
 def test_crommelin_is_pollaczek_and_khinchine_for_one_server() -> None:
     """The formula for k servers is the one of the textbooks where k is 1."""
     loads = (0.2, 0.5, 0.7)

@@ -121,6 +121,7 @@ def test_platform_that_nobody_has_rendered_is_played_from_its_file(rendered: Rep
     assert () == foreign.notes
 
 
+@pytest.mark.slow
 def test_platform_that_cannot_be_composed_is_an_error(rendered: Repo) -> None:
     """What kustomize would make of it is not known without kustomize."""
     path = rendered.root / FOLDER / "kustomization.yaml"
@@ -136,6 +137,7 @@ def test_platform_that_cannot_be_composed_is_an_error(rendered: Repo) -> None:
     ] == told(against)
 
 
+@pytest.mark.slow
 def test_classes_of_faults_are_those_that_are_played(rendered: Repo) -> None:
     """One that stands in the TPUCluster file alone is not there yet."""
     fault = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: urgent}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked processes")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="forked processes")]
 
 
 def play(name: str, seconds: float = 0.0, mark: Path | None = None) -> Result:

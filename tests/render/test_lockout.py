@@ -11,6 +11,8 @@ from tests.words import places
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 PLATFORM = "overlays/c1/_platform"
 CLUSTER = """
     managed: true
@@ -91,7 +93,6 @@ def test_taint_waits_for_frozen_runs(aged: Repo) -> None:
     aged.run("render", "--check")
 
 
-@pytest.mark.slow
 def test_acknowledged_warning_of_a_render_is_no_idle_reason(aged: Repo) -> None:
     """What only a render finds is met, for `validate` too; once it is gone, the reason is idle."""
     written = aged.read("clusters/c1.yaml")

@@ -17,6 +17,8 @@ from slicewright.core.run import header
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
+pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
+
 BINDING = """\
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -58,7 +60,6 @@ def test_new_run_as_rendered_passes(branched: Repo) -> None:
     assert branched.run("render", "--check", "--since", "main", "-o", "json").json["current"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--since", "main")], ids=["default", "named"])
 def test_forged_run_is_refused(branched: Repo, options: tuple[str, ...]) -> None:
     """Another image, a RoleBinding and a fitting digest: the problem names the file, the diff shows them."""
@@ -110,7 +111,6 @@ def test_older_runs_stay_frozen(branched: Repo) -> None:
     assert 1 == len(branched.run("outdated", "-o", "json").json)
 
 
-@pytest.mark.slow
 def test_new_run_that_no_longer_renders_equal_is_refused_until_it_is_rendered_anew(branched: Repo) -> None:
     """A base that changed before the merge: without its folder the run is rendered again under its id."""
     text = branched.read("bases/jobset/jobset.yaml")

@@ -55,6 +55,7 @@ def test_bad_object_breaks_the_rule(path: Path) -> None:
     assert len(found) == len(places(found))
 
 
+@pytest.mark.slow
 def test_texts_say_which_rules_have_fixes() -> None:
     """An id has a fix exactly where a finding of its fixtures has one; safe if one of them is."""
     found: dict[str, str] = {}
