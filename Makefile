@@ -10,16 +10,16 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 # Which of `unit` and `coverage` is a part of `make ci`.
 UNIT ?= coverage
-# With ALL=1, as in the workflow, also the tests marked `ci`.
+# Which tests run: `make ci` runs those marked `ci` too, and with ALL=1, as in the workflow, all tests run.
 ALL ?=
-CHOSEN = $(if $(ALL),,-m "not ci")
+CHOSEN = $(if $(ALL),,-m "not ci and not workflow")
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 # They measure waits to a few seconds: nothing else may run beside them.
 TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,what_if.py idle_time.py queueing_theory.py swept_changes.py no_pods.py)
 # What kind is for: objects, controllers and containers as a cluster has them. What Kueue decides is the same everywhere.
 KIND_TESTS ?= tests/e2e/kind $(addprefix tests/e2e/test_,auxiliary.py flex_start.py health.py overlays.py pathways.py platform.py queueing.py)
-# Controllers of other projects, which only tests marked `ci` start.
+# Controllers of other projects, which only tests marked `workflow` start.
 CONTROLLERS := lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
@@ -57,8 +57,8 @@ test: sound ## Run all tests that a change must pass: no root, only package regi
 	@$(MAKE) --jobs=2 unit e2e-process
 
 .PHONY: ci
-ci: sound ## Run `make test` with coverage; with ALL=1 also the tests of large numbers, fresh machines and second versions.
-	@$(MAKE) $(UNIT) e2e-process
+ci: sound ## Run `make test` with coverage and more tests; with ALL=1 also large numbers, fresh machines and second versions.
+	@$(MAKE) $(UNIT) e2e-process $(if $(ALL),,CHOSEN='-m "not workflow"')
 
 .PHONY: sound
 sound: $(VENV)/.dev
@@ -81,7 +81,7 @@ imports: $(VENV)/.dev ## Check the imports between modules.
 
 .PHONY: quick-a-o quick-p-z
 quick-a-o quick-p-z: quick-%: $(VENV)/.dev
-	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
+	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci and not workflow" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
 
 # Two halves of the alphabet take about the same time, and half the collecting of two workers.
 # A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.

@@ -182,7 +182,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give drawn examples the time of a busy machine; record words from the first test on, in one process."""
-    load_profile(ci="not ci" not in config.getoption("markexpr"))
+    load_profile(workflow="not workflow" not in config.getoption("markexpr"))
     if config.getoption("--snapshots"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--snapshots needs one process: leave -n out")

@@ -1,4 +1,4 @@
-"""How many examples hypothesis draws: all in CI, a quarter elsewhere."""
+"""How many examples hypothesis draws: all in the workflow, a quarter elsewhere."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ ALL = 100
 """What hypothesis draws for a property that names no number."""
 
 
-def load_profile(*, ci: bool) -> None:
+def load_profile(*, workflow: bool) -> None:
     """Set the defaults of all properties. A busy machine may need any time for an example."""
     slow = [HealthCheck.too_slow]
-    number = ALL if ci else ALL // 4
+    number = ALL if workflow else ALL // 4
     settings.register_profile("busy", deadline=None, suppress_health_check=slow, max_examples=number)
     settings.load_profile("busy")
 
 
-def in_ci(number: int) -> int:
-    """Return how many examples to draw of a property that has so many in CI."""
+def share(number: int) -> int:
+    """Return how many examples to draw of a property that has so many in the workflow."""
     return max(1, number * settings().max_examples // ALL)

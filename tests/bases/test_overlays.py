@@ -35,6 +35,7 @@ FOLDERS = tuple(
     for path in _LISTS
     if path.parent.name != "_controllers" or path in _ALIKE.values()
 )
+LARGE = [folder for folder in FOLDERS if folder.endswith("/_controllers")]
 
 
 def name(plan: Plan) -> str:
@@ -53,7 +54,10 @@ def test_there_is_an_overlay_for_every_plan() -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(name, marks=pytest.mark.ci) if name in LARGE[1:] else name for name in FOLDERS],
+)
 def test_overlay_builds_as_we_compose_it(folder: str) -> None:
     """Each overlay, and each list of overlays, builds with no flags to what our composition makes of it."""
     made = compose(folder, read_text)

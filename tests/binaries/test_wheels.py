@@ -79,6 +79,7 @@ def modules(tool: Tool, tmp_path: Path) -> dict[Tool, list[Module]]:
     return {tool: modules}
 
 
+@pytest.mark.ci
 def test_same_input_same_bytes(
     wheel: Wheel, place: Workshop, modules: dict[Tool, list[Module]], tool: Tool, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_same_input_same_bytes(
     assert (first.name, first.read_bytes()) == (second.name, second.read_bytes())
 
 
+@pytest.mark.ci
 def test_pip_installs_what_is_found(
     wheel: Wheel,
     place: Workshop,
@@ -185,7 +187,7 @@ def test_modules_are_those_that_the_linker_recorded(name: str) -> None:
     assert [] == [module.path for module in modules if not module.files]
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_a_build_from_nothing_gives_the_same_bytes(tmp_path: Path) -> None:
     """Two checkouts, one with an empty cache of Go, build the same program."""

@@ -65,7 +65,10 @@ OTHERS: tuple[Any, ...] = (None, "x", [None], {})
 """What may stand where something else is expected."""
 
 
-MARKS = {"pathways": [pytest.mark.untraced, pytest.mark.ci], "pathways-headless": [pytest.mark.untraced]}
+MARKS = {
+    "pathways": [pytest.mark.untraced, pytest.mark.workflow],
+    "pathways-headless": [pytest.mark.untraced, pytest.mark.ci],
+}
 """Tracing hundreds of renders makes them more than twice as slow; Pathways has a thousand."""
 
 

@@ -25,6 +25,7 @@ from .kit import report
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 @PROFILE
 @given(clusters())
 def test_sums_are_consistent(document: dict[str, Any]) -> None:

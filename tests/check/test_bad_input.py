@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.document.test_yaml_fast import LINES
-from tests.properties import in_ci
+from tests.properties import share
 from tests.words import places
 
 from slicewright.core.check.examine import Unit
@@ -145,6 +145,7 @@ def test_kind_that_no_file_could_be_called_after_has_no_schema(tmp_path: Path, k
     assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["SCHEMA001"]
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced  # a large file: tracing makes it twice as slow
 def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_many_documents_are_no_bomb(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=share(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(), LINES.map("\n".join), st.binary()))
 def test_never_a_traceback(tmp_path: Path, content: str | bytes) -> None:
     """Whatever stands in a file, the command ends with a report and 0 or 1."""
@@ -191,7 +192,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=share(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["JobSet", "List", "Pod", "ClusterQueue", "PathwaysJob"]), JSON, JSON)
 def test_never_a_traceback_on_arbitrary_objects(
     tmp_path: Path, kind: str, spec: object, metadata: object

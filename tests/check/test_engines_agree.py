@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.check.kit import engine, jobset
 from tests.check.test_table import TABLE
-from tests.properties import in_ci
+from tests.properties import share
 from tests.schema_kinds.kit import kubeconform
 
 from slicewright.core.check.model import Resource
@@ -77,6 +77,7 @@ def verdicts(objects: list[dict[str, Any]]) -> list[bool]:
     return [engine().verdict(Resource(data, "file.yaml")) == "accepted" for data in objects]
 
 
+@pytest.mark.ci
 def test_engines_agree_on_overlays_and_fixtures() -> None:
     """Every overlay, every valid fixture and the whole table get one verdict; the valid ones are accepted."""
     good = [*overlays(), *valid(), jobset()]
@@ -92,7 +93,7 @@ def test_engines_agree_on_mutations() -> None:
 
     @seed(1)
     @settings(
-        max_examples=in_ci(700),
+        max_examples=share(700),
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from .kit import run
 
@@ -78,7 +78,7 @@ def test_each_mistake_is_mended(tmp_path: Path, mistake: str) -> None:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, max_examples=in_ci(60), deadline=None)
+@settings(derandomize=True, max_examples=share(60), deadline=None)
 @given(text=broken())
 def test_mistakes_are_mended_together(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Of whatever mistakes come together, none is left, and no other finding comes."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.binaries.find import find
 from slicewright.core.check.passed_by import (
@@ -522,7 +522,7 @@ _trees = st.dictionaries(
 
 @pytest.mark.slow  # each example runs the command on a tree of files, and some run kustomize
 @pytest.mark.tools
-@settings(derandomize=True, max_examples=in_ci(50), deadline=None)
+@settings(derandomize=True, max_examples=share(50), deadline=None)
 @given(tree=_trees, data=st.data())
 def test_nothing_vanishes(tree: dict[str, list[str]], data: st.DataObject) -> None:
     """Each document of each file below a path is checked, passed by with a reason, or part of a build."""

@@ -126,7 +126,7 @@ def reports(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.untraced  # a thousand checks: tracing makes them twice as slow
 def test_no_value_is_reported_by_a_schema_and_by_a_rule(tmp_path: Path) -> None:
     """In all fixtures and the whole corpus no error of a schema or of CEL stands where a rule's stands."""

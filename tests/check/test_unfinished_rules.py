@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.kit import engine
-from tests.properties import in_ci
+from tests.properties import share
 from tests.rules.kit import FIXTURES
 
 from slicewright.core.check.examine import Checked, Examined, Unit, examine
@@ -80,7 +80,7 @@ def _words(data: Any) -> list[Way]:
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(60))
+@settings(max_examples=share(60))
 @given(st.data())
 def test_no_problem_is_reported_that_a_value_could_mend(data: st.DataObject) -> None:
     """An object with a placeholder has no problem that it does not have with the value that belongs there."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.compose import patch
 from slicewright.core.document.write import write_document
@@ -151,7 +151,7 @@ mappings = st.dictionaries(keys, values, max_size=3)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@settings(derandomize=True, max_examples=in_ci(20), suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, max_examples=share(20), suppress_health_check=list(HealthCheck))
 @given(pairs=st.lists(st.tuples(mappings, mappings), min_size=1, max_size=8))
 def test_our_differences_work_in_kustomize(
     pairs: list[tuple[dict[str, Any], dict[str, Any]]], version: str, tmp_path: Path

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.compose import patch
 from slicewright.core.compose.patch import PatchError
@@ -22,7 +22,7 @@ values = st.recursive(
     max_leaves=15,
 )
 mappings = st.dictionaries(keys, values, max_size=4)
-QUIETLY = settings(derandomize=True, max_examples=in_ci(150))
+QUIETLY = settings(derandomize=True, max_examples=share(150))
 
 
 @pytest.mark.parametrize(

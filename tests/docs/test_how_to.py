@@ -26,18 +26,23 @@ PLAYED = [
     if name.startswith(("how-to/", "tutorial/"))
     and not any(command in (DOCS / name).read_text(encoding="utf-8") for command in CLUSTERS)
 ]
+WEEK = "tutorial/first-week.md"
 OFTEN = (
-    "tutorial/first-week.md",
     "how-to/add-a-team.md",
     "how-to/run-a-sweep.md",
     "how-to/validate-in-ci.md",
 )
-"""Those that are played outside CI, too."""
+"""Those that are played outside the workflow, too."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [*OFTEN, *(pytest.param(name, marks=pytest.mark.ci) for name in PLAYED if name not in OFTEN)]
+    "name",
+    [
+        *OFTEN,
+        pytest.param(WEEK, marks=pytest.mark.ci),
+        *(pytest.param(name, marks=pytest.mark.workflow) for name in PLAYED if name not in (*OFTEN, WEEK)),
+    ],
 )
 def test_commands_of_the_page_print_what_it_shows(
     name: str, shell: Shell, pytestconfig: pytest.Config

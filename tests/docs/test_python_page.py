@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     # The test bed is tried by its own tests: here a cluster starts for the few lines of an example.
-    pytest.param(page.name, code, marks=[pytest.mark.ci] if page.name == "testbed.md" else [])
+    pytest.param(page.name, code, marks=[pytest.mark.workflow] if page.name == "testbed.md" else [])
     for page in sorted((ROOT / "docs").rglob("*.md"))
     if page.name != "extend-slicewright.md"  # its example is a package, which test_extend.py installs
     for code in _BLOCK.findall(page.read_text(encoding="utf-8"))

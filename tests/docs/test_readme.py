@@ -68,10 +68,13 @@ def test_first_block_is_the_two_make_targets() -> None:
     assert ["make render", "make test"] == commands
     steps = ["make render", "make ci"]
     assert steps == [line for line in ci if line in steps]
-    assert {"test": "--jobs=2 unit e2e-process", "ci": "$(UNIT) e2e-process"} == recipes
+    assert {
+        "test": "--jobs=2 unit e2e-process",
+        "ci": """$(UNIT) e2e-process $(if $(ALL),,CHOSEN='-m "not workflow"')""",
+    } == recipes
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
     """`make render` installs into a new virtual environment and leaves the committed tree as it is."""

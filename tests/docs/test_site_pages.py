@@ -71,7 +71,7 @@ def test_input_of_a_page_has_the_output_of_the_page(tmp_path: Path, ident: str) 
     assert blocks[-1][1] in done.stdout
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_each_id_has_a_page_and_each_rule_an_output() -> None:
     """No id is without a page; an input on a page makes the program print the id."""

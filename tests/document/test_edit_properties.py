@@ -7,7 +7,7 @@ import difflib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document.edit import set_in_specs
 from slicewright.core.document.read import read_documents
@@ -19,7 +19,7 @@ specs = st.dictionaries(texts.filter(lambda key: key != "run"), json_like, max_s
 runs = st.one_of(st.integers(0, 10**9), texts.filter(bool))
 values = st.one_of(st.integers(0, 10**9), texts)
 comments = st.sampled_from(["", "  # comment", " #", "   "])
-QUIETLY = settings(derandomize=True, max_examples=in_ci(100))
+QUIETLY = settings(derandomize=True, max_examples=share(100))
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "document",
     [
         "--- a\n",
-        *(pytest.param(text, marks=pytest.mark.ci) for text in ("--- {}\n", "---\n", "--- !!str a\n")),
+        *(pytest.param(text, marks=pytest.mark.workflow) for text in ("--- {}\n", "---\n", "--- !!str a\n")),
     ],
 )
 def test_file_has_not_a_million_documents(document: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document import read
 from slicewright.core.document.read import Places, read_places
@@ -81,7 +81,7 @@ def test_a_byte_order_mark_takes_no_column() -> None:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, max_examples=in_ci(200))
+@settings(derandomize=True, max_examples=share(200))
 @given(data=json_like)
 def test_the_text_at_a_place_is_the_value(data: Any) -> None:
     """At the place of a scalar or a key its own text begins, in any document that we write."""

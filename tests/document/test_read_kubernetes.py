@@ -281,6 +281,7 @@ plain = st.one_of(
 ).filter(lambda text: is_one_scalar(text) and text.lstrip("+-.").lower() not in ("inf", "nan"))
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @pytest.mark.slow
 @settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document.read import read_documents, read_places
 
@@ -74,7 +74,7 @@ TOKENS = (
 garbage = st.one_of(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.text(max_size=40))
 QUIETLY = settings(
     derandomize=True,
-    max_examples=in_ci(500),
+    max_examples=share(500),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
@@ -79,7 +79,7 @@ def test_numbers_that_are_not_portable(text: str, message: str, hint: str) -> No
 
 
 @pytest.mark.slow
-@settings(derandomize=True, max_examples=in_ci(400))
+@settings(derandomize=True, max_examples=share(400))
 @given(st.text(alphabet="0123456789-+.eExo_:abnuflNy~", max_size=8).filter(lambda text: text[-1:] != ":"))
 def test_agrees_with_ruamel(text: str) -> None:
     """Whatever is read is what ruamel.yaml, a reader of YAML 1.2, reads."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document, write_documents
@@ -19,7 +19,7 @@ QUIETLY = settings(derandomize=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
-@settings(QUIETLY, max_examples=in_ci(100))
+@settings(QUIETLY, max_examples=share(100))
 @given(data=json_like)
 def test_every_reader_finds_the_same_data(reader: str, data: Any) -> None:
     """Readers of YAML 1.1 and 1.2 find equal data, of equal types, with the keys in the order given."""
@@ -27,7 +27,7 @@ def test_every_reader_finds_the_same_data(reader: str, data: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(QUIETLY, max_examples=in_ci(200))
+@settings(QUIETLY, max_examples=share(200))
 @given(data=json_like)
 def test_writing_is_stable(data: Any) -> None:
     """What is read back is written as the same bytes, on one machine as on another."""
@@ -41,7 +41,7 @@ def test_writing_is_stable(data: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(QUIETLY, max_examples=in_ci(200))
+@settings(QUIETLY, max_examples=share(200))
 @given(data=json_like)
 def test_text_is_clean(data: Any) -> None:
     """No tab, no carriage return, no blank at the end of a line, and one newline at the end of the file."""
@@ -55,7 +55,7 @@ def test_text_is_clean(data: Any) -> None:
 
 
 @pytest.mark.tools
-@settings(QUIETLY, max_examples=in_ci(25))
+@settings(QUIETLY, max_examples=share(25))
 @given(values=st.lists(json_like, min_size=1, max_size=10))
 def test_go_finds_the_same_data(values: list[Any]) -> None:
     """The YAML reader of Kubernetes finds the same values in a stream of documents."""
@@ -65,7 +65,7 @@ def test_go_finds_the_same_data(values: list[Any]) -> None:
 
 
 @pytest.mark.slow
-@settings(QUIETLY, max_examples=in_ci(200))
+@settings(QUIETLY, max_examples=share(200))
 @given(documents=st.lists(st.dictionaries(texts, texts, min_size=1, max_size=3), min_size=1, max_size=4))
 def test_streams_keep_their_documents(documents: list[dict[str, str]]) -> None:
     """No string breaks out of its document: as many are read as were written."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.document import yaml_alike
 from slicewright.core.document.write import write_documents
@@ -156,7 +156,7 @@ def _varied(text: str, words: list[str]) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(400), deadline=None)
+@settings(max_examples=share(400), deadline=None)
 @given(
     st.one_of(
         st.lists(json_like, max_size=3).map(write_documents), st.lists(LINES, max_size=7).map("\n".join)

@@ -173,7 +173,7 @@ def flavor_names(site: ResolvedCluster) -> dict[str, str]:
     return {name: one.flavor.name for name, one in capacities(site).items()}
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.untraced
 def test_each_run_gets_its_own_flavor_and_its_own_nodes(platform_bed: Bed) -> None:  # noqa: F811
     """In every ordered pair and triple of ways in a queue or a cohort, each run has the way it asks for."""
@@ -211,7 +211,7 @@ def of(name: str) -> Mixture:
     "pairs",
     [
         pytest.param(list(zip(WAYS, [*list(WAYS)[1:], *WAYS], strict=False)), id="each way first and second"),
-        pytest.param(list(permutations(WAYS, 2)), id="all", marks=pytest.mark.ci),
+        pytest.param(list(permutations(WAYS, 2)), id="all", marks=pytest.mark.workflow),
     ],
 )
 def test_run_that_may_take_several_ways_takes_the_first_that_is_free(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # it waits for nodes that are silent
+
 
 NODE = "guest-0"
 HEALTHY = {

@@ -82,7 +82,7 @@ def managed(text: str) -> ResolvedCluster:
 
 
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(name, marks=pytest.mark.ci) for name in CLUSTERS), "everything"]
+    "name", [*(pytest.param(name, marks=pytest.mark.workflow) for name in CLUSTERS), "everything"]
 )
 def test_import_gives_back_what_was_rendered(name: str, platform_bed: Bed) -> None:
     """Nodes and platform of a cluster become a file that means the same, and renders the same platform."""

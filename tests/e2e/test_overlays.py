@@ -59,7 +59,7 @@ def test_mistakes_are_refused(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize(
-    "cluster", [pytest.param(name, marks=() if name in FEW else pytest.mark.ci) for name in CLUSTERS]
+    "cluster", [pytest.param(name, marks=() if name in FEW else pytest.mark.workflow) for name in CLUSTERS]
 )
 def test_applied_twice(cluster: str, bed: Bed) -> None:
     """A second server-side apply changes nothing and fails nowhere: while queued, and when admitted."""

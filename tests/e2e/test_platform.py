@@ -330,6 +330,7 @@ DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 CONFIGURED = EVERYTHING + "  kueue: {waitForPodsReady: {timeout: 3h}}\n"
 
 
+@pytest.mark.ci
 def test_test_cluster_installs_what_the_tree_says(tmp_path: Path, empty: Repo) -> None:
     """Definitions are those of _controllers, and Kueue takes each word of the Configuration there."""
     empty.write("clusters/everything.yaml", CONFIGURED)

@@ -24,8 +24,10 @@ LASTING = ("--duration", "10m", "--speed", "1", "--no-skip-idle")
     ("moment", "number", "states"),
     [
         ("API server ready", signal.SIGINT, "not submitted"),
-        pytest.param("2 simulated nodes", signal.SIGTERM, "not submitted|still ran", marks=pytest.mark.ci),
-        pytest.param("team/a running", signal.SIGHUP, "still ran", marks=pytest.mark.ci),
+        pytest.param(
+            "2 simulated nodes", signal.SIGTERM, "not submitted|still ran", marks=pytest.mark.workflow
+        ),
+        pytest.param("team/a running", signal.SIGHUP, "still ran", marks=pytest.mark.workflow),
     ],
 )
 def test_interruption_ends_with_a_partial_report(
@@ -45,7 +47,7 @@ def test_interruption_ends_with_a_partial_report(
     assert re.match(rf"c1: interrupted; 1 ({states}); simulated ", out)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_end_of_the_command_ends_the_plays_beside_each_other(number: signal.Signals, repo: Repo) -> None:
     """After a Ctrl-C the exit code is the shell's; after a kill nothing can be said, and nothing is left."""
@@ -61,7 +63,7 @@ def test_end_of_the_command_ends_the_plays_beside_each_other(number: signal.Sign
     assert (2, 130 if number == signal.SIGINT else -number) == (len(beds), code)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_program_that_dies_is_named_and_others_do_not_notice(repo: Repo) -> None:
     """Three rehearsals side by side: two lose a program each, which is named with its log; one plays on."""
     with (

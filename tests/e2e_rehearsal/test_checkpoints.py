@@ -14,7 +14,7 @@ from .kit import spec
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # three plays on test beds of their own: about two minutes
+pytestmark = pytest.mark.workflow  # three plays on test beds of their own: about two minutes
 
 CLUSTER = """
 pools: [{name: tpus, tpu: v5litepod-16, slices: 1}]

@@ -150,7 +150,7 @@ def test_marked_cluster_is_played_on_and_left_as_it_was(
     assert before == after
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_nodes_of_others_are_neither_used_nor_lost(other_bed: Bed, repo: Repo) -> None:
     """They are of the same shape and would take the pods; a fault takes the slice of the rehearsal alone."""
     other_bed.add_nodes(resolve_text(THEIRS))
@@ -171,6 +171,7 @@ def test_nodes_of_others_are_neither_used_nor_lost(other_bed: Bed, repo: Repo) -
     assert before == after
 
 
+@pytest.mark.ci
 def test_second_rehearsal_on_a_cluster_is_refused(other_bed: Bed, repo: Repo) -> None:
     """The second says who plays there, and changes nothing; the first does not notice."""
     options = context(marked(other_bed))
@@ -187,7 +188,7 @@ def test_second_rehearsal_on_a_cluster_is_refused(other_bed: Bed, repo: Repo) ->
     assert before == everything(other_bed)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_next_rehearsal_removes_what_was_left(other_bed: Bed, repo: Repo) -> None:
     """After a second Ctrl-C something is left, which is told; the next rehearsal removes that and plays."""
     options = context(marked(other_bed))

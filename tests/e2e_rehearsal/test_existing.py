@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.report.report import Report
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal
+
 CLUSTER = """
 pools: [{name: tpus, tpu: v5litepod-8, slices: 7}]
 teams: [{name: team, namespace: default, serviceAccountName: of-team}]

@@ -28,7 +28,7 @@ patches:
 """A JobSet that takes one of the two hosts of its slice, so that there is room beside it."""
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_spans_of_nothing_and_of_days_are_played(bed: Bed, empty: Repo) -> None:
     """Pods that end at once have run; nodes that go at once are used first; nobody waits for idle days."""
     empty.cluster(
@@ -51,6 +51,7 @@ def test_spans_of_nothing_and_of_days_are_played(bed: Bed, empty: Repo) -> None:
     assert ["poolGrew"] == grown(for_days)
 
 
+@pytest.mark.ci
 def test_deadline_before_the_submission_is_told(bed: Bed, empty: Repo) -> None:
     """What was never submitted has not finished, and the hint says when it would have been."""
     empty.cluster(spec="pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]")
@@ -97,6 +98,7 @@ def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empt
     ] == [(problem["id"], problem["severity"], problem["message"]) for problem in record["problems"]]
 
 
+@pytest.mark.ci
 def test_run_starts_when_all_of_its_hosts_run(bed: Bed, empty: Repo) -> None:
     """Another priority holds one of them: the others wait for it until that run is through, as on GKE."""
     empty.cluster(

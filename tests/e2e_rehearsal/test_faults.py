@@ -76,7 +76,7 @@ def test_each_fault_has_its_documented_outcome(bed: Bed, empty: Repo) -> None:
     assert pools[0] != pools[1]
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_lost_slice_that_does_not_come_back_is_waited_for_in_vain(bed: Bed, empty: Repo) -> None:
     """The verdict is against it, with what the scheduler says."""
     empty.cluster(spec="pools: [{name: p8, tpu: v5litepod-8, slices: 1}]")
@@ -88,6 +88,7 @@ def test_lost_slice_that_does_not_come_back_is_waited_for_in_vain(bed: Bed, empt
     assert "FailedScheduling" in problem["hint"]
 
 
+@pytest.mark.ci
 def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -> None:
     """The run is not restarted, and its other slice works on until the end."""
     empty.cluster(
@@ -107,7 +108,7 @@ def test_elastic_pathways_goes_on_while_a_slice_is_away(bed: Bed, empty: Repo) -
     assert elastic["ended"] - other["end"] < 60  # the cluster may be seen to remove its pods first
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_elastic_slice_in_maintenance_restarts_alone_and_counts_nothing(bed: Bed, empty: Repo) -> None:
     """With onHostMaintenance: Restart neither head nor other slices restart, where no restart is left too."""
     empty.cluster(

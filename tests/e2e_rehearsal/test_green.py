@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.report.report import Report
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # most of a minute on the clock of the rehearsal
+
 V6E = "{accelerator: v6e, topology: 4x4, machineType: ct6e-standard-4t}"
 CLUSTER = f"""
 pools:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # it plays two minutes of real time, to prove that most of them are not needed
+pytestmark = (
+    pytest.mark.workflow
+)  # it plays two minutes of real time, to prove that most of them are not needed
 
 CLUSTER = """
 pools:

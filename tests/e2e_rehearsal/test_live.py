@@ -11,6 +11,7 @@ import termios
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.rehearsal.screen import Screen
 from tests.testbed.kit import eventually
 
@@ -18,6 +19,8 @@ from .command import rehearsing
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
+
+pytestmark = pytest.mark.ci  # a test bed of its own
 
 _CUT = re.compile("\x1b(\\[[0-9]*)?$")
 """A sequence of which the end has not come yet."""

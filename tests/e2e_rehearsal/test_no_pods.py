@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # a test bed of its own, and two plays of a minute
+pytestmark = pytest.mark.workflow  # a test bed of its own, and two plays of a minute
 
 SPEED = 4.0
 NOISE = 6 * SPEED

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # it plays three minutes of real time, for the waits of 18 runs on two queues
+pytestmark = (
+    pytest.mark.workflow
+)  # it plays three minutes of real time, for the waits of 18 runs on two queues
 
 HOUR = 3600.0
 CLUSTER = """

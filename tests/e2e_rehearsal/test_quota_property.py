@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # many queues
+pytestmark = pytest.mark.workflow  # many queues
 
 
 TPUS = {"small": "v5litepod-8", "large": "v5litepod-16"}

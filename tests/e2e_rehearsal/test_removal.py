@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # pods that do not go are waited for
+
 
 SITE = """
 apiVersion: slicewright.dev/v1alpha1

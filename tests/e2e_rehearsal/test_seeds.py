@@ -19,7 +19,7 @@ _WORKLOADS = [kit.ROOT / "workloads" / f"{name}.yaml" for name in ("demo", "mult
 
 @pytest.mark.parametrize(
     "seed",
-    [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.ci) for seed in SEEDS[1:])],
+    [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.workflow) for seed in SEEDS[1:])],
     ids=lambda seed: seed.cluster,
 )
 def test_tutorial_shows_what_it_promises(bed: Bed, seed: Seed) -> None:
@@ -29,7 +29,7 @@ def test_tutorial_shows_what_it_promises(bed: Bed, seed: Seed) -> None:
     assert seed.expected == seed.shown(record)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_new_workload_beside_the_tutorial_finishes(bed: Bed, empty: Repo) -> None:
     """As the README makes one: submitted at once, it meets no workload whose pods have another priority."""
     for path in (*kit.ROOT.glob("clusters/multislice-*.yaml"), *_WORKLOADS):

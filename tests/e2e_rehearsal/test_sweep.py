@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
+pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal
+
 CLUSTER = """
 pools: [{name: tpus, tpu: v5litepod-8, slices: 4}]
 cohorts: [{name: research}]

@@ -16,7 +16,7 @@ from .test_what_if import CLUSTER, CONTROLLERS, MINUTE, SPEED, row
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.ci  # seven plays on test beds of their own: about two minutes
+pytestmark = pytest.mark.workflow  # seven plays on test beds of their own: about two minutes
 
 
 def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -> None:

@@ -39,24 +39,25 @@ def first_page(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Co
     shell.run("slicewright cluster down")
 
 
+@pytest.mark.ci
 def test_first_page_shows_what_its_commands_print(first_page: Shell) -> None:
     """From `slicewright init` to a second rehearsal, of a changed cluster; all is committed."""
     assert first_page.run("git status --short") == (0, "")
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_second_page_shows_what_its_commands_print(first_page: Shell) -> None:
     """It goes on where the first page ends."""
     assert first_page.play(DOCS / "tutorial/first-run.md") > 0
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_page_about_a_stuck_queue_shows_what_kueue_says(shell: Shell) -> None:
     """Its run waits behind the sample, and Kueue gives the reason that the page explains."""
     assert shell.sample().play(DOCS / "how-to/read-a-stuck-queue.md") > 0
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_page_about_what_runs_shows_what_status_says(shell: Shell) -> None:
     """A run waits behind the sample, and the commands that read the cluster say so."""
     assert shell.sample().play(DOCS / "how-to/see-what-runs.md") > 0

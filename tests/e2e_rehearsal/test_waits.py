@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # plays on test beds of their own
+pytestmark = pytest.mark.workflow  # plays on test beds of their own
 
 CLUSTER = """
 pools:

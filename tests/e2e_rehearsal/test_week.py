@@ -10,7 +10,7 @@ from tests.docs.transcript import DOCS, Shell
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.ci  # two minutes, nearly all of them on the clock of the rehearsal
+pytestmark = pytest.mark.workflow  # two minutes, nearly all of them on the clock of the rehearsal
 
 
 def test_week_of_two_teams_is_rehearsed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from .kit import ROOT, spec
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # fourteen plays on test beds of their own: about four minutes
+pytestmark = pytest.mark.workflow  # fourteen plays on test beds of their own: about four minutes
 
 CLUSTER = """
 pools:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slicewright.apiserver.client import Api
 
-pytestmark = pytest.mark.ci  # controllers that `make tools` does not build
+pytestmark = pytest.mark.workflow  # controllers that `make tools` does not build
 
 FRAMEWORKS = (
     "batch/job",

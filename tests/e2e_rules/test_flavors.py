@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # hundreds of queues
+pytestmark = pytest.mark.workflow  # hundreds of queues
 
 Flavors = dict[str, dict[str, str]] | None
 """The flavors of each pod set by resource; None where a workload is not admitted."""

@@ -11,7 +11,7 @@ import yaml
 from tests.e2e_rules.modules import ROOT, go
 from tests.schema_kinds.kit import SCHEMAS, rebuild
 
-pytestmark = pytest.mark.ci  # what is committed is compared with pinned sources
+pytestmark = pytest.mark.workflow  # what is committed is compared with pinned sources
 
 INDEX = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))["sources"]
 CONFIGURATIONS = [entry for entry in INDEX if "configuration" in entry]

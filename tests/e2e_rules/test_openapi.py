@@ -16,7 +16,7 @@ from slicewright.core.schema.openapi import from_openapi, trimmed
 if TYPE_CHECKING:
     from slicewright.apiserver.client import Api
 
-pytestmark = pytest.mark.ci  # what is committed is compared with pinned programs
+pytestmark = pytest.mark.workflow  # what is committed is compared with pinned programs
 
 OWN = ("jobset.x-k8s.io", "kueue.x-k8s.io", "pathways-job.pathways.domain", "autoscaling.x-k8s.io")
 """Groups whose CRDs the test bed installs."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from slicewright.apiserver.client import Api
 
-pytestmark = pytest.mark.ci  # hundreds of manifests
+pytestmark = pytest.mark.workflow  # hundreds of manifests
 
 MODULES = yaml.safe_load((Path(__file__).parent / "public.yaml").read_text(encoding="utf-8"))
 

@@ -49,6 +49,7 @@ def test_application_is_applied_first_and_by_the_server(empty: Repo) -> None:
     assert watched == ".;/bases/controllers/jobset-v0.12.0;/bases/controllers/kueue-v0.19.2"
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 def test_project_allows_what_the_folder_holds_and_nothing_more(empty: Repo) -> None:
     """Each kind and each namespace that kustomize builds is allowed, and each that is allowed is built."""
@@ -67,6 +68,7 @@ def test_project_allows_what_the_folder_holds_and_nothing_more(empty: Repo) -> N
     }
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 def test_definitions_are_never_pruned() -> None:
     """By neither Argo CD nor Flux: with a definition all objects of its kind go, and so all runs."""

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.files import read_text
-from tests.properties import in_ci
+from tests.properties import share
 from tests.words import places
 
 from slicewright.core.importing.command_line import ImportedCommand, imported_command
@@ -228,7 +228,7 @@ def test_what_cannot_be_imported_is_refused(args: str, why: str) -> None:
     assert any(why in message for message in refusals(args)), refusals(args)
 
 
-@settings(max_examples=in_ci(200), deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(
     st.lists(
         st.tuples(

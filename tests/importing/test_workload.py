@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.files import read_text
-from tests.properties import in_ci
+from tests.properties import share
 from tests.words import places
 
 from slicewright.core.compose.patch import parse_pointer
@@ -244,8 +244,8 @@ def test_rendered_runs_are_imported_back(document: Object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.ci
-@settings(max_examples=in_ci(1000), deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.workflow
+@settings(max_examples=share(1000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(workloads())
 def test_many_rendered_runs_are_imported_back(document: Object) -> None:
     """A TPUWorkload of any rendered run renders the same run."""

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.docs.xpk.page import data
 from tests.files import read_text
-from tests.properties import in_ci
+from tests.properties import share
 from tests.words import places
 
 from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
@@ -299,7 +299,7 @@ VALUES = st.sampled_from(
 )
 
 
-@settings(max_examples=in_ci(60), deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(
     st.sampled_from(["create", "create-pathways"]),
     st.lists(st.tuples(st.sampled_from(NAMES), VALUES), max_size=4),

@@ -56,7 +56,7 @@ def test_new_repository_renders_and_is_right(made: Path) -> None:
     assert git(made, "status", "--porcelain") == ""
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_first_block_of_the_page_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """With a wheel, git, Python and make; what it installs can make the next repository."""
@@ -164,6 +164,7 @@ def test_actions_are_pinned_as_ours_are(made: Path) -> None:
     assert set(uses.findall(text)) <= ours
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_steps_of_ci_run(made: Path) -> None:
     """What the workflows run are targets of the Makefile, which leave what they keep and show."""

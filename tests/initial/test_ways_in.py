@@ -19,7 +19,7 @@ from tests.initial.kit import init
 from slicewright.version import __version__
 
 BIN = Path(sys.executable).parent
-pytestmark = [pytest.mark.ci, pytest.mark.slow]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
 repos:
 - repo: {repo}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.intent.check import Schemas
 from slicewright.core.problem import Problem
@@ -82,7 +82,7 @@ VALUES: tuple[Any, ...] = (
 
 
 @pytest.mark.slow
-@settings(derandomize=True, max_examples=in_ci(150))
+@settings(derandomize=True, max_examples=share(150))
 @given(example=st.sampled_from(POSITIVE), data=st.data())
 def test_engines_agree(example: tuple[Path, str, Any], data: st.DataObject) -> None:
     """However good input is spoilt, what the fast engine refuses the other one explains, and nothing else."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.binaries.find import find
 from slicewright.core.kubernetes.quantity import UNLIMITED, amount, canonical, is_limited, plain, whole
@@ -183,7 +183,7 @@ suffixes = st.sampled_from(["", *"numkMGTP", "Ki", "Mi", "Gi", "Ti", "Pi"])
 
 
 @pytest.mark.tools
-@settings(derandomize=True, max_examples=in_ci(20))
+@settings(derandomize=True, max_examples=share(20))
 @given(st.lists(st.builds(str.__add__, numbers, suffixes), min_size=1, max_size=40))
 def test_any_quantity_is_what_kubernetes_keeps(texts: list[str]) -> None:
     """Any number with any suffix gets the form that Kubernetes gives it."""

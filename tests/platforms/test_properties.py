@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.check.kit import engine
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.catalogue.resolve import TpuRequest, resolve
 from slicewright.core.catalogue.shape import Shape
@@ -25,7 +25,7 @@ from .kit import repository
 
 pytestmark = pytest.mark.slow
 
-PROFILE = settings(max_examples=in_ci(100), suppress_health_check=list(HealthCheck), derandomize=True)
+PROFILE = settings(max_examples=share(100), suppress_health_check=list(HealthCheck), derandomize=True)
 TPUS = ("v5litepod-8", "v5litepod-16", "v6e-16", "v4-16", "tpu7x-2x2x2")
 WAYS: tuple[Any, ...] = (
     "OnDemand",

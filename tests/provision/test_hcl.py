@@ -103,6 +103,7 @@ def test_layout() -> None:
     assert textwrap.dedent(expected) == made
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @given(st.lists(bodies(), min_size=12, max_size=12))
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))

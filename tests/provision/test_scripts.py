@@ -35,13 +35,14 @@ def written(spec: str) -> list[str]:
     return [path.removeprefix("provision/c1/") for path in files(site(spec), provision())]
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_shellcheck_has_nothing_to_say_of_committed_scripts() -> None:
     """They pass shellcheck with the library that they source."""
     assert_shellcheck_is_silent(sorted(ROOT.glob("provision/*/*.sh")), 22)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_shellcheck_has_nothing_to_say(tmp_path: Path) -> None:
     """Scripts with few blocks pass shellcheck as those with all."""
     specs = {

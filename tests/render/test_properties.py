@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.files import read_text
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.problem import errors
@@ -187,7 +187,7 @@ CLUSTER = {
     "metadata": {"name": "c1"},
     "spec": {"managed": False, "pools": [{"name": "cpu", "machineType": "n2-standard-8"}]},
 }
-PROFILE = settings(max_examples=in_ci(150), suppress_health_check=list(HealthCheck), derandomize=True)
+PROFILE = settings(max_examples=share(150), suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def holds(rendering: Rendering) -> None:

@@ -109,7 +109,7 @@ def test_green_pull_request_gets_a_summary_a_comment_and_a_report(
     assert made.outputs["report"].startswith(f"{made.temp}/review-")
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_red_pull_request_gets_them_too(tmp_path: Path, start: Path, api: Service) -> None:
     """The job fails at its end; the comment says why, and a push that corrects it changes the comment."""
     made = pull_request(tmp_path, start, api, render=False)
@@ -131,7 +131,7 @@ def test_red_pull_request_gets_them_too(tmp_path: Path, start: Path, api: Servic
     assert ["### slicewright: all 3 checks passed"] == [body.split("\n")[1] for body in api.bodies()]
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_fork_gets_the_summary_alone(tmp_path: Path, start: Path, api: Service) -> None:
     """Its token may only read: the service is not asked, a warning says so, and the check counts."""
     made = pull_request(tmp_path, start, api, head="stranger/r")
@@ -155,7 +155,7 @@ def test_push_has_the_checks_alone(tmp_path: Path, start: Path, api: Service) ->
     assert "nothing differs for any cluster" in made.summary.read_text(encoding="utf-8")
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_inputs_are_words(tmp_path: Path, start: Path, api: Service) -> None:
     """An input that looks like a command, an option or a path is refused by the command that gets it."""
     made = pull_request(tmp_path, start, api)
@@ -173,7 +173,7 @@ def test_inputs_are_words(tmp_path: Path, start: Path, api: Service) -> None:
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_action_installs_its_own_commit(tmp_path: Path, start: Path, api: Service) -> None:
     """With dependencies pinned by their hashes, and no module of the pull request in the way."""

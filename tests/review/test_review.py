@@ -70,6 +70,7 @@ def test_change_is_told_in_words_and_its_objects_are_folded(repo: Repo, tmp_path
     assert (done.out, done.out) == (files["comment.md"], files["summary.md"])
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_later_checks_run_after_one_that_fails(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree that is not rendered, and an object that is wrong: both are told and annotated."""
@@ -96,6 +97,7 @@ def test_later_checks_run_after_one_that_fails(repo: Repo, monkeypatch: pytest.M
     assert "::error title=slicewright render::slicewright render failed: see the summary" in out
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_repository_that_no_command_reads_is_told(repo: Repo) -> None:
     """Wrong usage of each command is the content of the review; its exit code is theirs."""
@@ -235,6 +237,7 @@ def test_long_text_leaves_room_for_the_others() -> None:
     assert not re.search(r"~~~text\n\n?~~~", small)
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_rehearsals_of_a_change_are_a_check(repo: Repo) -> None:
     """Of a cluster that does not differ a line says so; one that cannot be rehearsed makes it red."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 from tests.rules.kit import FIXTURES, run, site_of
 
 from slicewright.core.check.model import ObjectSet, Resource
@@ -74,6 +74,7 @@ def _broken(draw: st.DrawFn) -> dict[str, Any]:
 _WRONG = (True, None, -1, 1e28, "1e99", [True], [[True]], {"a": True})
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
@@ -96,7 +97,7 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(75))
+@settings(max_examples=share(75))
 @given(st.lists(_broken(), min_size=1, max_size=4), st.booleans())
 def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_site: bool) -> None:
     """Wrong types anywhere are for another stage to report; no rule raises, and every path is one."""
@@ -108,7 +109,7 @@ def test_rules_never_fail_on_broken_objects(objects: list[dict[str, Any]], with_
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(100))
+@settings(max_examples=share(100))
 @given(st.sampled_from(sorted(GROUP_OF)), st.dictionaries(_WORDS, _JSON, max_size=4))
 def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> None:
     """An object of a known kind may hold anything."""
@@ -120,7 +121,7 @@ def test_rules_never_fail_on_arbitrary_data(kind: str, data: dict[str, Any]) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=in_ci(100))
+@settings(max_examples=share(100))
 @given(_JSON)
 def test_ignore_file_never_fails(data: Any) -> None:
     """Whatever an ignore file holds, it is read or reported."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties import in_ci
+from tests.properties import share
 
 from slicewright.core.check.assignment import Choice, assign
 from slicewright.core.check.quota import Cell, Node, PodSet, Quotas, most
@@ -70,7 +70,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int, int | None, int | None, int | None
     ]
 
 
-@settings(max_examples=in_ci(300))
+@settings(max_examples=share(300))
 @given(trees(), st.data())
 def test_most_is_what_can_be_taken_chip_by_chip(
     tree: list[tuple[int, int | None, int | None, int | None]], data: st.DataObject

@@ -93,7 +93,7 @@ def test_recursive_types_are_definitions() -> None:
 
 @pytest.mark.parametrize("kind", ["CustomResourceDefinition", "Pod", "Role"])
 def test_schema_is_what_its_source_makes(kind: str) -> None:
-    """`make schemas` writes what is committed; a test marked `ci` builds all kinds again."""
+    """`make schemas` writes what is committed; a test marked `workflow` builds all kinds again."""
     kinds = [entry for entry in source()["kinds"] if entry["kind"] == kind]
     (made,) = from_openapi({**source(), "kinds": kinds})
     assert is_same(made.schema, load(made.of.file))

@@ -85,7 +85,7 @@ def test_every_kind_that_is_rendered_or_checked_is_there() -> None:
     assert set() == wanted - found
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_rebuild_is_byte_identical() -> None:
     """`make schemas` writes exactly the bytes that are committed."""
     present = {
@@ -103,7 +103,7 @@ def test_rebuild_refuses_a_source_that_changed(tmp_path: Path) -> None:
         module.read_source({"file": "a.yaml", "sha256": "0"})
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_sharing_definitions_changes_no_schema() -> None:
     """Each file means what its source makes, however many definitions it shares with others."""
@@ -127,6 +127,7 @@ def test_repository_does_not_grow_much() -> None:
     assert size < 4_000_000
 
 
+@pytest.mark.ci
 @pytest.mark.slow  # together they take seconds
 @pytest.mark.untraced
 @pytest.mark.parametrize("file", FILES)
@@ -141,7 +142,7 @@ def test_schema_compiles_in_python_and_rust(file: str) -> None:
         re.compile(pattern)
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.tools
 def test_schemas_compile_in_kubeconform() -> None:
     """Kubeconform finds and compiles every schema: the barest object of each kind gets a verdict.
@@ -184,6 +185,7 @@ def test_v1beta1_of_kueue_is_deprecated() -> None:
     assert {f"kueue.x-k8s.io/{kind.lower()}_v1beta1.json" for kind in KUEUE} == deprecated
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("file", "way"),
     [

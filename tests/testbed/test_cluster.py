@@ -48,7 +48,7 @@ POD: dict[str, Any] = {
 }
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_two_clusters_side_by_side(tmp_path: Path) -> None:
     """Two clusters start at once and share nothing; each is on the loopback address only, with own keys."""
     started = time.monotonic()
@@ -147,7 +147,7 @@ def _phase(bed: Cluster, name: str) -> str:
     return str(bed.api.get("v1", "Pod", name, "default")["status"]["phase"])
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 def test_settings_of_kueue_hold(tmp_path: Path) -> None:
     """What a cluster's file says of Kueue's configuration reaches Kueue, which says what is wrong with it."""
     bed = Cluster(root=tmp_path, kueue_settings={"waitForPodsReady": {"timeout": "nonsense"}})

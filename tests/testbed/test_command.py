@@ -53,6 +53,7 @@ def status(cache: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.ci
 def test_up_status_down(tmp_path: Path) -> None:
     """`up` returns with a cluster that lives on, with its kubeconfig and nodes; `down` leaves nothing.
 

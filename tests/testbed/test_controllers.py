@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.ci  # tests/e2e installs what a tree says, as the test bed does
+pytestmark = pytest.mark.workflow  # tests/e2e installs what a tree says, as the test bed does
 
 CLUSTER = """
 apiVersion: slicewright.dev/v1alpha1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.shape import Shape
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.ci  # thousands of pods
+pytestmark = pytest.mark.workflow  # thousands of pods
 
 ROOT = Path(__file__).parents[2]
 NODE_POOL = "cloud.google.com/gke-nodepool"

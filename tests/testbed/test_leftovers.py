@@ -86,7 +86,7 @@ def after(seconds: float, root: Path) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "number", [0, *(pytest.param(at, marks=pytest.mark.ci) for at in range(1, len(MOMENTS)))]
+    "number", [0, *(pytest.param(at, marks=pytest.mark.workflow) for at in range(1, len(MOMENTS)))]
 )
 def test_killed_holder(number: int, tmp_path: Path) -> None:
     """A holder that is killed at any moment leaves nothing, whether its cluster was ready or half there."""
@@ -101,7 +101,10 @@ def test_killed_holder(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "number",
-    [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.ci) for one in (signal.SIGTERM, signal.SIGHUP))],
+    [
+        signal.SIGINT,
+        *(pytest.param(one, marks=pytest.mark.workflow) for one in (signal.SIGTERM, signal.SIGHUP)),
+    ],
 )
 def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, a polite kill and a closed terminal reach the whole process group and leave nothing."""
@@ -199,7 +202,7 @@ def test_exception_keeps_the_logs(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, ports)
 
 
-@pytest.mark.parametrize("step", [0, *(pytest.param(at, marks=pytest.mark.ci) for at in (1, 2))])
+@pytest.mark.parametrize("step", [0, *(pytest.param(at, marks=pytest.mark.workflow) for at in (1, 2))])
 def test_interruption_at_each_step_of_a_start(step: int, tmp_path: Path) -> None:
     """A Ctrl-C while a cluster starts, up to its last word, leaves nothing, though the holder lives on."""
     said: list[str] = []

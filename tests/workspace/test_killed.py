@@ -71,6 +71,7 @@ def uninterrupted(repo: Repo, folder: Path) -> tuple[dict[str, str], list[str]]:
     return completed(copy)
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_kill_at_any_change_of_the_file_system_is_repaired(
     changed: Repo, tmp_path_factory: pytest.TempPathFactory
@@ -142,7 +143,7 @@ def test_failure_at_any_call_is_said_and_repaired(
     assert at > 1
 
 
-@pytest.mark.ci
+@pytest.mark.workflow
 @pytest.mark.slow
 def test_sigkill_at_random_moments_is_repaired(empty: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A process that is killed while it reads, plans, stages or moves leaves nothing that stays wrong."""

@@ -99,7 +99,7 @@ def test_cluster_without_the_mark_is_refused_and_left_alone(kind_cluster: Any, a
 @pytest.mark.usefixtures("unmarked", "definitions")
 @pytest.mark.parametrize(
     "seed",
-    [*SEEDS[:2], *(pytest.param(seed, marks=pytest.mark.ci) for seed in SEEDS[2:])],
+    [*SEEDS[:2], *(pytest.param(seed, marks=pytest.mark.workflow) for seed in SEEDS[2:])],
     ids=lambda seed: seed.cluster,
 )
 def test_tutorial_shows_what_it_promises_and_leaves_nothing(kind_cluster: Any, api: Api, seed: Seed) -> None:
