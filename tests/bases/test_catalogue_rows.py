@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,6 @@ def test_every_row_and_pattern_is_here() -> None:
     assert len(of("pathwaysjob")) == len([row for row in pathways if accepted_by_operator(row)])
 
 
-@pytest.mark.ci
 @pytest.mark.untraced
 def test_kinds_are_those_of_the_pattern(objects: dict[str, list[Object]]) -> None:
     """A pattern is one object, and for Jobs of several hosts a Service beside it."""
@@ -149,7 +148,6 @@ def test_no_marker_survives(objects: dict[str, list[Object]]) -> None:
     assert [name for name, made in objects.items() if MARKER in str(made)] == []
 
 
-@pytest.mark.ci
 @pytest.mark.untraced
 @pytest.mark.tools
 def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Object]]) -> None:

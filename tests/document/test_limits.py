@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "document",
@@ -38,6 +39,7 @@ def test_file_has_not_a_million_documents(document: str) -> None:
     assert () == read_documents(document * 1000, "a.yaml")[1]
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_mistakes_of_a_document_are_counted_up_to_a_number(tmp_path: Path, repo: Repo) -> None:
     """Each unknown key would have its nearest word looked for."""

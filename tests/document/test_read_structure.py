@@ -158,6 +158,7 @@ def test_aliases_cannot_explode() -> None:
     assert ((), expected) == (documents, places(problem))
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_the_largest_file() -> None:

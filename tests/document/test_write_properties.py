@@ -54,6 +54,7 @@ def test_text_is_clean(data: Any) -> None:
     ] == []
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @settings(QUIETLY, max_examples=share(25))
 @given(values=st.lists(json_like, min_size=1, max_size=10))
