@@ -25,16 +25,21 @@ GO_MODULES = "binaries/"
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
-    """Return all modules of the generator by their paths in it."""
-    files = sorted(PACKAGE.rglob("*.py"))
-    return {str(file.relative_to(PACKAGE)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+def modules() -> dict[str, list[ast.AST]]:
+    """Return the nodes that the tests read, of all modules of the generator, by the paths of these in it."""
+    read = ast.Constant | ast.Expr | ast.Tuple | ast.List | ast.Set | ast.Dict
+    return {
+        str(file.relative_to(PACKAGE)): [
+            node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, read)
+        ]
+        for file in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
-def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _strings(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the strings of a module with their lines, without docstrings."""
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             yield node.lineno, node.value
 
@@ -42,17 +47,17 @@ def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_a_key_and_an_api_version_are_written_once() -> None:
     """Everyone else imports the constant, so that a second spelling cannot differ."""
     places = defaultdict(list)
-    for name, tree in modules().items():
-        for line, text in _strings(tree):
+    for name, nodes in modules().items():
+        for line, text in _strings(nodes):
             if KEY.fullmatch(text) and not name.startswith(GO_MODULES):
                 places[text].append(f"{name}:{line}")
     assert len(places) > 40
     assert {key: found for key, found in places.items() if len(found) > 1} == {}
 
 
-def _collections(tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
+def _collections(nodes: list[ast.AST]) -> Iterator[tuple[int, set[str]]]:
     """Yield the tuples, lists, sets and mappings of a module with the strings in them and in their pairs."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
             entries = node.keys if isinstance(node, ast.Dict) else node.elts
             pairs = [part for entry in entries if isinstance(entry, ast.Tuple) for part in entry.elts]
@@ -66,8 +71,8 @@ def test_kinds_of_runs_are_listed_once(field: str) -> None:
     everything = {getattr(run, field) for run in RUNS}
     lists = [
         f"{name}:{line}"
-        for name, tree in modules().items()
-        for line, strings in _collections(tree)
+        for name, nodes in modules().items()
+        for line, strings in _collections(nodes)
         if everything <= strings and not name.endswith("kubernetes/kinds.py")
     ]
     assert [] == lists
