@@ -87,6 +87,7 @@ def test_engines_agree_on_overlays_and_fixtures() -> None:
     assert verdicts(everything) == answers
 
 
+@pytest.mark.ci
 def test_engines_agree_on_mutations() -> None:
     """A value changed, removed, added or repeated anywhere in a valid object gets one verdict from both."""
     drawn: list[dict[str, Any]] = []

@@ -58,6 +58,7 @@ def test_files_as_kubectl_splits_them(case: str) -> None:
     assert expected == list(places(problems))
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @pytest.mark.slow
 def test_splitting_is_true_of_kubectl() -> None:

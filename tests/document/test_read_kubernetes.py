@@ -240,6 +240,7 @@ def test_table_is_true_of_kubectl() -> None:
     assert ({}, "") == (differing(ALL, [one["v"] for one in specs]), said)
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @pytest.mark.slow
 def test_refusals_are_true_of_kubectl() -> None:
