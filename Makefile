@@ -53,7 +53,7 @@ quick: ## Lint, check types and imports, and run fast tests: under a minute, wit
 	@$(MAKE) --jobs=2 quick-p-z quick-a-o lint imports types
 
 .PHONY: test
-test: sound ## Run all tests that a change must pass: no root, only package registries.
+test: sound ## Run the tests to pass before a pull request: no root, only package registries.
 	@$(MAKE) --jobs=2 unit e2e-process
 
 .PHONY: ci
@@ -92,6 +92,7 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: coverage
+coverage: CHOSEN = $(if $(ALL),,-m "not workflow")
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 

@@ -1,4 +1,4 @@
-"""How many examples hypothesis draws: all in the workflow, a quarter elsewhere."""
+"""How many examples hypothesis draws: a quarter where tests marked `workflow` are left out."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def load_profile(*, workflow: bool) -> None:
 
 
 def share(number: int) -> int:
-    """Return how many examples to draw of a property that has so many in the workflow."""
+    """Return how many examples to draw of a property that has so many with ALL=1."""
     return max(1, number * settings().max_examples // ALL)

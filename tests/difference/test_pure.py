@@ -35,7 +35,7 @@ def test_run_that_its_list_no_more_names_ends() -> None:
     """Beside another one that goes on."""
     both = workload(job("w-1", "1"), job("w-2", "2"))
 
-    assert [("ends", "w-2", "its list names it no more; Job w-1 goes on")] == reasons(
+    assert [("ends", "w-2", "its list no longer names it; Job w-1 continues")] == reasons(
         both, workload(job("w-1", "1"))
     )
 

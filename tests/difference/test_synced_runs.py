@@ -53,7 +53,7 @@ def test_run_that_goes_with_what_syncs_it_ends_and_starts_again(
 
 @pytest.mark.slow
 def test_run_goes_on_when_what_syncs_it_was_handed_over_before(base: Repo) -> None:
-    """In a commit of its own, an Application without its finalizer goes without the run."""
+    """In a commit of its own, an Application without its finalizer is deleted and leaves the run."""
     cluster(base, f"{CLUSTER}    {ARGOCD}\n")
     base.run("render")
     cluster(base, f"{CLUSTER}    {ARGOCD.replace('Per: Workload', 'Per: Namespace')}\n")

@@ -32,7 +32,7 @@ OFTEN = (
     "how-to/run-a-sweep.md",
     "how-to/validate-in-ci.md",
 )
-"""Those that are played outside the workflow, too."""
+"""Those that `make test` plays, too."""
 
 
 @pytest.mark.slow

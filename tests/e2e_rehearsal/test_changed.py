@@ -24,7 +24,7 @@ clusterQueues:
 """
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_wait_that_a_change_makes_longer_fails(tmp_path: Path) -> None:
     """With quota for one slice the second of two runs waits for the first; with two it did not."""
     repo = Repo(tmp_path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from slicewright.testbed.bed import Bed
 
-pytestmark = pytest.mark.workflow  # a cluster of its own
+pytestmark = pytest.mark.ci  # a cluster of its own
 
 SETTINGS = {"fairSharing": {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}}
 """What the cluster's file says of Kueue's own configuration: as a rehearsal passes it on."""

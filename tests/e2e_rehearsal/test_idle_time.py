@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = (
-    pytest.mark.workflow
-)  # it plays two minutes of real time, to prove that most of them are not needed
+# It plays two minutes of real time, to prove that most of them are not needed.
+pytestmark = pytest.mark.workflow
 
 CLUSTER = """
 pools:

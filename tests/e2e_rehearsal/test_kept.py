@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-pytestmark = pytest.mark.workflow  # it starts three test beds
+pytestmark = pytest.mark.ci  # it starts three test beds
 
 STARTED, KEPT = "c1: API server ready", "c1: kept: "
 PASSED = (0, "c1: passed; 1 finished; simulated")

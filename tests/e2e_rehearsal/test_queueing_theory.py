@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-pytestmark = (
-    pytest.mark.workflow
-)  # it plays three minutes of real time, for the waits of 18 runs on two queues
+# It plays three minutes of real time, for the waits of 18 runs on two queues.
+pytestmark = pytest.mark.workflow
 
 HOUR = 3600.0
 CLUSTER = """

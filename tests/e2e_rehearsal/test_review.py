@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 JOB = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}\n"
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_rehearsal_is_a_check_with_a_verdict_a_timeline_and_a_page(repo: Repo) -> None:
     """Runs that do not overlap as they promise: red, with the problem above the timeline."""
     repo.cluster("c1", "pools: [{name: tpus, tpu: v5litepod-8}]")

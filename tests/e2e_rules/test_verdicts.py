@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slicewright.apiserver.client import Api
 
-pytestmark = pytest.mark.workflow  # unit tests hold us to the committed verdicts
+pytestmark = pytest.mark.ci  # unit tests hold us to the committed verdicts
 
 
 OTHERS = ("leaderworkerset-", "kuberay-", "trainer-v2.3", "training-", "mpi-", "appwrapper-", "tpu-slice-")

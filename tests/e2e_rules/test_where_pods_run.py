@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slicewright.apiserver.client import Api
     from slicewright.core.kubernetes.types import Object
 
-pytestmark = pytest.mark.workflow  # unit tests hold the rule to these cases
+pytestmark = pytest.mark.ci  # unit tests hold the rule to these cases
 
 
 WRONG = ("bad-machines", "bad-only-on-demand", "bad-order", "bad-pools", "bad-reservation", "bad-terms")

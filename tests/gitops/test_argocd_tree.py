@@ -72,7 +72,7 @@ def test_what_happens_is_said(empty: Repo) -> None:
 
     assert [
         {(path, "added", "it is new") for path in paths | lists | checks},
-        {(path, "changed", "the sync is not frozen") for path in paths},
+        {(path, "changed", "sync files follow the TPUCluster at each render") for path in paths},
         {(path, "removed", "nothing asks for it") for path in paths | lists | checks},
     ] == said
 

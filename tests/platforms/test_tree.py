@@ -83,7 +83,7 @@ def test_report_names_each_file(managed: Repo) -> None:
 
     done = managed.run("render").out.splitlines()
 
-    assert f"  ~ {FOLDER}/queues.yaml changed: the platform is not frozen" in done
+    assert f"  ~ {FOLDER}/queues.yaml changed: platform files follow the TPUCluster at each render" in done
     assert done[-1].endswith("1 file written, 0 deleted, 13 unchanged")
 
 
@@ -98,7 +98,9 @@ def test_platform_is_live(managed: Repo) -> None:
 
     assert '-        nominalQuota: "24"' in check
     assert '+        nominalQuota: "16"' in check
-    assert ["changed", "the platform is not frozen"] == found[f"{FOLDER}/queues.yaml"]
+    assert ["changed", "platform files follow the TPUCluster at each render"] == found[
+        f"{FOLDER}/queues.yaml"
+    ]
     assert ["changed", "it follows clusters/c1.yaml"] == found["provision/c1/node-pools.sh"]
     assert run == managed.runs()
 

@@ -322,7 +322,7 @@ def test_line_and_record_of_a_wait() -> None:
     (wait,) = why(scene(*platform, priorities={B: 800}), *events)
     timelines = told(*events, pods={A: 2, B: 2}, queued=(A, B))
     line = (
-        "8 chips of v5e: default/b of cq holds 8 since 1.0s and still ran at the end; remedy: "
+        "8 chips of v5e: default/b of cq has held 8 since 1.0s and still ran at the end; remedy: "
         "a priority above 800 preempts enough of them, or 8 more chips of nominal quota in ClusterQueue cq"
     )
     made: Any = record_of(wait, timelines)
@@ -338,7 +338,7 @@ def test_holder_that_does_not_end_by_itself_is_told() -> None:
     (wait,) = why(replace(scene(*queue(8)), endless=frozenset({B})), *held(), *ASKS)
 
     assert {"default/h"} == endless
-    assert "8 chips of v5e: default/b of cq holds 8 since 1.0s and never ends; " in describe(wait, {})
+    assert "8 chips of v5e: default/b of cq has held 8 since 1.0s and never ends; " in describe(wait, {})
 
 
 def test_waiting_chips_are_added_up_over_time() -> None:

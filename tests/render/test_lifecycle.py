@@ -101,8 +101,8 @@ def test_replace_ends_the_earlier_run(repo: Repo) -> None:
 
     (new,) = repo.runs()
     assert [
-        f"ends c1/default/{old[:-5]}: the intent changed",
-        f"starts c1/default/{new[:-5]}: the intent changed",
+        f"ends c1/default/{old[:-5]}: the workload changed",
+        f"starts c1/default/{new[:-5]}: the workload changed",
     ] == effects
     assert f"- {new}\n" in repo.read("overlays/c1/default/a/kustomization.yaml")
 
@@ -118,7 +118,7 @@ def test_keep_lets_the_earlier_run_go_on(repo: Repo) -> None:
     effects = repo.effects()
 
     assert [
-        f"starts c1/default/{name[:-5]}: the intent changed" for name in repo.runs() if name != old
+        f"starts c1/default/{name[:-5]}: the workload changed" for name in repo.runs() if name != old
     ] == effects
     assert len(repo.runs()) == 2
     assert before == repo.stamps()[f"overlays/c1/default/a/{old}"]
@@ -174,7 +174,7 @@ def test_return_across_a_changed_base_has_the_old_id_and_the_content_of_today(re
     repo.workload("a", intent(1))
     effects = repo.effects()
 
-    assert f"starts c1/default/{old[:-5]}: the intent changed" in effects
+    assert f"starts c1/default/{old[:-5]}: the workload changed" in effects
     assert ("restartPolicy: Never" in before, "restartPolicy: OnFailure" in repo.read(path)) == (True, True)
 
 

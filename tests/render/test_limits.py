@@ -29,7 +29,7 @@ def test_render_lists_what_would_end_and_writes_nothing(five: Repo) -> None:
 
     done = five.run("render", code=1)
 
-    listed = "".join(f"  - c1/default/{run} would end: the intent changed\n" for run in runs)
+    listed = "".join(f"  - c1/default/{run} would end: the workload changed\n" for run in runs)
     assert f"{listed}RUN004\n1 error, 0 warnings\n" == places(done.err)
     assert done.out == ""
     assert before == five.stamps()

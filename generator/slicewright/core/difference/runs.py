@@ -165,7 +165,7 @@ def _why_it_ends(place: Place, started: Objects, staying: Objects, after: Runs) 
     if started:
         return f"{_names(started)} takes its place"
     if staying:
-        return f"its list names it no more; {_names(staying)} goes on"
+        return f"its list no longer names it; {_names(staying)} continues"
     cluster, *workload = place
     if any(other[1:] == tuple(workload) for other in after):
         return "the workload left the cluster"

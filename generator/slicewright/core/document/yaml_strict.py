@@ -24,6 +24,7 @@ _OF_YAML = "tag:yaml.org,2002:"
 _MODES = frozenset({"mode", "defaultMode"})
 """Fields whose value the documentation of Kubernetes writes as `0400`."""
 _TOO_DEEP = f"the document has more than {MAX_DEPTH} levels of nesting"
+_FLATTER = "write lists and mappings with fewer levels"
 _UNTAG = "leave the tag out; quote text that looks like a number"
 
 
@@ -181,7 +182,7 @@ class _Reader:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
             return Anchored(None)
         if len(stack) + anchored.height > MAX_DEPTH:
-            raise self._refusal("YAML004", _TOO_DEEP, event, "write lists and mappings with fewer levels")
+            raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         return anchored
 
     def _anchor(self, name: str | None, node: Anchored) -> None:
@@ -190,7 +191,7 @@ class _Reader:
 
     def _open(self, stack: list[Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
-            raise self._refusal("YAML004", _TOO_DEEP, event, "write lists and mappings with fewer levels")
+            raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "quote a string that begins with { or ["
             self._report("YAML003", "a key must be a string, not a list or a mapping", event, hint)

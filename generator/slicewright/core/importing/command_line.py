@@ -180,7 +180,10 @@ def _take(
 ) -> None:
     """Take the value of an option, from the words that are left where it has none of its own."""
     if option is None:
-        flags.stop(f"unknown option '{name}'", did_you_mean(name, known) or "look at the --help of the tool")
+        flags.stop(
+            f"unknown option '{name}'",
+            did_you_mean(name, known) or "run the command with --help to see its options",
+        )
         return
     if value is None and (option.switch or left):
         value = ["true" if option.switch else left.pop(0)]

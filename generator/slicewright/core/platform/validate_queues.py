@@ -185,7 +185,7 @@ def _unit(site: ResolvedCluster, entry: _Entry) -> Iterator[Problem]:
         if getattr(entry.quota, attribute) is not None:
             kind = "CPU" if is_cpu else "TPU"
             message = f"'{entry.quota.pool}' is a {kind} pool and cannot have {field}"
-            hint = f"write {' or '.join(right)}, or leave it out to use the whole pool"
+            hint = f"write {' or '.join(right)}, or leave {field} out to use the whole pool"
             yield site.source.problem("QUOTA003", (*entry.path, field), message, hint, key=True)
 
 

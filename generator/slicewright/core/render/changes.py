@@ -204,14 +204,14 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
             return
         draft.problems += limits.problems(entry, run.objects, draft.repository.levels)
         draft.files[path] = tree.frozen_text(run, draft.repository.package.version)
-        reason = "the intent changed" if earlier else "the workload is new"
+        reason = "the workload changed" if earlier else "the workload is new"
         draft.note("starts", plan.run_folder, plan.name, "the workload became Hashed" if overlay else reason)
     if overlay:
         draft.note("ends", plan.run_folder, plan.workload, "the workload became Hashed")
     kept = [other for other in earlier if other in existing.frozen] if plan.on_change == "Keep" else []
     if plan.on_change == "Keep":
         draft.problems += [_nameless(other) for other in earlier if existing.is_foreign(other)]
-    ending = "onChange is Replace" if path in live else "the intent changed"
+    ending = "onChange is Replace" if path in live else "the workload changed"
     for other in earlier:
         if other not in kept:
             reason = ending if other in existing.frozen else "its file is gone"

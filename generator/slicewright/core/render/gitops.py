@@ -214,7 +214,7 @@ def _controllers(
         kinds |= held
         if not any(namespace for _, _, namespace in held):
             message = f"the manifests of {release.title} contain no objects, "
-            message += "so the sync cannot name their kinds"
+            message += "so the GitOps objects cannot list the kinds to allow"
             hint = "run slicewright init --upgrade, which writes the manifests of the slicewright package"
             problems.append(Problem("CTRL003", message, hint, file=f"{release.folder}/{MANIFESTS}"))
             return None

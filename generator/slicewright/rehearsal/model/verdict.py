@@ -215,8 +215,8 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
         name = "another slice of the same run" if other == timeline.run else other
         message = f"slice {piece.job} of {timeline.run} shared the node pool {pools} with {name}"
         hint = (
-            "leave priorityClassName out, because JobSet separates only pods of the same priority; "
-            "see slicewright rule TPU119"
+            "leave priorityClassName out of all of them, because JobSet separates only pods of the same "
+            "priority; see slicewright rule TPU119"
         )
         yield part.workload.source.problem("REH010", ("metadata", "name"), message, hint, warning=True)
 

@@ -39,7 +39,7 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
         if holder.run in wait.endless:
             still = " and never ends"
         holders.append(
-            f"{holder.run} of {holder.queue} holds {holder.chips} since {shown(since[holder.run])}{still}"
+            f"{holder.run} of {holder.queue} has held {holder.chips} since {shown(since[holder.run])}{still}"
         )
     if len(short.held) > _MOST_HOLDERS:
         holders.append(f"{len(short.held) - _MOST_HOLDERS} more runs hold some")

@@ -38,7 +38,8 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
             is_certain = not known or objects.misses("Topology", "", resource)
             yield from (replace(finding, is_certain=is_certain) for finding in missing)
         if fitting and all(sorted(names, key=levels.index) != names for levels in fitting):
-            message = f"the levels must be ordered from the widest to the narrowest, but are {joined(names)}"
+            right = "from the widest (all pods) to the narrowest (slices)"
+            message = f"the levels must go {right}, but are {joined(names)}"
             hint = "write the same level for the slices as for all pods, or a narrower level"
             yield Finding((*path, asked[-1][0]), message, hint)
 

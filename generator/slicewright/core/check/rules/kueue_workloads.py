@@ -104,7 +104,9 @@ def _partial(resource: Resource, _objects: ObjectSet) -> Findings:
                 path, "the Job must be Indexed for this annotation", "write completionMode: Indexed"
             )
         if sync in _TRUE and pods.parallelism != number(pods.job.get("completions"), 1):
-            message = "completions must equal parallelism for this annotation"
+            message = (
+                f"completions must equal parallelism, because of the annotation {labels.EQUAL_COMPLETIONS}"
+            )
             yield Finding(("spec", "completions"), message, "write the same number in both")
 
 

@@ -172,7 +172,11 @@ def _ancestors(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         if step.replicas not in (None, 1):
             message = f"replicatedJob '{step.name}' has {step.replicas} replicas, but Trainer allows 1"
-            yield Finding((*step.path, "replicas"), message, "write replicas: 1, and mlPolicy.numNodes")
+            yield Finding(
+                (*step.path, "replicas"),
+                message,
+                "write replicas: 1; mlPolicy.numNodes is the number of nodes",
+            )
         if container not in [text(entry.get("name")) for _, entry in entries(step.spec.get("containers"))]:
             path = (*step.path, "template", "spec", "template", "spec")
             message = f"the {step.ancestor} has no container '{container}'"
