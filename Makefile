@@ -13,6 +13,8 @@ UNIT ?= coverage
 # Which tests run: `make ci` runs those marked `ci` too, and with ALL=1, as in the workflow, all tests run.
 ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci and not workflow")
+# Each process starts a cluster, which takes 11 s of CPU time.
+CLUSTERS ?= 4
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
 CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
 # They measure waits to a few seconds: nothing else may run beside them.
@@ -54,7 +56,7 @@ quick: ## Lint, check types and imports, and run fast tests: under a minute, wit
 
 .PHONY: test
 test: sound ## Run the tests to pass before a pull request: no root, only package registries.
-	@$(MAKE) --jobs=2 unit e2e-process
+	@$(MAKE) --jobs=2 unit e2e-process CLUSTERS=3
 
 .PHONY: ci
 ci: sound ## Run `make test` with coverage and more tests; with ALL=1 also large numbers, fresh machines and second versions.
@@ -106,7 +108,7 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on clusters of processes.
 	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
-	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
+	@$(PYTEST) -n $(CLUSTERS) --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-times
 e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else may run at the same time.

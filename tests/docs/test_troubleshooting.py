@@ -30,6 +30,7 @@ SYMPTOMS = {
 """What makes a symptom, by the heading of its section."""
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.parametrize("heading", SYMPTOMS)
 def test_message_is_what_the_command_prints(heading: str, shell: Shell) -> None:

@@ -257,6 +257,7 @@ def quota(value: object) -> dict[str, Any]:
     return queue("q", ("mine", {TPU: value}))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("resource", "answer", "where"),
     [
