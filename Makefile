@@ -13,6 +13,7 @@ UNIT ?= coverage
 # Which tests run: `make ci` runs those marked `ci` too, and with ALL=1, as in the workflow, all tests run.
 ALL ?=
 CHOSEN = $(if $(ALL),,-m "not ci and not workflow")
+CHOSEN_IN_CI = $(if $(ALL),,-m "not workflow")
 # Each process starts a cluster, which takes 11 s of CPU time.
 CLUSTERS ?= 4
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
@@ -60,7 +61,7 @@ test: sound ## Run the tests to pass before a pull request: no root, only packag
 
 .PHONY: ci
 ci: sound ## Run `make test` with coverage and more tests; with ALL=1 also large numbers, fresh machines and second versions.
-	@$(MAKE) $(UNIT) e2e-process $(if $(ALL),,CHOSEN='-m "not workflow"')
+	@$(MAKE) $(UNIT) e2e-process CHOSEN='$(CHOSEN_IN_CI)'
 
 .PHONY: sound
 sound: $(VENV)/.dev
@@ -94,7 +95,7 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: coverage
-coverage: CHOSEN = $(if $(ALL),,-m "not workflow")
+coverage: CHOSEN = $(CHOSEN_IN_CI)
 coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
@@ -115,6 +116,7 @@ e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else 
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TIMED_TESTS) $(PYTEST_ARGS)
 
 .PHONY: e2e-kind
+e2e-kind: CHOSEN = $(CHOSEN_IN_CI)
 e2e-kind: $(VENV)/.dev ## Run the end-to-end tests on a separate kind cluster: needs Docker, see docs/explanation/testbed.md.
 	@$(BIN)/slicewright tools build kind kubectl kwok
 	@SLICEWRIGHT_E2E_KIND=1 $(BIN)/python -m pytest $(KIND_TESTS) $(CHOSEN) $(PYTEST_ARGS)

@@ -70,7 +70,7 @@ def test_first_block_is_the_two_make_targets() -> None:
     assert steps == [line for line in ci if line in steps]
     assert {
         "test": "--jobs=2 unit e2e-process CLUSTERS=3",
-        "ci": """$(UNIT) e2e-process $(if $(ALL),,CHOSEN='-m "not workflow"')""",
+        "ci": "$(UNIT) e2e-process CHOSEN='$(CHOSEN_IN_CI)'",
     } == recipes
 
 
