@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e_rules.modules import ROOT, go
-from tests.schema_kinds.kit import SCHEMAS, rebuild
+from tests.schema_kinds.kit import SCHEMAS, rebuild, sources
 
 pytestmark = pytest.mark.workflow  # what is committed is compared with pinned sources
 
-INDEX = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))["sources"]
-CONFIGURATIONS = [entry for entry in INDEX if "configuration" in entry]
+CONFIGURATIONS = [entry for entry in sources() if "configuration" in entry]
 VERSIONS = yaml.safe_load((ROOT / "generator" / "slicewright" / "versions.yaml").read_text(encoding="utf-8"))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.schema_kinds.kit import KINDS, SCHEMAS, is_same, load, rebuild
+from tests.schema_kinds.kit import KINDS, is_same, load, openapi, rebuild, sources
 
 from slicewright.core.schema.crd import from_crd
 from slicewright.core.schema.kind import KEY
@@ -24,12 +23,9 @@ OWN = ("jobset.x-k8s.io", "kueue.x-k8s.io", "pathways-job.pathways.domain", "aut
 
 def test_openapi_of_the_server_is_the_committed_source(api: Api) -> None:
     """What the server says of the groups that we carry is, trimmed, the source in the repository."""
-    module = rebuild()
-    served = trimmed({group: api.request("GET", f"/openapi/v3/{group}") for group in module.GROUPS})
-    index = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))["sources"]
-    (source,) = (entry for entry in index if entry.get("openapi"))
+    served = trimmed({group: api.request("GET", f"/openapi/v3/{group}") for group in rebuild().GROUPS})
 
-    assert json.loads(module.read_source(source)) == served
+    assert openapi() == served
 
 
 def test_schemas_made_from_the_server_are_the_committed_ones(api: Api) -> None:
@@ -44,8 +40,7 @@ def test_schemas_made_from_the_server_are_the_committed_ones(api: Api) -> None:
 
 def test_custom_kinds_of_the_server_have_the_committed_schemas(api: Api) -> None:
     """The CRDs that the server holds, with its own defaults in them, make the schemas that are committed."""
-    index = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))["sources"]
-    (jobset,) = (entry for entry in index if "defaulted" in entry)
+    (jobset,) = (entry for entry in sources() if "defaulted" in entry)
     defaulted = {"jobset.x-k8s.io": jobset["defaulted"]}
     crds = api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     held = [crd for crd in crds if crd["spec"]["group"] in OWN]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from tests.rules.verdicts import FILES, ROWS, changed, expected
-from tests.schema_kinds.kit import rebuild
+from tests.schema_kinds.kit import rebuild, sources
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import CRD_VERSION
@@ -29,10 +29,9 @@ OTHERS = ("leaderworkerset-", "kuberay-", "trainer-v2.3", "training-", "mpi-", "
 @pytest.fixture(scope="module")
 def with_others(own_api: Api) -> Api:
     """Return a cluster that serves the kinds of other projects, without their controllers."""
-    index = yaml.safe_load((rebuild().SOURCES / "index.yaml").read_text(encoding="utf-8"))["sources"]
     definitions = {
         crd["metadata"]["name"]: crd
-        for source in index
+        for source in sources()
         if source["file"].startswith(OTHERS) and "fields" not in source  # which are of older releases
         for crd in yaml.load_all(rebuild().read_source(source), yaml.CSafeLoader)
         if crd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.conftest import PROJECT
+from tests.schema_kinds.kit import sources
 from tests.words import places
 
 from slicewright.binaries.pins import versions
@@ -146,8 +146,7 @@ def test_configuration_has_one_home() -> None:
 @pytest.mark.parametrize("one", SHIPPED, ids=[one.title for one in SHIPPED])
 def test_releases_are_as_they_were_released(one: Release) -> None:
     """The digest of each copy is recorded, and that of the source which the schemas were made from."""
-    sources = yaml.safe_load((PROJECT / "schemas/sources/index.yaml").read_text(encoding="utf-8"))["sources"]
-    digests = {row["file"]: row["sha256"] for row in sources}
+    digests = {row["file"]: row["sha256"] for row in sources()}
     text = released(f"{one.folder}/manifests.yaml") or ""
 
     assert list(release.problems(one, released, releases(), configures=True)) == []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from slicewright.binaries.find import find
 from slicewright.workspace.kinds import kind_schemas
@@ -32,6 +35,19 @@ def rebuild() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def sources() -> list[dict[str, Any]]:
+    """Return what schemas/sources/index.yaml says of each source."""
+    index = yaml.safe_load((SCHEMAS / "sources" / "index.yaml").read_text(encoding="utf-8"))
+    return list(index["sources"])
+
+
+@cache
+def openapi() -> Any:
+    """Return the committed OpenAPI of the API server, from which the built-in kinds are made."""
+    (source,) = (entry for entry in sources() if entry.get("openapi"))
+    return json.loads(rebuild().read_source(source))
 
 
 @cache

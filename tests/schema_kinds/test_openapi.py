@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from functools import cache
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.schema_kinds.kit import SCHEMAS, is_same, load
+from tests.schema_kinds.kit import is_same, load, openapi
 
 from slicewright.core.schema.openapi import from_openapi, trimmed
 
 POD: dict[str, Any] = {"name": "a", "image": "b"}
-
-
-@cache
-def source() -> Any:
-    """Return the committed OpenAPI of the API server."""
-    (path,) = (SCHEMAS / "sources").glob("*.openapi.json.gz")
-    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -94,8 +84,8 @@ def test_recursive_types_are_definitions() -> None:
 @pytest.mark.parametrize("kind", ["CustomResourceDefinition", "Pod", "Role"])
 def test_schema_is_what_its_source_makes(kind: str) -> None:
     """`make schemas` writes what is committed; a test marked `workflow` builds all kinds again."""
-    kinds = [entry for entry in source()["kinds"] if entry["kind"] == kind]
-    (made,) = from_openapi({**source(), "kinds": kinds})
+    kinds = [entry for entry in openapi()["kinds"] if entry["kind"] == kind]
+    (made,) = from_openapi({**openapi(), "kinds": kinds})
     assert is_same(made.schema, load(made.of.file))
 
 
