@@ -76,6 +76,7 @@ def test_run_goes_on_without_what_syncs_it() -> None:
 GONE = "the last workload of the cluster is gone"
 NOBODY = "and nothing else prunes it; delete it with kubectl"
 TOO_LATE = "if the run was not pruned first; delete it with kubectl"
+LEAVES = f"its Application is deleted and leaves it in the cluster, {TOO_LATE}"
 EMPTY = f"nothing is left that its Application could build, {NOBODY}"
 ELSEWHERE = f"its Application syncs another cluster now, {NOBODY}"
 ANCHOR = {
@@ -115,9 +116,9 @@ def test_run_goes_on_when_the_application_that_keeps_runs_leaves_with_it() -> No
     goes = f"its Application is deleted and leaves it in the cluster, {NOBODY}"
 
     assert [("stays", "w-1", goes)] == reasons(synced(syncing(path=NS)), gitops())
-    assert [
-        ("stays", "w-1", f"its Application is deleted and leaves it in the cluster, {TOO_LATE}")
-    ] == reasons(synced(syncing(path=NS)) | ANCHOR, gitops(syncing(path=f"{NS}/v")) | ANCHOR)
+    assert [("stays", "w-1", LEAVES)] == reasons(
+        synced(syncing(path=NS)) | ANCHOR, gitops(syncing(path=f"{NS}/v")) | ANCHOR
+    )
     assert [("ends", "w-1", GONE)] == reasons(synced(syncing(finalizers=OWN)), gitops())
 
 
@@ -126,15 +127,12 @@ def test_run_that_takes_the_place_of_one_that_goes_on_starts_beside_it() -> None
     found = compared(synced(syncing(path=NS)), gitops(syncing()) | workload(job("w-2", "2")))
 
     assert [
-        ("stays", "w-1", f"its Application is deleted and leaves it in the cluster, {TOO_LATE}", ""),
+        ("stays", "w-1", LEAVES, ""),
         ("starts", "w-2", "beside Job w-1, which continues", ""),
     ] == [(run.effect, run.name, run.reason, run.replaces) for run in found.runs]
     assert [(4, 8)] == [(entry.before, entry.after) for entry in found.asked]
     assert ": 1 run starts, 0 runs end, 0 runs change, 1 run goes on outside of the tree; " in words_of(found)
-    assert (
-        f"  ! n/w-1 goes on, 4 chips: its Application is deleted and leaves it in the cluster, {TOO_LATE}\n"
-        in words_of(found)
-    )
+    assert f"  ! n/w-1 goes on, 4 chips: {LEAVES}\n" in words_of(found)
 
 
 def test_run_is_pruned_by_nobody_whose_application_does_not_prune() -> None:

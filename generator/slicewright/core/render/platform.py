@@ -88,11 +88,7 @@ def change(path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluste
     elif effect == "changed" and path.startswith(f"{PROVISION}/"):
         reason = f"it follows {sites[cluster].cluster.source.file.path}"
     elif effect == "changed":
-        reason = (
-            "sync files follow the TPUCluster at each render"
-            if syncs
-            else "platform files follow the TPUCluster at each render"
-        )
+        reason = f"{'sync' if syncs else 'platform'} files follow the TPUCluster at each render"
     elif cluster not in sites:
         reason = "the cluster is gone"
     else:
