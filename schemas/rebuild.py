@@ -211,7 +211,7 @@ def fetch_openapi(url: str, token: str) -> None:
         with urllib.request.urlopen(request, context=context) as answer:  # noqa: S310
             documents[group] = json.load(answer)
     content = (json.dumps(trimmed(documents), indent=1, sort_keys=True) + "\n").encode()
-    path = SOURCES / "kubernetes-v1.36.1.openapi.json.gz"
+    path = SOURCES / "kubernetes-v1.36.2.openapi.json.gz"
     path.write_bytes(gzip.compress(content, 9, mtime=0))
     sys.stdout.write(f"{path.name}: sha256 {hashlib.sha256(content).hexdigest()}\n")
 

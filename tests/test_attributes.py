@@ -13,7 +13,7 @@ GENERATED = (
     "docs/reference/fields.md",
     "schemas/kinds/definitions.json",
     "requirements/run.txt",
-    "tools/kueue/go.sum",
+    "tools/testbed/go.sum",
 )
 """Generated files of formats without a comment, and one page."""
 

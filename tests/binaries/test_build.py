@@ -63,8 +63,8 @@ def fake_go(script: Script, environ: Mapping[str, str], body: str) -> dict[str, 
 
 
 def writes(version: str) -> str:
-    """Return shell lines that do what `go build -o FILE` does: FILE is $2."""
-    return f"""printf '#!/bin/sh\\necho tiny {version}\\n' > "$2"; chmod +x "$2" """
+    """Return shell lines that do what `go build -o FOLDER` does: FOLDER is $2."""
+    return f"""printf '#!/bin/sh\\necho tiny {version}\\n' > "$2/tiny"; chmod +x "$2/tiny" """
 
 
 def files(environ: Mapping[str, str]) -> list[str]:
@@ -88,7 +88,7 @@ def test_two_checkouts_at_once(tool: Tool, folder: Path, environ: dict[str, str]
     texts = [stream.getvalue() for stream in streams]
     assert sum("done in" in text for text in texts) == 1, texts
     assert version_of(tool, cached(tool, environ)) == "v1.2.3"
-    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+    assert files(environ) == [".lock-tiny", "tiny", "tiny.recipe"]
 
 
 def test_a_program_is_built_once(tool: Tool, folder: Path, environ: dict[str, str], script: Script) -> None:
@@ -98,10 +98,35 @@ def test_a_program_is_built_once(tool: Tool, folder: Path, environ: dict[str, st
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
     expected = (
-        "[1/1] tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
-        "[1/1] tiny-tool v1.2.3: there (cache)\n"
+        "tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
+        "tiny-tool v1.2.3: found (cache)\n"
     )
     assert expected == timeless(stream.getvalue())
+
+
+def test_programs_of_one_module_are_built_at_once(
+    tool: Tool, folder: Path, environ: dict[str, str], script: Script
+) -> None:
+    """One `go build` makes all missing programs of a module, each with its stamps and under its own name."""
+    program = "printf '#!/bin/sh\\necho v1.2.3\\n'"
+    made = "".join(f'{program} > "$2/{name}"; chmod +x "$2/{name}"; ' for name in ("tiny", "server"))
+    body = f'echo "$@" >> ../../calls; {made}'
+    variables = fake_go(script, environ, body)
+    second = replace(tool, name="second", package="example.test/tiny/server/v3", binary="second", stamps=())
+    stream = io.StringIO()
+
+    assert () == build_all([tool, second], stream, folder=folder, environ=variables)
+
+    assert ["v1.2.3", "v1.2.3"] == [version_of(each, cached(each, environ)) for each in (tool, second)]
+    (call,) = (folder.parent / "calls").read_text(encoding="utf-8").splitlines()
+    expected = (
+        "-ldflags=example.test/tiny=-s -w -X main.version=v1.2.3 -ldflags=example.test/tiny/server/v3=-s -w "
+        "example.test/tiny example.test/tiny/server/v3"
+    )
+    assert expected == call[call.index("-ldflags") :]
+    said = "tiny-tool v1.2.3, second v1.2.3: building (about 20 s the first time) ... done in T\n"
+    assert said == timeless(stream.getvalue())
+    assert [] == list(Path(environ["SLICEWRIGHT_CACHE"]).rglob(".building-*"))
 
 
 def test_a_changed_module_is_built_again(
@@ -123,7 +148,7 @@ def test_a_program_on_path_is_not_built(
     stream = io.StringIO()
     variables = {**environ, "PATH": str(path.parent)}
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
-    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: there (PATH)\n"
+    assert stream.getvalue() == "tiny-tool v1.2.3: found (PATH)\n"
 
 
 def test_a_wrong_variable_is_refused(
@@ -134,7 +159,7 @@ def test_a_wrong_variable_is_refused(
     stream = io.StringIO()
     variables = {**environ, "SLICEWRIGHT_TINY_TOOL": str(own)}
     (problem,) = build_all([tool], stream, folder=folder, environ=variables)
-    assert (problem.id, stream.getvalue()) == ("TOOL003", "[1/1] tiny-tool v1.2.3: refused\n")
+    assert (problem.id, stream.getvalue()) == ("TOOL003", "tiny-tool v1.2.3: refused\n")
     assert not Path(environ["SLICEWRIGHT_CACHE"]).exists()
 
 
@@ -142,7 +167,7 @@ def test_a_failing_build_shows_what_go_said(
     tool: Tool, folder: Path, environ: dict[str, str], script: Script
 ) -> None:
     """Go's own last lines are in the problem, and nothing is left behind."""
-    variables = fake_go(script, environ, 'echo half > "$2"; echo missing go.sum entry >&2; exit 1')
+    variables = fake_go(script, environ, 'echo half > "$2/tiny"; echo missing go.sum entry >&2; exit 1')
     stream = io.StringIO()
     expected = Problem(
         id="TOOL006",
@@ -150,8 +175,8 @@ def test_a_failing_build_shows_what_go_said(
         hint="run 'go mod tidy' in tools/tiny if a sum is missing; else see Go's message above",
     )
     assert (expected,) == build_all([tool], stream, folder=folder, environ=variables)
-    assert stream.getvalue() == "[1/1] tiny-tool v1.2.3: building (about 10 s the first time) ... failed\n"
-    assert files(environ) == [".lock"]
+    assert stream.getvalue() == "tiny-tool v1.2.3: building (about 10 s the first time) ... failed\n"
+    assert files(environ) == [".lock-tiny"]
 
 
 def test_a_build_of_another_version_is_refused(
@@ -161,7 +186,7 @@ def test_a_build_of_another_version_is_refused(
     variables = fake_go(script, environ, writes("v1.2.2"))
     (problem,) = build_all([tool], io.StringIO(), folder=folder, environ=variables)
     assert problem.text().splitlines()[0] == "TOOL007 tiny-tool was built as v1.2.2, but v1.2.3 is pinned"
-    assert files(environ) == [".lock"]
+    assert files(environ) == [".lock-tiny"]
 
 
 @pytest.mark.parametrize("content", ["", "#!/bin/sh\nexit 1\n"], ids=["empty", "broken"])
@@ -181,17 +206,21 @@ def test_a_broken_program_is_built_again(
 def test_a_cache_that_cannot_be_written(
     tool: Tool, folder: Path, environ: dict[str, str], script: Script
 ) -> None:
-    """Where nothing can be put, it is said with the place and what to do; the next program is tried too."""
+    """If nothing can be written, the message has the place and what to do; the next module is tried too."""
     Path(environ["SLICEWRIGHT_CACHE"]).touch()
     variables = fake_go(script, environ, writes("v1.2.3"))
     stream = io.StringIO()
 
-    problems = build_all([tool, tool], stream, folder=folder, environ=variables)
+    other = replace(tool, name="other", folder="other")
+    (folder / "other").mkdir()
+    (folder / "other" / "go.mod").write_text("module example.test/other\n\ngo 1.24\n", encoding="utf-8")
+
+    problems = build_all([tool, other], stream, folder=folder, environ=variables)
 
     assert [problem.id for problem in problems] == ["TOOL006", "TOOL006"]
     assert "tiny-tool v1.2.3 cannot be put into the cache: [Errno 20] Not a directory" in problems[0].message
     assert "SLICEWRIGHT_CACHE" in problems[0].hint
-    assert stream.getvalue() == "[1/2] tiny-tool v1.2.3: failed\n[2/2] tiny-tool v1.2.3: failed\n"
+    assert stream.getvalue() == "tiny-tool v1.2.3: failed\nother v1.2.3: failed\n"
 
 
 def test_without_a_home(tool: Tool, folder: Path, environ: dict[str, str], script: Script) -> None:
@@ -209,21 +238,19 @@ def test_a_tool_of_developers_in_an_installed_package(
     variables = fake_go(script, environ, writes("v1.2.3"))
     stream = io.StringIO()
 
-    (problem,) = build_all([replace(tool, folder="kind"), tool], stream, folder=folder, environ=variables)
+    elsewhere = replace(tool, name="kind", folder="kind")
+    (problem,) = build_all([elsewhere, tool], stream, folder=folder, environ=variables)
 
     assert (
         Problem(
             id="TOOL005",
-            message=(
-                "an installed slicewright cannot build tiny-tool v1.2.3: its module is not in the package"
-            ),
+            message=("an installed slicewright cannot build kind v1.2.3: its module is not in the package"),
             hint="run 'slicewright tools build' in a checkout; its programs are found from everywhere",
         )
         == problem
     )
     expected = (
-        "[1/2] tiny-tool v1.2.3: not built\n"
-        "[2/2] tiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
+        "kind v1.2.3: not built\ntiny-tool v1.2.3: building (about 10 s the first time) ... done in T\n"
     )
     assert expected == timeless(stream.getvalue())
 
@@ -243,7 +270,7 @@ def test_for_another_machine(folder: Path, environ: dict[str, str], tool: Tool) 
         "/".join(kept.parts[-3:]),
     )
     assert build_all([development], stream, folder=folder, environ=environ, target="darwin-arm64") == ()
-    assert stream.getvalue().endswith("there (cache)\n")
+    assert stream.getvalue().endswith("found (cache)\n")
 
 
 def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +279,7 @@ def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: p
     monkeypatch.setattr(golang, "find_go", lambda *_: nothing)
     stream = io.StringIO()
     assert (nothing,) == build_all([tool, tool], stream, folder=folder, environ=environ)
-    assert stream.getvalue() == "[1/2] tiny-tool v1.2.3: not built\n"
+    assert stream.getvalue() == ""
 
 
 def test_long_builds_say_that_they_go_on(
@@ -260,15 +287,16 @@ def test_long_builds_say_that_they_go_on(
 ) -> None:
     """A build of minutes shows a sign of life; leftovers of a killed one go."""
     monkeypatch.setattr(build, "STILL_SECONDS", 0.2)
-    left = cached(tool, environ).parent / ".building-left"
+    left = Path(environ["SLICEWRIGHT_CACHE"]) / "tools" / ".building-tiny-left"
     left.mkdir(parents=True)
     (left / "half").touch()
     variables = fake_go(script, environ, "sleep 0.3; " + writes("v1.2.3"))
     stream = io.StringIO()
     assert build_all([tool], stream, folder=folder, environ=variables) == ()
-    signs = r"building \(about 10 s the first time\) \.\.\. (\d+ s \.\.\. )+done in \d+ s\n"
+    sign = r"\n  \d+ s: 0 modules downloaded and packages compiled \.\.\."
+    signs = rf"building \(about 10 s the first time\) \.\.\.({sign})+ done in \d+ s\n"
     assert re.search(signs, stream.getvalue())
-    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+    assert files(environ) == [".lock-tiny", "tiny", "tiny.recipe"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +310,7 @@ def test_an_interrupted_build_leaves_nothing(
     """Ctrl-C, or an end from outside, ends Go with all its children and leaves no half program."""
     pipe = tmp_path / "alive"
     os.mkfifo(pipe)
-    body = f"""exec 9> {pipe}\n{trap}\necho half > "$2"; echo go >&9; sleep 600 & wait"""
+    body = f"""exec 9> {pipe}\n{trap}\necho half > "$2/tiny"; echo go >&9; sleep 600 & wait"""
     variables = fake_go(script, environ, body)
     command = [sys.executable, "-m", "slicewright", "tools", "build", "kind"]
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -295,8 +323,8 @@ def test_an_interrupted_build_leaves_nothing(
         assert os.read(reader, 9) == b""  # the last holder of the other end is gone
     os.close(reader)
     assert 128 + number == process.returncode
-    assert re.search(r"\[1/1\] kind v\S+: building \(about .*\) \.\.\. stopped\n$", printed)
-    assert files(environ) == [".lock"]
+    assert re.search(r"kind v\S+: building \(about .*\) \.\.\. stopped\n$", printed)
+    assert files(environ) == [".lock-kind"]
 
 
 def test_the_next_build_waits_for_what_a_killed_one_left(
@@ -326,7 +354,7 @@ fi
 
     assert "tiny-tool v1.2.3: another process builds it, waiting ... building" in stream.getvalue()
     assert (tmp_path / "ends").read_text(encoding="utf-8") == "written\n" * 2
-    assert files(environ) == [".lock", "tiny", "tiny.recipe"]
+    assert files(environ) == [".lock-tiny", "tiny", "tiny.recipe"]
 
 
 class Waiting(io.StringIO):

@@ -76,7 +76,7 @@ def test_every_wrapper_module_is_used() -> None:
 
 def test_names_and_variables_are_unique() -> None:
     """Each tool has an environment variable of its own: SLICEWRIGHT_ and its name."""
-    expected = ["SLICEWRIGHT_KUSTOMIZE", "SLICEWRIGHT_KUSTOMIZE_OLDEST", "SLICEWRIGHT_KUBECONFORM"]
+    expected = ["SLICEWRIGHT_KUSTOMIZE", "SLICEWRIGHT_KUBECONFORM", "SLICEWRIGHT_ETCD"]
     assert expected == [tool.variable for tool in TOOLS[:3]]
     assert len({tool.variable for tool in TOOLS}) == len(TOOLS)
 

@@ -62,7 +62,7 @@ def test_the_list_shows_what_is_there(
     assert (0, "slicewright tools build builds those that are missing\n") == (listed.exit_code, listed.stderr)
 
 
-ASKED = ("lws", "trainer", "kuberay", "argocd")
+ASKED = ("kustomize-oldest", "kind", "tofu", "lws", "trainer", "kuberay", "argocd")
 
 
 @pytest.mark.parametrize("named", [(), ("argocd",), ("kuberay", "lws")])

@@ -60,31 +60,14 @@ def test_console_session_prints_what_the_readme_shows(clone: Path) -> None:
 
 
 def test_first_block_is_the_two_make_targets() -> None:
-    """The two commands of the first screen are targets of the Makefile; CI runs what they run, and more."""
+    """The two commands of the first screen are what CI runs on a machine that has nothing."""
     commands = [line.split("#")[0].strip() for line in blocks("sh")[0].splitlines()]
-    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    recipes = dict(re.findall(r"^(test|ci): sound ## .*\n\t@\$\(MAKE\) (.*)$", MAKEFILE, re.MULTILINE))
+    proof = (ROOT / ".ci" / "from-nothing").read_text(encoding="utf-8").splitlines()
 
     assert ["make render", "make test"] == commands
-    steps = ["make render", "make ci"]
-    assert steps == [line for line in ci if line in steps]
-    assert {
-        "test": "--jobs=2 unit e2e-process CLUSTERS=3",
-        "ci": "$(UNIT) e2e-process CHOSEN='$(CHOSEN_IN_CI)'",
-    } == recipes
-
-
-@pytest.mark.workflow
-@pytest.mark.slow
-def test_make_render_works_in_a_fresh_copy(clone: Path) -> None:
-    """`make render` installs into a new virtual environment and leaves the committed tree as it is."""
-    subprocess.run(["git", "init", "--quiet"], cwd=clone, check=True)
-    done = subprocess.run(
-        ["make", "render"], cwd=clone, check=False, capture_output=True, text=True, timeout=300
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert (clone / ".venv" / "bin" / "slicewright").is_file()
+    assert commands == [line.removeprefix("first ") for line in proof if line.startswith("first ")]
+    for script in (".ci/run", ".github/workflows/ci.yaml"):
+        assert ".ci/from-nothing " in (ROOT / script).read_text(encoding="utf-8")
 
 
 def test_number_of_rules_is_that_of_the_rules() -> None:

@@ -188,5 +188,5 @@ def test_missing_programs_are_named(tmp_path: Path) -> None:
     with pytest.raises(BedError) as raised:
         bed.start()
 
-    assert "etcd v3.6.12 is missing; kube-apiserver v1.36.1 is missing" in raised.value.problem.message
+    assert "etcd v3.6.12 is missing; kube-apiserver v1.36.2 is missing" in raised.value.problem.message
     assert "slicewright tools build" in raised.value.problem.hint

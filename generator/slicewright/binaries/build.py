@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,15 @@ from typing import TextIO
 from msgspec import Struct
 
 from slicewright.binaries import golang
-from slicewright.binaries.find import Found, cached, locate, platform_name, tools_folder, version_of
+from slicewright.binaries.find import (
+    Found,
+    cache_root,
+    cached,
+    locate,
+    platform_name,
+    tools_folder,
+    version_of,
+)
 from slicewright.binaries.pins import Tool, tools
 from slicewright.core.problem import Problem
 from slicewright.home import home
@@ -35,7 +44,7 @@ _LOG_LINES = 20
 
 
 class Workshop(Struct, frozen=True):
-    """What a build needs besides its program: Go, wrapper modules, environment, and the target machine."""
+    """What a build needs besides its programs: Go, wrapper modules, environment, and the target machine."""
 
     go: Path
     folder: Path
@@ -51,51 +60,57 @@ def build_all(
     environ: Mapping[str, str] = os.environ,
     target: str = "",
 ) -> tuple[Problem, ...]:
-    """Build what is missing and return the problems; one that fails does not keep the others from it.
+    """Build what is missing and return the problems; a module that fails does not stop the others.
 
-    The wrapper modules are in `folder`, by default in that of this installation. With a `target`, a machine
-    as Go names it (`darwin-arm64`), programs are built into the cache even where there are others.
+    One `go build` makes the programs of one wrapper module, and compiles what they share once. The wrapper
+    modules are in `folder`, by default in that of this installation. With a `target`, a machine as Go names
+    it (`darwin-arm64`), programs are built into the cache even if there are others.
     """
     folder = folder or tools_folder()
     problems: list[Problem] = []
-    shop: Workshop | None = None
-    for number, tool in enumerate(chosen, start=1):
-        progress = Progress(stream, number, len(chosen), tool.title)
-        program = None if target else locate(tool, environ)
-        if isinstance(program, Problem) and program.id != "TOOL001":
-            problems.append(program)
-            progress.done("refused")
-            continue
-        kept = cached(tool, environ, target)
-        known = has_module(tool, folder)
-        if isinstance(program, Found) and (program.path != kept or not known):
-            progress.done(f"there ({program.origin})")
-            continue
-        if not known:
-            progress.done("not built")
-            message = f"an installed slicewright cannot build {tool.title}: its module is not in the package"
-            hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
-            problems.append(Problem("TOOL005", message, hint))
-            continue
-        if _fresh(tool, kept, folder, target):
-            progress.done("there (cache)")
-            continue
-        if shop is None:
-            ready = workshop(chosen, folder, environ, target)
-            if isinstance(ready, Problem):
-                progress.done("not built")
-                return (*problems, ready)
-            shop = ready
+    missing: dict[str, list[Tool]] = {}
+    for tool in dict.fromkeys(chosen):
+        state = _state(tool, folder, environ, target)
+        if state is None:
+            missing.setdefault(tool.folder, []).append(tool)
+        elif isinstance(state, Problem):
+            problems.append(state)
+            stream.write(f"{tool.title}: {'not built' if state.id == 'TOOL005' else 'refused'}\n")
+        else:
+            stream.write(f"{tool.title}: found ({state})\n")
+    if not missing:
+        return tuple(problems)
+    shop = workshop([tool for group in missing.values() for tool in group], folder, environ, target)
+    if isinstance(shop, Problem):
+        return (*problems, shop)
+    for group in missing.values():
+        progress = Progress(stream, _titles(group))
         try:
-            problem = build(tool, shop, progress)
+            problem = build(group, shop, progress)
         except OSError as error:
             progress.done("failed")
-            message = f"{tool.title} cannot be put into the cache: {error}"
+            message = f"{_titles(group)} cannot be put into the cache: {error}"
             hint = "free some space, make the folder writable, or set SLICEWRIGHT_CACHE to another folder"
             problem = Problem("TOOL006", message, hint)
         if problem:
             problems.append(problem)
     return tuple(problems)
+
+
+def _state(tool: Tool, folder: Path, environ: Mapping[str, str], target: str) -> str | Problem | None:
+    """Return where a program was found, why it cannot be built, or None if it is to be built."""
+    program = None if target else locate(tool, environ)
+    if isinstance(program, Problem) and program.id != "TOOL001":
+        return program
+    kept = cached(tool, environ, target)
+    known = has_module(tool, folder)
+    if isinstance(program, Found) and (program.path != kept or not known):
+        return program.origin
+    if not known:
+        message = f"an installed slicewright cannot build {tool.title}: its module is not in the package"
+        hint = "run 'slicewright tools build' in a checkout; its programs are found from everywhere"
+        return Problem("TOOL005", message, hint)
+    return "cache" if _fresh(tool, kept, folder, target) else None
 
 
 def available() -> list[Tool]:
@@ -108,29 +123,41 @@ def has_module(tool: Tool, folder: Path) -> bool:
     return (folder / tool.folder / "go.mod").is_file()
 
 
-def build(tool: Tool, workshop: Workshop, progress: Progress) -> Problem | None:
-    """Build one program into the cache, unless another process just did; nothing half-built gets in place."""
-    kept = cached(tool, workshop.environ, workshop.target)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(kept.parent.parent / ".lock", progress) as lock:
-        if _fresh(tool, kept, workshop.folder, workshop.target):
-            progress.done("built by another process meanwhile")
+def build(group: Sequence[Tool], workshop: Workshop, progress: Progress) -> Problem | None:
+    """Build programs of one wrapper module into the cache, unless another process just did.
+
+    Programs get into place when all are built and say their versions.
+    """
+    root = cache_root(workshop.environ) / "tools"
+    root.mkdir(parents=True, exist_ok=True)
+    with _locked(root / f".lock-{group[0].folder}", progress) as lock:
+        kept = {tool: cached(tool, workshop.environ, workshop.target) for tool in group}
+        group = [tool for tool in group if not _fresh(tool, kept[tool], workshop.folder, workshop.target)]
+        if not group:
+            progress.done("built by another process in the meantime")
             return None
-        progress.doing(f"building ({about(tool.seconds)} the first time)")
+        progress.doing(f"building ({about(sum(tool.seconds for tool in group))} the first time)")
         started = time.monotonic()
-        with _scratch(kept.parent) as part:
-            problem = _compile(tool, workshop, part, progress, lock)
+        with _scratch(root, group[0].folder) as part:
+            problem = _compile(group, workshop, part, progress, lock)
             if problem:
                 progress.done("failed")
                 return problem
-            stamp = _recipe_file(kept)
-            stamp.unlink(missing_ok=True)
-            (part / tool.binary).replace(kept)
-            fresh_stamp = part / stamp.name
-            fresh_stamp.write_text(recipe(tool, workshop.folder) + "\n", encoding="utf-8")
-            fresh_stamp.replace(stamp)
+            for tool in group:
+                _put(part / built_name(tool.package), kept[tool], recipe(tool, workshop.folder))
         progress.done(f"done in {duration(time.monotonic() - started)}")
     return None
+
+
+def _put(program: Path, kept: Path, made_by: str) -> None:
+    """Move a program into the cache, and write its recipe beside it when it is in place."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    stamp = _recipe_file(kept)
+    stamp.unlink(missing_ok=True)
+    program.replace(kept)
+    fresh_stamp = program.with_name(stamp.name)
+    fresh_stamp.write_text(made_by + "\n", encoding="utf-8")
+    fresh_stamp.replace(stamp)
 
 
 def recipe(tool: Tool, folder: Path) -> str:
@@ -140,7 +167,7 @@ def recipe(tool: Tool, folder: Path) -> str:
         file = folder / tool.folder / name
         digest.update(file.read_bytes() if file.is_file() else b"")
         digest.update(b"\0")
-    digest.update("\0".join(_arguments(tool)).encode())
+    digest.update("\0".join(_arguments([tool])).encode())
     return digest.hexdigest()
 
 
@@ -166,24 +193,43 @@ def workshop(
     return go if isinstance(go, Problem) else Workshop(go, folder, environ, target or platform_name())
 
 
-def _arguments(tool: Tool) -> list[str]:
-    """Return the arguments of `go build` without the output: verified sources, repeatable bytes."""
-    stamps = [f"-X {variable}={value}" for variable, value in tool.stamps]
-    flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", " ".join(["-s -w", *stamps])]
-    return ["build", *flags, tool.package]
+def _arguments(group: Sequence[Tool]) -> list[str]:
+    """Return the arguments of `go build` without the output: verified sources, repeatable bytes.
+
+    Debuggers alone read DWARF, and the linker drops it: the compiler does not write it, which saves a tenth.
+    """
+    links = []
+    for tool in group:
+        stamps = (f"-X {name}={value}" for name, value in tool.stamps)
+        links.append(f"-ldflags={tool.package}={' '.join(('-s -w', *stamps))}")
+    flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false", *links]
+    return ["build", *flags, *(tool.package for tool in group)]
 
 
-def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress, lock: int) -> Problem | None:
-    output = part / tool.binary
-    verb, *rest = _arguments(tool)
+_MAJOR = re.compile(r"/v\d+$")
+
+
+def built_name(package: str) -> str:
+    """Return the name that `go build` gives a program: `kustomize` for `.../kustomize/v5`."""
+    return _MAJOR.sub("", package).rpartition("/")[2]
+
+
+def _titles(group: Sequence[Tool]) -> str:
+    return ", ".join(tool.title for tool in group)
+
+
+def _compile(
+    group: Sequence[Tool], workshop: Workshop, part: Path, progress: Progress, lock: int
+) -> Problem | None:
+    verb, *rest = _arguments(group)
     log = part / "log"
     with log.open("wb") as stream, ExitStack() as ends:
         with _signals_later():
-            command = [str(workshop.go), verb, "-o", str(output), *rest]
+            command = [str(workshop.go), verb, "-v", "-o", f"{part}{os.sep}", *rest]
             environ = {**go_environ(workshop), "GOTMPDIR": str(part)}
             process = subprocess.Popen(
                 command,
-                cwd=workshop.folder / tool.folder,
+                cwd=workshop.folder / group[0].folder,
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -192,17 +238,20 @@ def _compile(tool: Tool, workshop: Workshop, part: Path, progress: Progress, loc
                 pass_fds=(lock,),
             )
             ends.callback(_end, process, progress)
-        code = _wait(process, progress)
+        code = _wait(process, progress, log)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        message = "\n  ".join((f"go build of {tool.title} exited {code}", *lines[-_LOG_LINES:]))
-        hint = f"run 'go mod tidy' in tools/{tool.folder} if a sum is missing; else see Go's message above"
+        message = "\n  ".join((f"go build of {_titles(group)} exited {code}", *lines[-_LOG_LINES:]))
+        hint = (
+            f"run 'go mod tidy' in tools/{group[0].folder} if a sum is missing; else see Go's message above"
+        )
         return Problem("TOOL006", message, hint)
-    version = version_of(tool, output, workshop.target)
-    if version != tool.version:
-        message = f"{tool.name} was built as {version or 'no version'}, but {tool.version} is pinned"
-        hint = f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod"
-        return Problem("TOOL007", message, hint)
+    for tool in group:
+        version = version_of(tool, part / built_name(tool.package), workshop.target)
+        if version != tool.version:
+            message = f"{tool.name} was built as {version or 'no version'}, but {tool.version} is pinned"
+            hint = f"require {tool.module} {tool.version} in tools/{tool.folder}/go.mod"
+            return Problem("TOOL007", message, hint)
     return None
 
 
@@ -215,14 +264,17 @@ def go_environ(workshop: Workshop) -> dict[str, str]:
     return {**workshop.environ, **machine, **own}
 
 
-def _wait(process: subprocess.Popen[bytes], progress: Progress) -> int:
-    """Wait for the end of a process. After a kill -9 of us it keeps the lock: the next build waits for it."""
+def _wait(process: subprocess.Popen[bytes], progress: Progress, log: Path) -> int:
+    """Wait for the end of a process. After a kill -9 of us it keeps the lock: the next build waits for it.
+
+    `go build -v` writes a line for each package that it compiles and each module that it downloads.
+    """
     started = time.monotonic()
     while True:
         try:
             return process.wait(timeout=STILL_SECONDS)
         except subprocess.TimeoutExpired:
-            progress.still(time.monotonic() - started)
+            progress.still(time.monotonic() - started, log.read_bytes().count(b"\n"))
 
 
 def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
@@ -253,17 +305,18 @@ def _signals_later() -> Iterator[None]:
 
 
 @contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    """Hold the folder of one build, and remove those that killed processes left behind."""
-    for left in folder.glob(f"{_PART}*"):
+def _scratch(root: Path, name: str) -> Iterator[Path]:
+    """Hold the folder of one build, and remove those that killed builds of this module left behind."""
+    prefix = f"{_PART}{name}-"
+    for left in root.glob(f"{prefix}*"):
         shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=_PART, dir=folder, ignore_cleanup_errors=True) as part:
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True) as part:
         yield Path(part)
 
 
 @contextmanager
 def _locked(file: Path, progress: Progress) -> Iterator[int]:
-    """Hold the lock of one program; it goes with this process and those that inherit its descriptor."""
+    """Hold the lock of one module; it goes with this process and those that inherit its descriptor."""
     with file.open("wb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -278,24 +331,24 @@ _ROUND = 5
 
 
 class Progress:
-    """Writes the line of one program piece by piece, so that it is visible while the build runs."""
+    """Writes the line of one build piece by piece, so that it is visible while the build runs."""
 
-    def __init__(self, stream: TextIO, number: int, total: int, title: str) -> None:
+    def __init__(self, stream: TextIO, titles: str) -> None:
         self._stream = stream
-        self._head = f"[{number}/{total}] {title}: "
+        self._head = f"{titles}: "
 
     def doing(self, text: str) -> None:
         """Say what goes on now; the line stays open."""
-        self._write(f"{self._head or ' '}{text} ...")
-        self._head = ""
+        self._write(f"{self._head}{text} ...")
+        self._head = " "
 
-    def still(self, seconds: float) -> None:
+    def still(self, seconds: float, steps: int) -> None:
         """Say that it goes on: for builds that take minutes."""
-        self._write(f" {duration(seconds)} ...")
+        self._write(f"\n  {duration(seconds)}: {steps:,} modules downloaded and packages compiled ...")
 
     def done(self, text: str) -> None:
         """Close the line."""
-        self._write(f"{self._head or ' '}{text}\n")
+        self._write(f"{self._head}{text}\n")
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -166,7 +166,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 def in_checkout() -> bool:
     """Tell whether this package is part of a checkout; otherwise it was installed from a wheel."""
-    return (_PACKAGE.parents[1] / "tools" / "kustomize" / "go.mod").is_file()
+    return (_PACKAGE.parents[1] / "tools" / "testbed" / "go.mod").is_file()
 
 
 def tools_folder() -> Path:

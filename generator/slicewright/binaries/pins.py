@@ -14,10 +14,11 @@ VERSIONS = Path(__file__).resolve().parent.parent / "versions.yaml"
 class Tool(Struct, frozen=True):
     """One program: what it is called, where it comes from and how it says its version.
 
-    `folder` is its wrapper module below tools/; several programs may share one. `stamps` are the Go variables
-    that the linker sets. `ask` are the arguments that print the version; a program without such arguments is
-    read instead (see `find.module_version`). `seconds` is what the first build took on two cores. A program
-    with `asked` is built only where it is named: few tests need it, and it takes minutes.
+    `folder` is its wrapper module below tools/; the programs of a test bed share one, so that they are built
+    from the same libraries. `stamps` are the Go variables that the linker sets. `ask` are the arguments that
+    print the version; a program without such arguments is read instead (see `find.module_version`).
+    `seconds` is what the first build took on two cores, after the programs of the same folder above it. A
+    program with `asked` is built only if it is named.
     """
 
     name: str
@@ -58,12 +59,22 @@ def versions() -> Mapping[str, str]:
 def tools() -> Mapping[str, Tool]:
     """Return every program that can be built, by name, in the order in which they are built."""
     pin = versions()
-    kustomize = "sigs.k8s.io/kustomize/kustomize/v5"
+    kustomize, bed = "sigs.k8s.io/kustomize/kustomize/v5", "testbed"
     major, minor, _ = pin["kubernetes"].removeprefix("v").split(".", 2)
 
-    def kustomize_tool(name: str, version: str) -> Tool:
-        stamps = {"sigs.k8s.io/kustomize/api/provenance.version": version}
-        return _tool(name, version, kustomize, 20, binary="kustomize", ask=("version",), stamps=stamps)
+    def kustomize_tool(name: str, version: str, folder: str, *, asked: bool = False) -> Tool:
+        stamps, ask = {"sigs.k8s.io/kustomize/api/provenance.version": version}, ("version",)
+        return _tool(
+            name,
+            version,
+            kustomize,
+            20,
+            folder=folder,
+            binary="kustomize",
+            ask=ask,
+            stamps=stamps,
+            asked=asked,
+        )
 
     def kubernetes_tool(name: str, seconds: int, ask: tuple[str, ...] = ("--version",)) -> Tool:
         stamps = {
@@ -72,38 +83,38 @@ def tools() -> Mapping[str, Tool]:
             "k8s.io/component-base/version.gitMinor": minor,
             "k8s.io/client-go/pkg/version.gitVersion": pin["kubernetes"],
         }
-        module, folder = "k8s.io/kubernetes", "kubernetes"
-        return _tool(
-            name, pin[folder], module, seconds, f"/cmd/{name}", folder=folder, ask=ask, stamps=stamps
-        )
+        version, module = pin["kubernetes"], "k8s.io/kubernetes"
+        return _tool(name, version, module, seconds, f"/cmd/{name}", folder=bed, ask=ask, stamps=stamps)
 
     def controller(name: str, seconds: int, command: str = "") -> Tool:
         # It has no arguments for its version: its build information tells it.
         module = f"sigs.k8s.io/{name}"
         stamps = {f"{module}/pkg/version.GitVersion": pin[name]}
-        return _tool(name, pin[name], module, seconds, command, ask=(), stamps=stamps)
+        return _tool(name, pin[name], module, seconds, command, folder=bed, ask=(), stamps=stamps)
 
     rows = (
-        kustomize_tool("kustomize", pin["kustomize"]),
-        kustomize_tool("kustomize-oldest", pin["kustomizeOldest"]),
+        kustomize_tool("kustomize", pin["kustomize"], bed),
         _tool(
-            *("kubeconform", pin["kubeconform"], "github.com/yannh/kubeconform", 10, "/cmd/kubeconform"),
+            *("kubeconform", pin["kubeconform"], "github.com/yannh/kubeconform", 5, "/cmd/kubeconform"),
+            folder=bed,
             ask=("-v",),
             stamps={"main.version": pin["kubeconform"]},
         ),
-        _tool("kind", pin["kind"], "sigs.k8s.io/kind", 10, ask=("version",)),
-        _tool("etcd", pin["etcd"], "go.etcd.io/etcd/server/v3", 30),
-        kubernetes_tool("kube-apiserver", 200),
-        kubernetes_tool("kube-controller-manager", 60),
+        _tool("etcd", pin["etcd"], "go.etcd.io/etcd/server/v3", 25, folder=bed),
+        kubernetes_tool("kube-apiserver", 110),
+        kubernetes_tool("kube-controller-manager", 35),
         kubernetes_tool("kube-scheduler", 5),
-        kubernetes_tool("kubectl", 20, ask=("version", "--client")),
-        _tool("kwok", pin["kwok"], "sigs.k8s.io/kwok", 60, "/cmd/kwok"),
-        controller("jobset", 75),
-        controller("kueue", 230, "/cmd/kueue"),
+        kubernetes_tool("kubectl", 15, ask=("version", "--client")),
+        _tool("kwok", pin["kwok"], "sigs.k8s.io/kwok", 10, "/cmd/kwok", folder=bed),
+        controller("jobset", 25),
+        controller("kueue", 90, "/cmd/kueue"),
+        kustomize_tool("kustomize-oldest", pin["kustomizeOldest"], "kustomize-oldest", asked=True),
+        _tool("kind", pin["kind"], "sigs.k8s.io/kind", 10, ask=("version",), asked=True),
         _tool(
             *("tofu", pin["opentofu"], "github.com/opentofu/opentofu", 230, "/cmd/tofu"),
             ask=("version",),
             stamps={"github.com/opentofu/opentofu/version.dev": "no"},
+            asked=True,
         ),
         _tool("lws", pin["lws"], "sigs.k8s.io/lws", 110, "/cmd", ask=(), asked=True),
         _tool(

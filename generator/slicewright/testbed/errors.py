@@ -12,7 +12,7 @@ class BedError(AccessError):
 def missing_package(package: str | None, feature: str) -> Problem:
     """Return the problem that a package is not installed, without which something does not work."""
     hint = (
-        "run 'make tools', which also builds the programs of the test bed: about 16 minutes, once"
+        "run 'make tools', which also builds the programs of the test bed: about 6 minutes, once"
         if in_checkout()
         else f"run {install_testbed()}"
     )
