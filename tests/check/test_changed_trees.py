@@ -14,7 +14,7 @@ from tests.files import git
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow  # each makes a git repository
+pytestmark = [pytest.mark.slow, pytest.mark.tools]  # each makes a git repository, and kustomize builds it
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_page_of_a_command_has_its_options_and_examples(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ident", ["TPU119", "KUS102"])
+@pytest.mark.parametrize("ident", ["TPU119", pytest.param("KUS102", marks=pytest.mark.tools)])
 def test_input_of_a_page_has_the_output_of_the_page(tmp_path: Path, ident: str) -> None:
     """Whoever copies the files of a page and validates them reads the lines of the page, among others."""
     subject, one = next((at, one) for at in rule_subjects() for one in at.meanings if one.id == ident)
