@@ -56,7 +56,7 @@ quick: ## Lint, check types and imports, and run fast tests: under a minute, wit
 
 # Chains that run side by side: what needs no Go programs runs while they are built.
 .PHONY: test
-test: $(VENV)/.dev ## Run the tests to pass before a pull request: no root, only package registries; 10 minutes the first time, then 4.
+test: $(VENV)/.run ## Run the tests to pass before a pull request: no root, only package registries; 10 minutes the first time, then 4.
 	@$(MAKE) --jobs=2 unit-without-tools e2e-process unit-with-tools CLUSTERS=3
 
 .PHONY: ci
@@ -97,9 +97,11 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 .PHONY: unit-without-tools unit-with-tools
 unit-without-tools: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 unit-without-tools: sound
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "not tools and not ci and not workflow" $(PYTEST_ARGS)
+	@echo "unit tests that need no Go programs"
+	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "not tools and not ci and not workflow" $(PYTEST_ARGS)
 unit-with-tools: $(VENV)/.dev tools
-	@$(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "tools and not ci and not workflow" $(PYTEST_ARGS)
+	@echo "unit tests with Go programs"
+	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "tools and not ci and not workflow" $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: CHOSEN = $(CHOSEN_IN_CI)
@@ -116,6 +118,7 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on clusters of processes.
 	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
+	@echo "tests on clusters of processes"
 	@$(PYTEST) -n $(CLUSTERS) --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: e2e-times
@@ -198,7 +201,7 @@ schemas: $(VENV)/.dev ## Write the schemas of all kinds from their sources.
 ##@ Tools and pins
 
 .PHONY: tools
-tools: $(VENV)/.dev ## Build the missing pinned programs (about 6 minutes the first time).
+tools: $(VENV)/.run $(if $(shell command -v go),,$(VENV)/.dev) ## Build the missing pinned programs (about 6 minutes the first time).
 	@$(BIN)/slicewright tools build
 
 .PHONY: wheel

@@ -23,9 +23,12 @@ from typing import TYPE_CHECKING
 
 from tests.fuzz.targets import TARGETS, Files, hold, lay, stamps
 
+import slicewright
+
 if TYPE_CHECKING:
     from types import FrameType
 
+_PACKAGE = Path(slicewright.__file__).parent
 _CPU_SECONDS = 10
 _SECONDS = 100
 """A build by kustomize may take its time on a machine that others use."""
@@ -57,7 +60,8 @@ def attempt(name: str, files: Files, draw: random.Random, within: Path) -> str:
         hold({"a.yaml": b"kind: Outside\n"} == stamps(outside), "a file outside was changed")
         hold(beside >= {entry.name for entry in within.iterdir()}, "a file outside was made")
     except (Exception, Hang) as error:
-        frames = [one for one in traceback.extract_tb(error.__traceback__) if "slicewright" in one.filename]
+        calls = traceback.extract_tb(error.__traceback__)
+        frames = [one for one in calls if Path(one.filename).is_relative_to(_PACKAGE)]
         last = frames[-1] if frames else None
         where = f"{Path(last.filename).name}:{last.name}" if last and not isinstance(error, Hang) else ""
         return f"{type(error).__name__} {where} {str(error)[:300]}"
