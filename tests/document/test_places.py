@@ -12,7 +12,7 @@ from slicewright.core.document import read
 from slicewright.core.document.read import Places, read_places
 from slicewright.core.document.scalar import write_string
 from slicewright.core.document.write import write_document
-from slicewright.core.document.yaml_alike import places_alike
+from slicewright.core.document.yaml_strict import places_of_all
 
 from .kit import json_like
 
@@ -110,11 +110,11 @@ def test_places_of_all_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatc
     """A file of many documents, each with a problem, is read once for their places, and not for each."""
     asked: list[str] = []
 
-    def counting(text: str) -> dict[int, Places] | None:
+    def counting(text: str) -> dict[int, Places]:
         asked.append(text)
-        return places_alike(text)
+        return places_of_all(text)
 
-    monkeypatch.setattr(read, "places_alike", counting)
+    monkeypatch.setattr(read, "places_of_all", counting)
     text = "".join(f"---\na: {number}\n" for number in range(100))
 
     found = [read_places(text, number).of(("a",)) for number in range(100)]

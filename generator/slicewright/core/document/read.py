@@ -1,8 +1,8 @@
 """Text to documents, bounded in depth and in alias expansion.
 
 Our own input is YAML 1.2, and strict about duplicates; a manifest is read as kubectl reads it. Two readers
-agree about every text that both answer for. `yaml_fast` reads what is usual and what all of these read alike,
-by `yaml_alike` where texts are nearly equal; `yaml_strict` reads everything else, and finds every problem.
+agree about every text that both answer for. `yaml_fast` reads what is usual and what all of these read alike;
+`yaml_strict` reads everything else, and finds every problem and every place.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
 from slicewright.core.document.parts import is_one_stream, paired, yaml_of_json
-from slicewright.core.document.yaml_alike import places_alike, read_alike
+from slicewright.core.document.yaml_fast import read_fast
 from slicewright.core.document.yaml_strict import places_of_all, read_kubernetes_documents, read_strictly
 from slicewright.core.problem import Problem, bounded
 
@@ -37,7 +37,7 @@ def read_documents(
     too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
-    documents = read_alike(text)
+    documents = read_fast(text)
     return read_strictly(text, file, undisputed=undisputed) if documents is None else (documents, ())
 
 
@@ -48,7 +48,7 @@ def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Pr
     does not read. The other ids are those of `read_documents`. A warning says
     what readers of YAML 1.2 read as something else.
     """
-    documents = read_alike(yaml_of_json(text)) if is_one_stream(text) else None
+    documents = read_fast(yaml_of_json(text)) if is_one_stream(text) else None
     if documents is None:
         documents, problems = read_kubernetes_documents(text, file)
         return documents, tuple(bounded(problems))
@@ -63,8 +63,7 @@ def read_places(text: str, index: int) -> Places:
 @lru_cache(maxsize=2)
 def _places(text: str) -> dict[int, Places]:
     """Return the places of every document of a file: one with a problem is rarely alone."""
-    places = places_alike(yaml_of_json(text)) if is_one_stream(text) else None
-    return places_of_all(text) if places is None else places
+    return places_of_all(text)
 
 
 Kind = tuple[str, str, str]
