@@ -11,9 +11,9 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, engine, jobset,
 from slicewright.core.check.examine import examine
 from slicewright.core.check.run import RuleSet
 from slicewright.workspace import discovery
+from slicewright.workspace.examine_units import examine_units
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
 from slicewright.workspace.package import catalogue, schemas
-from slicewright.workspace.parallel import examine_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def test_kubeconform_decides_where_the_engines_differ(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": CONFIG_MAP, "b.yaml": BAD_CONFIG_MAP})
     found = discovery.Discovery(base=tmp_path).find([str(tmp_path)])
 
-    reading = examine_each(found.units, engine())
+    reading = examine_units(found.units, engine())
     judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, whole=())
     assert [(problem.file, problem.message, problem.path) for problem in judged.problems] == [
         ("a.yaml", "kubeconform: last", ("list", "0", "c/d")),

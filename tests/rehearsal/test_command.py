@@ -15,13 +15,13 @@ import click
 import pytest
 from tests.words import places
 
+from slicewright.cli import rehearse_options
 from slicewright.cli.rehearse_options import jobs_of
 from slicewright.cli.report import page_file
 from slicewright.cli.time_options import Speed
 from slicewright.rehearsal.model.memory_pods import needs_pods
 from slicewright.rehearsal.scenario import scenarios
 from slicewright.testbed import errors
-from slicewright.workspace import parallel
 from slicewright.workspace.repository_reader import read_checkout
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_plays_run_side_by_side_where_there_are_cores(
     """With pods, without, on a kept test bed, and as many as are asked for. A container may have a limit."""
     if limit:
         (tmp_path / "cpu.max").write_text(f"{limit}\n", encoding="ascii")
-    monkeypatch.setattr(parallel, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(rehearse_options, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores), raising=False)
     usual = [jobs_of(None, has_own_beds=True, has_pods=pods, is_compared=True) for pods in (True, False)]

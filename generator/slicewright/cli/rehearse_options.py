@@ -1,15 +1,28 @@
 """Which options of `slicewright rehearse` go together. Each function raises UsageError for others."""
 
+import os
 import sys
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from slicewright.workspace.parallel import cores
-
 _CORES, _MOST = {True: 4, False: 1}, 8
 """So many cores a test bed keeps busy, with pods and without. Each takes 1.5 GB: unasked, no more begin."""
+
+
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of CPU time and of the period that they are for, as a container sees its own limit."""
+
+
+def cores() -> int:
+    """Return how many processors this process may keep busy: its affinity and its container limit them."""
+    usable = len(os.sched_getaffinity(0))
+    try:
+        quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()
+        return max(1, min(usable, int(quota) // int(period)))
+    except (OSError, ValueError):  # not in a container, or `max`: without a limit
+        return usable
 
 
 def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared: bool) -> int:

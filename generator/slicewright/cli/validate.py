@@ -26,11 +26,11 @@ from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
+from slicewright.workspace.examine_units import examine_units
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.kinds import kind_schemas, packaged
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
 from slicewright.workspace.meaning import ids
-from slicewright.workspace.parallel import examine_each, problems_of_each
 from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
 
@@ -188,7 +188,7 @@ def validate(
     units = mending.units if mending else scope.units
 
     def reads(units: Sequence[Unit]) -> Iterator[Examined]:
-        return examine_each(units, by_schema, values, metadata_only=schemas_only and second is None)
+        return examine_units(units, by_schema, values)
 
     reading = reads(units)
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
@@ -220,7 +220,6 @@ def validate(
             whole=() if schemas_only else scope.whole,
             of_render=tuple if paths else lambda: _render_problems(root),
             selection=selection,
-            each=problems_of_each,
             judged=second.judged if second else None,
             before=before,
         )

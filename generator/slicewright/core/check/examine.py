@@ -143,8 +143,6 @@ class Report(Struct, frozen=True):
 
 Judge = Callable[[Sequence[Checked]], tuple[list[Checked], list[Problem]]]
 """Returns objects with another engine's verdicts, and its reasons where ours has none."""
-Each = Callable[[Callable[[int], Iterable[Problem]], int], Iterator[Problem]]
-"""Yields what some work finds for each of the numbers below a count, in their order."""
 
 
 def examine(
@@ -167,14 +165,12 @@ def examine(
     selection: Selection = ALL,
     judged: Judge | None = None,
     before: Callable[[], Iterable[Resource]] = tuple,
-    each: Each = lambda work, count: chain.from_iterable(map(work, range(count))),
 ) -> Report:
     """Check what was read, object by object, beside `earlier` problems.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. Of `values` that no placeholder takes there is a warning. `judged` may ask another engine about the
-    schemas, and `each` may share the work among processes. `before` is asked, when all is read, for the
-    objects that were there before a change.
+    schemas. `before` is asked, when all is read, for the objects that were there before a change.
     All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
     All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
     is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
@@ -222,7 +218,7 @@ def examine(
         object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster, before=tuple(before())
     )
     problems_of = _object_check(engine, rules, others, scopes, sets)
-    of_objects = each(lambda number: map(placed, problems_of(remaining[number])), len(remaining))
+    of_objects = (placed(problem) for checked in remaining for problem in problems_of(checked))
     unrestricted = {name for part in examined if part.unrestricted for name, _ in part.kustomizations}
     problems = [
         *map(placed, problems),
