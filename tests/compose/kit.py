@@ -34,6 +34,17 @@ def patching(*patches: str, target: str = "kind: ConfigMap") -> str:
     return "patches:\n" + "".join(entries)
 
 
+def merging(
+    fields: str, *, metadata: str = "{name: b}", target: str = "name: a", data: str = "{a: b, m: {d: e}}"
+) -> Tree:
+    """Return a folder with a ConfigMap and a strategic-merge patch, whose own name and kind do not matter."""
+    return {
+        "o/kustomization.yaml": f"resources: [a.yaml]\npatches: [{{path: p.yaml, target: {{{target}}}}}]\n",
+        "o/a.yaml": config_map("a", data=data),
+        "o/p.yaml": f"apiVersion: v2\nkind: Other\nmetadata: {metadata}\n{fields}\n",
+    }
+
+
 def composed(tree: Tree, folder: str = "o") -> Composed:
     """Return what slicewright makes of a folder of a tree."""
     return compose(folder, tree.get)

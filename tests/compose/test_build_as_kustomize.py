@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, ordered, patching
+from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, merging, ordered, patching
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,6 +133,14 @@ ALIKE: dict[str, Tree] = {
     "a patch that matches nothing": {
         "o/kustomization.yaml": "resources: [a.yaml]\n" + patching(ADD_X, target="kind: Secret"),
         "o/a.yaml": config_map("a"),
+    },
+    "fields that are merged": merging("data: {a: c, new: 1, m: {f: true}, more: {g: {}}, empty: {}}"),
+    "labels that are merged": merging("", metadata="{name: b, namespace: c, labels: {d: e}}"),
+    "a merge into empty mappings": merging("data: {m: {}, o: {p: q}}", data="{m: {d: {}}, o: {}}"),
+    "a merge that matches nothing": merging("data: {a: c}", target="kind: Secret", data="{a: [b]}"),
+    "a component without what it patches": {
+        "o/kustomization.yaml": COMPONENT + "patches: [{path: p.yaml, target: {kind: ConfigMap}}]\n",
+        "o/p.yaml": config_map("a"),
     },
     "one object, in two namespaces and versions": {
         "o/kustomization.yaml": "resources: [a.yaml]\n" + patching(ADD_X, target="namespace: team"),

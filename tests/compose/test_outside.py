@@ -8,12 +8,14 @@ import pytest
 
 from slicewright.core.compose.kustomization import Composed, Stopped, compose_with, origins
 
-from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, patching
+from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, merging, patching
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 O = "o/kustomization.yaml"  # noqa: E741 - the folder of every tree here
+MERGE = "o/p.yaml: a strategic-merge patch"
+MERGE_INTO = f"{O}: a strategic-merge patch of an object with lists or nulls"
 NO_TARGET = f"{O}: a patch without a target, or with a selector"
 TARGET = "target: {kind: ConfigMap}"
 REPLACE = "patch: '- {op: replace, path: /data/a, value: c}'"
@@ -37,11 +39,15 @@ OUTSIDE: dict[str, tuple[Tree, str]] = {
         {O: "resources: [../b]\n", "b/kustomization.yaml": "resources: []\nnamespace: team\n"},
         "b/kustomization.yaml: namespace",
     ),
-    "a strategic-merge patch": (
-        _patched(f"{{{TARGET}, path: p.yaml}}")
-        | {"o/p.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: c}\n"},
-        "o/p.yaml: a strategic-merge patch",
+    "a merge of a list": (merging("data: {a: [c]}", data="{b: c}"), MERGE),
+    "a merge of null, which deletes": (merging("data: {a: null}"), MERGE),
+    "a directive of a merge": (merging("data: {$patch: delete}"), MERGE),
+    "a merge that keeps an object local": (
+        merging("", metadata="{name: b, annotations: {config.kubernetes.io/local-config: x}}"),
+        MERGE,
     ),
+    "a merge into an object with a list": (merging("data: {a: c}", data="{b: [c]}"), MERGE_INTO),
+    "a merge into an object with null": (merging("data: {a: c}", data="{b: null}"), MERGE_INTO),
     "a patch without a target": (
         _patched(
             "patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: {a: c}"

@@ -9,7 +9,7 @@ from tests.words import places
 
 from slicewright.core.compose.kustomization import compose
 
-from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, patching
+from .kit import COMPONENT, VERSIONS, Tree, built, composed, config_map, merging, patching
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,6 +126,14 @@ REFUSED: dict[str, tuple[Tree, str]] = {
     "a patch that looks like JSON": (
         _patched("{target: {kind: ConfigMap}, path: p.yaml}", f"[{ADD_X}]\n"),
         ("o/p.yaml: KUS002"),
+    ),
+    "a merge of a mapping into a text": (
+        merging("data: {a: {b: c}}"),
+        "o/kustomization.yaml: KUS006",
+    ),
+    "a merge of a text into a mapping": (
+        merging("data: {m: c}"),
+        "o/kustomization.yaml: KUS006",
     ),
     "itself": (_o("resources: [.]\n"), "KUS003"),
     "a circle": (

@@ -1,6 +1,7 @@
 """Evaluate a kustomization as `kustomize build` does, for the subset that slicewright writes.
 
-The subset is `resources`, `components` and JSON 6902 `patches` with a target. Whatever else is in a
+The subset is `resources`, `components` and `patches` with a target: JSON 6902 patches, and strategic-merge
+patches where neither patch nor object has a list, so that no schema is needed. Whatever else is in a
 kustomization is reported as outside of it, so that the caller can turn to the real kustomize.
 """
 
@@ -19,6 +20,8 @@ from slicewright.core.compose.spec import (
     Stopped,
     below,
     inside,
+    is_object,
+    merges_alike,
     read_file,
     read_kustomization,
     refuse_above,
@@ -234,16 +237,6 @@ def _check(data: Any, file: str) -> None:
         raise Stopped(Problem("KUS008", message, file=file))
 
 
-def is_object(data: Any) -> bool:
-    """Tell whether some data has the identity of a Kubernetes object, all of it strings."""
-    metadata = data.get("metadata") if isinstance(data, dict) else None
-    if not isinstance(metadata, dict):
-        return False
-    optional = (data.get("apiVersion", ""), metadata.get("namespace", ""))
-    needed = (data.get("kind"), metadata.get("name"))
-    return all(isinstance(text, str) for text in (*optional, *needed)) and all(needed)
-
-
 def identity(item: dict[str, Any]) -> tuple[str, str, str, str]:
     """Return (group, kind, namespace, name): what makes an object one of its own in a cluster."""
     group = item.get("apiVersion", "").rpartition("/")[0]
@@ -267,9 +260,12 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
     for item in items:
         if not _matches(change.target, item):
             continue
+        if change.fields and not merges_alike(item.data):
+            raise Stopped(outside=f"{file}: a strategic-merge patch of an object with lists or nulls")
         _, kind, namespace, name = identity(item.data)
         try:
             item.data = patch.apply(change.operations, item.own())
+            patch.merge(change.fields, item.data)
         except patch.PatchError as error:
             subject = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             raise Stopped(

@@ -1,4 +1,4 @@
-"""JSON 6902 patches and JSON Pointers: apply a patch, and compute the guarded one between two objects."""
+"""Patches: apply JSON 6902 or merge fields, and compute the guarded JSON 6902 patch between two objects."""
 
 import re
 import textwrap
@@ -59,6 +59,21 @@ def apply(operations: list[Operation], document: Any) -> Any:
         except (KeyError, IndexError, TypeError) as error:
             raise PatchError(f"{step}: nothing is at this path") from error
     return holder[""]
+
+
+def merge(fields: dict[str, Any], item: dict[str, Any]) -> None:
+    """Set fields of an object in place, as a strategic merge does where neither has a list or a null.
+
+    Raises PatchError where a mapping meets another value; the object must then be thrown away.
+    """
+    for key, value in fields.items():
+        present = item.get(key)
+        if isinstance(value, dict) and isinstance(present, dict):
+            merge(value, present)
+        elif key in item and isinstance(value, dict) != isinstance(present, dict):
+            raise PatchError(f"'{key}' is {_short(present)} in the object, and {_short(value)} in the patch")
+        else:
+            item[key] = copied(value)
 
 
 def _read(operation: Any, member: str) -> str:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import COMPONENT_VERSION, KUSTOMIZATION_VERSION
+from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem, did_you_mean
 
@@ -43,10 +44,11 @@ class Stopped(Exception):
 
 
 class Patch(Struct, frozen=True):
-    """One entry of `patches`: what it is applied to, and the operations."""
+    """One entry of `patches`: what it is applied to, and the operations, or the fields that it merges."""
 
     target: dict[str, str]
     operations: list[dict[str, Any]]
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 class Kustomization(Struct, frozen=True):
@@ -192,7 +194,7 @@ def _patch(entry: Any, folder: str, read_text: ReadText, file: str) -> Patch:
         text, file = read_text(path), path
     if text is None:
         raise Stopped(Problem("KUS001", f"file {file} is missing", "check the path of the patch", file=file))
-    return Patch(target, _operations(text, file))
+    return Patch(target, *_content(text, file))
 
 
 def _is_target(target: dict[str, Any]) -> bool:
@@ -202,15 +204,43 @@ def _is_target(target: dict[str, Any]) -> bool:
     )
 
 
-def _operations(text: str, file: str) -> list[dict[str, Any]]:
+def _content(text: str, file: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the operations of a patch, and the fields that it merges: one of the two is empty."""
     documents = _documents(text, file)
-    operations = documents[0] if len(documents) == 1 else None
-    if not isinstance(operations, list) or not operations:
+    content = documents[0] if len(documents) == 1 else None
+    if isinstance(content, dict) and is_object(content) and merges_alike(content):
+        return [], _without_identity(content)
+    if not isinstance(content, list) or not content:
         raise Stopped(outside=f"{file}: a strategic-merge patch")
     if text.lstrip().startswith("[") and not is_json(text):
         message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
         raise Stopped(Problem("KUS002", message, "write one operation on each line, after '- '", file=file))
-    return operations
+    return content, {}
+
+
+def merges_alike(value: Any) -> bool:
+    """Tell whether a strategic merge does the same to it in each kind: it has no list, null or directive."""
+    if isinstance(value, dict):
+        named = (key for key in map(str, value) if key.startswith("$") or key == LOCAL_CONFIG)
+        return not any(named) and all(map(merges_alike, value.values()))
+    return value is not None and not isinstance(value, list)
+
+
+def _without_identity(item: dict[str, Any]) -> dict[str, Any]:
+    """Return what a patch with a target changes: names and kinds stay as they are."""
+    metadata = {key: value for key, value in item["metadata"].items() if key not in ("name", "namespace")}
+    fields = {key: value for key, value in item.items() if key not in ("apiVersion", "kind")}
+    return {**fields, "metadata": metadata}
+
+
+def is_object(data: Any) -> bool:
+    """Tell whether some data has the identity of a Kubernetes object, all of it strings."""
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    if not isinstance(metadata, dict):
+        return False
+    optional = (data.get("apiVersion", ""), metadata.get("namespace", ""))
+    needed = (data.get("kind"), metadata.get("name"))
+    return all(isinstance(text, str) for text in (*optional, *needed)) and all(needed)
 
 
 def is_json(text: str) -> bool:
