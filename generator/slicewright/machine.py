@@ -69,9 +69,10 @@ def _packages() -> Iterable[Check]:
 
 def _programs() -> Iterator[Check]:
     for tool in available():
-        program = locate(tool)
+        program = locate(tool, exact=False)
         if not isinstance(program, Problem):
-            yield Check("program", tool.title, "ok", f"{program.path} ({program.origin})")
+            title = f"{tool.name} {program.version or tool.version}"
+            yield Check("program", title, "ok", f"{program.path} ({program.origin})")
         elif program.id == "TOOL001":
             build = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}"
             mend = build if in_checkout() else install_testbed()

@@ -24,7 +24,7 @@ from slicewright.binaries.find import (
     platform_name,
     version_of,
 )
-from slicewright.binaries.pins import versions
+from slicewright.binaries.pins import tools, versions
 from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -179,6 +179,44 @@ def test_the_variable_names_nothing(tool: Tool, tmp_path: Path) -> None:
         hint="set it to the path of tiny-tool v1.2.3, or unset it",
     )
     assert expected == locate(tool, environ(tmp_path, SLICEWRIGHT_TINY_TOOL=str(gone)))
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"),
+    [
+        *(("v5.2.1", True), ("v5.7.1", True), ("v5.10.0", True), ("v5.8.1-rc.1", False)),
+        *(("v5.2.0", False), ("v4.5.7", False), ("v6.0.0", False), ("(devel)", False)),
+    ],
+)
+def test_validate_takes_a_kustomize_that_builds_overlays(
+    tmp_path: Path, script: Script, version: str, taken: bool
+) -> None:
+    """From PATH or the variable, each release since the oldest that is tested, up to the next major one."""
+    kustomize = tools()["kustomize"]
+    path = script("bin/kustomize", f"echo '{version}'")
+    variable = environ(tmp_path, SLICEWRIGHT_KUSTOMIZE=str(path), PATH="")
+
+    on_path, named = (locate(kustomize, other, exact=False) for other in (environ(tmp_path), variable))
+
+    if taken:
+        assert [Found(path, "PATH", version), Found(path, "variable", version)] == [on_path, named]
+    else:
+        needed = f"kustomize {versions()['kustomizeOldest']} or a newer v5"
+        said = f"is {version}" if version.startswith("v") else "does not say its version"
+        assert isinstance(on_path, Problem)
+        assert isinstance(named, Problem)
+        assert f"{needed} is missing; {path} {said}" == on_path.message
+        assert f"SLICEWRIGHT_KUSTOMIZE names {path}, which {said}; {needed} is needed" == named.message
+    assert isinstance(locate(kustomize, environ(tmp_path)), Problem), "programs of rehearsals are exact"
+
+
+def test_the_pinned_kustomize_is_taken_before_others(tmp_path: Path, script: Script) -> None:
+    """It may be behind another one on PATH."""
+    script("bin/kustomize", "echo v5.7.1")
+    pinned = script("more/kustomize", f"echo {versions()['kustomize']}")
+    path = f"{tmp_path / 'bin'}:{tmp_path / 'more'}"
+
+    assert pinned == find("kustomize", environ(tmp_path, PATH=path), exact=False)
 
 
 @pytest.mark.parametrize(

@@ -13,38 +13,47 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slicewright.binaries.pins import Tool, tools
+from slicewright.binaries.pins import Tool, tools, versions
 from slicewright.core.problem import Problem
 from slicewright.home import home
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 """The first version in what a program prints; `go1.26.8` does not count."""
 
+_RELEASE = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+
 _ANSWER_SECONDS = 30
 
 
 class Found(Struct, frozen=True):
-    """A program of the pinned version, and what led to it."""
+    """A program, what led to it, and its version if that is not the pinned one."""
 
     path: Path
     origin: Literal["variable", "wheel", "cache", "PATH"]
+    version: str = ""
 
 
-def find(name: str, environ: Mapping[str, str] = os.environ) -> Path | Problem:
-    """Return the path of a pinned program, or what is missing and what to do about it."""
-    program = locate(tools()[name], environ)
+def find(name: str, environ: Mapping[str, str] = os.environ, *, exact: bool = True) -> Path | Problem:
+    """Return the path of a program as `locate` does, or what is missing and what to do about it."""
+    program = locate(tools()[name], environ, exact=exact)
     return program if isinstance(program, Problem) else program.path
 
 
-def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Problem:
-    """Return a program of exactly the pinned version.
+def locate(tool: Tool, environ: Mapping[str, str] = os.environ, *, exact: bool = True) -> Found | Problem:
+    """Return a program of the pinned version.
+
+    If `exact` is false and the pins name an oldest version, a release since that one, with the same first
+    number, is taken from PATH where the pinned one is missing.
 
     A program that a variable names must fit: nothing else is tried. Wheels and the cache are trusted, because
     only what has built and asked a program puts it there. Other versions in wheels and on PATH are skipped.
     """
+    oldest = "" if exact else versions().get(f"{tool.name}Oldest", "")
+    wanted = f"{tool.name} {oldest} or a newer {oldest.partition('.')[0]}" if oldest else tool.title
     if environ.get(tool.variable):
-        return _by_variable(tool, Path(environ[tool.variable]))
+        return _by_variable(tool, Path(environ[tool.variable]), oldest, wanted)
     others: list[str] = []
+    second: Found | None = None
     for path in _in_wheels(tool):
         version = path.parent.name.removesuffix(f"-{platform_name()}")
         if version == tool.version and executable(path):
@@ -57,9 +66,19 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ) -> Found | Probl
         version = version_of(tool, path)
         if version == tool.version:
             return Found(path, "PATH")
+        if _is_since(oldest, version):
+            second = second or Found(path, "PATH", version)
         others.append(f"{path} is {version}" if version else f"{path} does not say its version")
-    hint = f"{_get(tool)}, put {tool.title} on PATH, or set {tool.variable} to its path"
-    return Problem("TOOL001", "; ".join((f"{tool.title} is missing", *others)), hint)
+    hint = f"{_get(tool)}, put {wanted} on PATH, or set {tool.variable} to its path"
+    return second or Problem("TOOL001", "; ".join((f"{wanted} is missing", *others)), hint)
+
+
+def _is_since(oldest: str, version: str) -> bool:
+    """Tell whether a version is a release of the same first number as the oldest, and not older."""
+    least, own = _RELEASE.fullmatch(oldest), _RELEASE.fullmatch(version)
+    if not (least and own):
+        return False
+    return least[1] == own[1] and [*map(int, least.groups())] <= [*map(int, own.groups())]
 
 
 def version_of(tool: Tool, binary: Path, target: str = "") -> str:
@@ -77,17 +96,17 @@ def version_of(tool: Tool, binary: Path, target: str = "") -> str:
     return f"v{match[1]}" if match and answer.returncode == 0 else ""
 
 
-def _by_variable(tool: Tool, path: Path) -> Found | Problem:
-    instead = f"set it to the path of {tool.title}, or unset it"
+def _by_variable(tool: Tool, path: Path, oldest: str, wanted: str) -> Found | Problem:
+    instead = f"set it to the path of {wanted}, or unset it"
     if not executable(path):
         message = f"{tool.variable} names {path}, which is not an executable file"
         return Problem("TOOL002", message, instead)
     version = version_of(tool, path)
-    if version != tool.version:
-        has = f"is {version}" if version else "does not say its version"
-        message = f"{tool.variable} names {path}, which {has}; {tool.title} is needed"
-        return Problem("TOOL003", message, instead)
-    return Found(path.absolute(), "variable")
+    if version == tool.version or _is_since(oldest, version):
+        return Found(path.absolute(), "variable", version if version != tool.version else "")
+    has = f"is {version}" if version else "does not say its version"
+    message = f"{tool.variable} names {path}, which {has}; {wanted} is needed"
+    return Problem("TOOL003", message, instead)
 
 
 def run(

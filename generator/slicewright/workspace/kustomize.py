@@ -223,8 +223,8 @@ _NOWHERE = "http://127.0.0.1:9"
 
 @cache
 def binary() -> Path | Problem:
-    """Return the pinned kustomize, or what is missing; it is looked for once."""
-    return find("kustomize")
+    """Return a kustomize that overlays are built with, or what is missing; it is looked for once."""
+    return find("kustomize", exact=False)
 
 
 def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
