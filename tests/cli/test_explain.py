@@ -34,6 +34,15 @@ def test_json_form_has_the_shape_and_the_facts(repo: Repo) -> None:
     assert {"what": "chips per slice", "value": "8", "because": "2 x 4"} in found["facts"]
 
 
+def test_sources_are_printed_on_demand(repo: Repo) -> None:
+    """The public sources of the shape are long; the option prints them."""
+    assert "Cloud TPU documentation" not in repo.run("explain", "a").out
+    told = repo.run("explain", "a", "--sources").out
+
+    assert "  sources of 2x4 on ct5lp-hightpu-4t:\n    " in told
+    assert "Cloud TPU documentation" in told
+
+
 def test_problems_of_the_workload_are_shown_and_those_of_others_are_not(repo: Repo) -> None:
     """What stands against it explains why there are no numbers."""
     repo.workload("a", "clusters: [c1]\ntpu: v5litepod-7\ncontainer: {image: x}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.plan.explain import explain
+from slicewright.core.plan.explain import Fact, explain
 from slicewright.core.record import record
 from slicewright.core.render.plans import plan_all
 from slicewright.core.render.repository import Settings, read_repository
@@ -14,6 +14,11 @@ from .kit import CLUSTER, PROGRAM, cluster, workload
 
 def facts(spec: str, clusters: str = "") -> dict[str, tuple[str, str]]:
     """Return value and reason of each fact about a workload."""
+    return {fact.what: (fact.value, fact.because) for fact in explained(spec, clusters)}
+
+
+def explained(spec: str, clusters: str = "") -> tuple[Fact, ...]:
+    """Return the facts about a workload."""
     files = [
         SourceFile("clusters/c1.yaml", clusters or cluster(CLUSTER)),
         SourceFile("workloads/a.yaml", workload(spec)),
@@ -23,7 +28,7 @@ def facts(spec: str, clusters: str = "") -> dict[str, tuple[str, str]]:
     same = package().catalogue.same_count(entry.plan.shape) if entry.workload.tpu else ()
     found = explain(entry.plan, entry.workload, same)
     assert all({"what", "value", "because"} == record(fact).keys() for fact in found)
-    return {fact.what: (fact.value, fact.because) for fact in found}
+    return found
 
 
 def test_numbers_of_a_jobset() -> None:
@@ -115,7 +120,7 @@ def test_what_autopilot_leaves_out_is_said() -> None:
     found = facts("privileged: true\ncomponents: [mine]\ntpu: v5litepod-16\n" + PROGRAM, autopilot)
 
     assert found["privileged"] == ("left out", "the Autopilot cluster c1 refuses it")
-    assert found["component"] == ("mine", "what the workload asks for")
+    assert found["component"] == ("mine", "spec.components")
 
 
 def test_containers_of_a_host_share_its_chips() -> None:
@@ -145,3 +150,25 @@ def test_numbers_of_a_run_on_cpu_nodes() -> None:
     assert found["nodeSelector cloud.google.com/gke-nodepool"] == ("cpu-np", "spec.cpu.pool")
     assert found["backoffLimit"] == ("0", "default: the failure policy restarts the run")
     assert not [what for what in found if "tpu" in what or "slice" in what]
+
+
+def test_component_names_the_field_that_selects_it() -> None:
+    """The reason of a component is the field of the TPUWorkload."""
+    spec = (
+        "provisioning: Spot\nprivileged: true\nhostNetwork: true\nworkloadPriorityClassName: high\n"
+        "tpu: v5litepod-16\nqueueName: team\nfailurePolicy: {onHostMaintenance: Restart}\n"
+        "gcsFuse: [{bucket: b, mountPath: /d}]\n"
+    )
+    spot = cluster("pools: [{name: a, tpu: v5litepod-16, provisioning: Spot}]")
+
+    found = explained(spec + PROGRAM, spot)
+
+    components = {fact.value.split("/")[2]: fact.because for fact in found if fact.what == "component"}
+    assert components == {
+        "spot": "spec.provisioning",
+        "privileged": "spec.privileged",
+        "host-network": "spec.hostNetwork",
+        "priority": "spec.workloadPriorityClassName",
+        "host-maintenance": "spec.failurePolicy.onHostMaintenance",
+        "gcs-fuse": "spec.gcsFuse",
+    }

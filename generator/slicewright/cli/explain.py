@@ -19,7 +19,8 @@ from slicewright.workspace.meaning import ids
 
 @command("slicewright explain llama")
 @click.argument("name", shell_complete=candidates.workloads)
-def explain(name: str, output: str) -> None:
+@click.option("--sources", is_flag=True, help="Also print the public sources of the TPU shape.")
+def explain(name: str, sources: bool, output: str) -> None:
     """Show where each number of a workload comes from.
 
     NAME is a workload, as name or namespace/name. For a sweep, its entries are listed, with their runs and
@@ -53,10 +54,10 @@ def explain(name: str, output: str) -> None:
             say(f"{plan.cluster}/{plan.namespace}/{plan.workload}")
             rows = ((fact.what, fact.value, fact.because) for fact in _facts(entry, known))
             show.table(("WHAT", "VALUE", "BECAUSE"), rows, indent="  ")
-            if plan.shape.sources:
+            if sources and plan.shape.sources:
                 say(f"  sources of {plan.shape.topology} on {plan.shape.machine_type}:")
-            for source in plan.shape.sources:
-                say(f"    {source}")
+                for source in plan.shape.sources:
+                    say(f"    {source}")
         show.messages(problems)
     sys.exit(1 if errors(problems) else 0)
 

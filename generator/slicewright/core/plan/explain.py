@@ -116,13 +116,32 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact(key, value, "the flavor of the pool has a Topology: Kueue places the slices")
     yield from _runtime(plan)
     for component in plan.components:
-        yield Fact("component", component, "what the workload asks for")
+        yield Fact("component", component, _reason(component, workload))
     for field in plan.left_out:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
     if not any("backoffLimit" in fields for _, fields in lacks(workload.resolved_spec)):
         why = "a slice is whole or lost" if workload.tpu else "the failure policy restarts the run"
         because = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
         yield Fact("backoffLimit", str(plan.backoff_limit), because)
+
+
+_FIELDS = {
+    "host-network": "spec.hostNetwork",
+    "privileged": "spec.privileged",
+    "priority": "spec.workloadPriorityClassName",
+    "gcs-fuse": "spec.gcsFuse",
+    "host-maintenance": "spec.failurePolicy.onHostMaintenance",
+    "colocated-python": "spec.pathways.colocatedPython",
+    "colocate-head": "spec.pathways.deploymentMode",
+}
+"""The fields that select the folders below bases/components/; spec.provisioning selects the others."""
+
+
+def _reason(component: str, workload: Workload) -> str:
+    """Return the field of the workload that selects a component."""
+    if component in workload.components:
+        return "spec.components"
+    return _FIELDS.get(component.split("/")[2], "spec.provisioning")
 
 
 def _account(plan: Plan, workload: Workload) -> Iterator[Fact]:
