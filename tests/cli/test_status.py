@@ -13,6 +13,7 @@ from tests.conftest import JOB
 from tests.status.kit import jobset, queue, read, workload
 
 from slicewright.cli import reach
+from slicewright.core.status.cause import Cause
 
 status = importlib.import_module("slicewright.cli.status")
 wait = importlib.import_module("slicewright.cli.wait")
@@ -93,6 +94,34 @@ def test_sweep(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "c1, context ctx: 2 runs" in living.run("status", "lr").out
     assert "JobSet default/x1 on c1" in living.run("status", "lr/1").out
+
+
+def test_runs_of_a_sweep_with_one_cause_are_one_line(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`status` joins them, with sums and places; the name of the sweep and JSON show each run."""
+    living.workload("lr", f"{JOB}    matrix: {{env: {{SEED: [0, 1, 2, 3, 4]}}}}\n")
+    living.run("render")
+    labels = [{"slicewright.dev/workload": f"lr-{at}", "slicewright.dev/sweep": "lr"} for at in range(5)]
+    found = read(*(jobset(f"lr-{at}-1234", labels=own) for at, own in enumerate(labels)))
+    waiting = tuple(
+        replace(
+            run,
+            state="Pending",
+            since=BEGAN,
+            position=at + 3,
+            causes=(Cause("ImageNotPulled", f"pod {run.run}-slice-0-{at}-x{at} waits", ""),),
+        )
+        for at, run in enumerate(found.runs)
+    )
+    monkeypatch.setattr(reach.Reader, "read", lambda _: [replace(found, runs=waiting)])
+
+    row = living.run("status").out.splitlines()[2]
+
+    assert "default/lr  5 runs  Pending" in row
+    assert "  40     0/10   " in row
+    assert "  3-7  " in row
+    assert row.endswith("ImageNotPulled: pod lr-0-1234-slice-0-0-x0 waits")
+    assert len(living.run("status", "lr").out.splitlines()) == 2 + 5
+    assert len(living.run("status", "-o", "json").json["clusters"][0]["runs"]) == 5
 
 
 def test_run_whose_workload_is_deleted(living: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.problem import counted
 from slicewright.core.record import plain
+from slicewright.core.render.rendering import MOST_NAMED
+from slicewright.core.status.cause import Cause
 from slicewright.core.status.status import Run, Status
 from slicewright.core.visible import visible
 from slicewright.rehearsal.model.duration import shown
@@ -55,8 +58,9 @@ def status(
     """Show the runs of clusters, and why they wait or fail (read only).
 
     Without a name it lists all runs in the tree and in all clusters; with the name of a TPUCluster only the
-    runs of this cluster. For a workload it prints three lines for each run: its state, why it does not run,
-    and what to do. For a sweep it lists the runs.
+    runs of this cluster. More than three runs of a sweep with the same state and cause are one line. For a
+    workload it prints three lines for each run: its state, why it does not run, and what to do. For a sweep
+    it lists the runs.
 
     It uses the context of --context, or the context that gcloud writes for the project, location and name of
     the TPUCluster. It never uses the current context.
@@ -110,17 +114,53 @@ def _only(status: Status, workloads: frozenset[str]) -> Status:
 
 
 def _lines(statuses: list[Status], workloads: frozenset[str]) -> Iterator[str]:
-    form = _details if len(workloads) == 1 else _table
     for status in statuses:
-        yield from map(visible, form(_only(status, workloads)))
+        only = _only(status, workloads)
+        lines = _details(only) if len(workloads) == 1 else _table(only, joins_sweeps=not workloads)
+        yield from map(visible, lines)
 
 
-def _table(status: Status) -> Iterator[str]:
+def _table(status: Status, *, joins_sweeps: bool) -> Iterator[str]:
     runs = status.runs
     chips = sum(run.chips for run in runs if run.state in ("Admitted", "Starting", "Running"))
     yield f"{status.cluster}, context {status.context}: {counted(len(runs), 'run')}, {chips} chips admitted"
     if runs:
-        yield from ("  " + line for line in show.table_lines(_HEAD, map(_row, runs)))
+        yield from ("  " + line for line in show.table_lines(_HEAD, _rows(runs, joins_sweeps)))
+
+
+def _rows(runs: tuple[Run, ...], joins_sweeps: bool) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each run, or for many runs of a sweep with the same state and cause."""
+    groups: dict[object, list[Run]] = {}
+    for run in runs:
+        cause = run.causes[0] if run.causes else Cause("", "")
+        # Names of Jobs and pods begin with the name of their run.
+        message = re.sub(rf"\b{re.escape(run.run)}[\w.-]*", "", cause.message)
+        alike = (run.namespace, run.sweep, run.kind, run.state, run.queue, run.in_tree, cause.reason, message)
+        groups.setdefault(alike if joins_sweeps and run.sweep else id(run), []).append(run)
+    for group in groups.values():
+        if len(group) > MOST_NAMED:
+            yield _joined_row(group)
+        else:
+            yield from map(_row, group)
+
+
+def _joined_row(runs: list[Run]) -> tuple[str, ...]:
+    """Return the row of many runs of a sweep: sums, the longest time, and the first and last place."""
+    places = sorted(run.position for run in runs if run.position)
+    total = replace(
+        runs[0],
+        workload=f"{runs[0].namespace}/{runs[0].sweep}",
+        run=counted(len(runs), "run"),
+        since=min(run.since for run in runs),
+        chips=sum(run.chips for run in runs),
+        restarts=sum(run.restarts for run in runs),
+        ready=sum(run.ready for run in runs),
+        pods=sum(run.pods for run in runs),
+    )
+    row = list(_row(total))
+    if len(places) > 1:
+        row[_HEAD.index("PLACE")] = f"{places[0]}-{places[-1]}"
+    return tuple(row)
 
 
 def _row(run: Run) -> tuple[str, ...]:
