@@ -13,7 +13,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from slicewright.cli.report import FORMS, writer
 from slicewright.core.check.examine import Report
 from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, by_sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,3 +188,42 @@ def test_text_says_a_repeat_once(ident: str, where: str) -> None:
     assert [f"a.yaml:1:1: note: {ident} m; also 1 more {where}", f"c.yaml:1:1: note: {ident} m"] == lines[:2]
     assert "3 notes" in lines[2]
     assert 3 == len(json.loads(writer("json")(report))["problems"])
+
+
+def test_a_problem_of_many_entries_of_a_sweep_is_one_problem_in_every_form() -> None:
+    """Words may name the entry; another place, cluster or message is another problem."""
+    entries = [
+        Problem(
+            "A001",
+            f"run n/lr-{at}-12ab waits for lr-{at}",
+            file="w.yaml",
+            line=4,
+            object=f"JobSet n/lr-{at}-12ab",
+            folder=f"overlays/{cluster}/n/lr-{at}",
+            sweep="n/lr",
+        )
+        for cluster in ("c1", "c2")
+        for at in range(256)
+    ]
+    others = (
+        replace(entries[0], line=5),
+        replace(entries[1], message="other"),
+        replace(entries[2], sweep="", line=6),
+        replace(entries[3], sweep="", line=6),
+    )
+    report = Report(by_sweep((*entries, *others)), (), 1, {}, ())
+    written = {form: writer(form)(report) for form in FORMS}
+
+    message = "run n/lr-0-12ab waits for lr-0 (and 255 more entries of the sweep n/lr)"
+    lines = written["text"].splitlines()
+    assert lines[0] == f"w.yaml:4: A001  in cluster c1, JobSet n/lr-0-12ab: {message}"
+    assert lines[-1] == "0 objects in 1 file or folder: 6 errors, 0 warnings"
+    assert written["github"].count("::error") == 6
+    assert f"in cluster c1: {message}" in written["github"]
+    found = json.loads(written["json"])["problems"]
+    assert [len(problem.get("objects", ())) for problem in found] == [256, 256, 0, 0, 0, 0]
+    assert found[0]["objects"][255] == "JobSet n/lr-255-12ab"
+    first = json.loads(written["sarif"])["runs"][0]["results"][0]
+    assert len(first["locations"][0]["logicalLocations"]) == 256
+    assert ET.fromstring(written["junit"]).get("failures") == "512"  # noqa: S314 - our own
+    assert by_sweep(report.problems) == report.problems

@@ -9,7 +9,7 @@ from typing import IO, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, errors, foremost, in_order, tallied
+from slicewright.core.problem import Problem, by_sweep, errors, foremost, in_order, tallied
 from slicewright.core.visible import in_json, visible
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -74,12 +74,12 @@ def finish(record: dict[str, Any], problems: Iterable[Problem], output: str) -> 
 
 def records(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """Return the JSON form of problems."""
-    return [problem.record() for problem in problems]
+    return [problem.record() for problem in by_sweep(problems)]
 
 
 def messages(problems: Iterable[Problem]) -> None:
     """Print problems as text on stderr, coloured on a terminal unless NO_COLOR is set, and their number."""
-    listed = tuple(problems)
+    listed = by_sweep(problems)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     printed, more = foremost(listed)
     for problem in printed:

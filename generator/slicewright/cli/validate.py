@@ -23,7 +23,7 @@ from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
 from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
-from slicewright.core.problem import SEVERITIES, Problem, Severity, did_you_mean, selectors
+from slicewright.core.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
 from slicewright.workspace.examine_units import examine_units
@@ -237,7 +237,9 @@ def validate(
         report = look(root, scope, reading, past.objects if past else tuple)
         report = past.without(report, scope) if past else report
         checked = () if schemas_only else [*scope.whole, *(unit.name for unit in scope.units)]
-        return earlier.new(report, had, checked, selection, writes=write_baseline) if had else report
+        if had:
+            report = earlier.new(report, had, checked, selection, writes=write_baseline)
+        return replace(report, problems=by_sweep(report.problems))
 
     try:
         report = check(reading)

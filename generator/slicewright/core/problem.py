@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -79,6 +80,8 @@ class Problem(Struct, frozen=True, eq=False):
     `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
     `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object is
     rendered into a `folder`, `file` is the input that a person changes, and `input_path` leads to its field.
+    `sweep` is the namespace and name of the sweep of which the object is an entry; `alike` are the same
+    findings of its other entries, where `by_sweep` joined them.
     A `fix` changes the document in `file`, so what is composed or rendered has none.
     """
 
@@ -93,6 +96,8 @@ class Problem(Struct, frozen=True, eq=False):
     path: Path = ()
     folder: str = ""
     input_path: Path = ()
+    sweep: str = ""
+    alike: tuple[Problem, ...] = ()
     fix: Fix | None = None
 
     def __eq__(self, other: builtins.object) -> bool:
@@ -109,6 +114,11 @@ class Problem(Struct, frozen=True, eq=False):
     def without_place(self) -> Problem:
         """Return the same problem without line and column, for a file that nobody can open or edits."""
         return replace(self, line=0, column=0)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The objects that have this problem: several if it joins the entries of a sweep."""
+        return tuple(dict.fromkeys(each.object for each in (self, *self.alike)))
 
     @property
     def is_about_key(self) -> bool:
@@ -136,9 +146,11 @@ class Problem(Struct, frozen=True, eq=False):
     def record(self) -> dict[str, Any]:
         """Return the JSON form, the same record in every command.
 
-        Only what was rendered has a folder, and only what can be mended has fixes.
+        Only what was rendered has a folder, only what can be mended has fixes, and only a problem of several
+        entries of a sweep has the list of all objects.
         """
         folder = {"folder": self.folder} if self.folder else {}
+        objects = {"objects": list(self.objects)} if self.alike else {}
         fixes = {"fixes": [self.fix.record()]} if self.fix else {}
         return {
             **folder,
@@ -151,6 +163,7 @@ class Problem(Struct, frozen=True, eq=False):
             "path": self.dotted(),
             "message": self.message,
             "hint": self.hint,
+            **objects,
             **fixes,
         }
 
@@ -161,7 +174,7 @@ def from_record(record: dict[str, Any]) -> Problem:
     A path, which is text there, leads the message where no line is known.
     """
     path = "" if record["line"] or not record["path"] else f"{record['path']}: "
-    fields = {name: value for name, value in record.items() if name != "fixes"}
+    fields = {name: value for name, value in record.items() if name not in ("fixes", "objects")}
     return Problem(**{**fields, "message": path + record["message"], "path": ()})
 
 
@@ -196,6 +209,45 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems by file, place and id, each once, whatever order they come in."""
     order = attrgetter("file", "line", "column", "id", "message", "object")
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (*order(problem), problem.dotted())))
+
+
+def by_sweep(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems with those that entries of a sweep have alike as one: the first of them.
+
+    Alike are problems with one id and place whose words differ only in the names of entries and objects.
+    """
+    groups: dict[object, list[Problem]] = {}
+    for problem in problems:
+        key = _without_entry(problem) if problem.sweep else id(problem)
+        groups.setdefault(key, []).append(problem)
+    return tuple(_joined(first, others) for first, *others in map(dict.fromkeys, groups.values()))
+
+
+def _without_entry(problem: Problem) -> object:
+    """Return what the problems of a sweep's entries share; the object and its folder have other names."""
+    root, _, below = problem.folder.partition("/")
+    kind, _, name = problem.object.partition(" ")
+    entry = problem.folder.rpartition("/")[2]
+    message, hint = (without_names(text, (name, entry)) for text in (problem.message, problem.hint))
+    own = replace(problem, message=message, hint=hint, object=kind, folder=f"{root}/{below.split('/')[0]}")
+    return replace(own, alike=())
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """Return a text without names of objects, `namespace/name` or `name`, the longest names first."""
+    parts = {part for name in names for part in (name, name.rpartition("/")[2]) if part}
+    for part in sorted(parts, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w-]){re.escape(part)}(?![\w])", "", text)
+    return text
+
+
+def _joined(first: Problem, others: list[Problem]) -> Problem:
+    if not others:
+        return first
+    more = "1 more entry" if len(others) == 1 else f"{len(others):,} more entries"
+    return replace(
+        first, message=f"{first.message} (and {more} of the sweep {first.sweep})", alike=tuple(others)
+    )
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

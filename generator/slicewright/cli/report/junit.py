@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -42,7 +43,7 @@ def write(report: Report) -> str:
     suites: dict[str, dict[str, list[Problem]]] = defaultdict(dict)
     for item in report.objects:
         suites[item.file].setdefault(item.subject, [])
-    for problem in report.problems:
+    for problem in chain.from_iterable((each, *each.alike) for each in report.problems):
         suite = problem.folder or problem.file
         suites[suite].setdefault(problem.object or suite or "slicewright", []).append(problem)
     return document("slicewright validate", suites)

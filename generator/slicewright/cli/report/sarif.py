@@ -58,8 +58,8 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
             column = {"startColumn": problem.column} if problem.column else {}
             location["physicalLocation"]["region"] = {"startLine": problem.line, **column}
     if problem.object:
-        full = f"{problem.object} {problem.dotted()}".strip()
-        location["logicalLocations"] = [{"fullyQualifiedName": full, "kind": "object"}]
+        names = [f"{name} {problem.dotted()}".strip() for name in problem.objects]
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"} for name in names]
     result = {"ruleId": problem.id, "ruleIndex": index, "level": problem.severity, "message": {"text": text}}
     return {**result, **({"locations": [location]} if location else {})}
 

@@ -124,7 +124,7 @@ class Origins:
 def _at(problem: Problem, source: Source, path: Path) -> Problem:
     line, column = source.place(path)
     placed = problem.at(source.file.path, line, column)
-    return replace(placed, folder=problem.file, input_path=path)
+    return replace(placed, folder=problem.file, input_path=path, sweep=source.sweep_key)
 
 
 def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:

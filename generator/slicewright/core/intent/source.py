@@ -95,6 +95,11 @@ class Source(Struct, frozen=True, dict=True):
         return self.places.of(path, key=key)
 
     @property
+    def sweep_key(self) -> str:
+        """The namespace and name of the sweep that it is an entry of; empty for another document."""
+        return self.sweep.written.subject.partition(" ")[2] if self.sweep else ""
+
+    @property
     def subject(self) -> str:
         """What a report calls the document: `TPUWorkload default/name`."""
         data = mapping(self.data)
@@ -125,7 +130,15 @@ class Source(Struct, frozen=True, dict=True):
             return layer.placed(replace(problem, path=path), key=key)
         line, column = self.place(problem.path, key=problem.is_about_key if key is None else key)
         fix = problem.fix.within(self.document.index) if problem.fix else None
-        return replace(problem, file=self.file.path, line=line, column=column, object=self.subject, fix=fix)
+        return replace(
+            problem,
+            file=self.file.path,
+            line=line,
+            column=column,
+            object=self.subject,
+            sweep=self.sweep_key,
+            fix=fix,
+        )
 
 
 _KEYS = ("name", "mountPath")
