@@ -168,7 +168,7 @@ def test_repository_adds_a_generation(v9: Repo) -> None:
     assert "cloud.google.com/gke-tpu-accelerator: tpu-v9-slice\n" in text
     assert "cloud.google.com/gke-tpu-topology: 2x4\n" in text
     assert 3 == len(v9.run("catalog", "v9").out.splitlines())
-    assert "https://example.test/tpu-v9" in v9.run("explain", "a").out
+    assert "https://example.test/tpu-v9" in v9.run("explain", "a", "--sources").out
     assert "" == v9.run("validate").err
     assert "1 object " in v9.run("validate", f"overlays/c1/default/a/{run}").out
 
