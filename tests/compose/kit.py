@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 from tests.files import program, write
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 Tree = dict[str, str]
 
-VERSIONS = ("kustomize", "kustomize-oldest")
+VERSIONS = ("kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow))
 """The newest and the oldest version that generated overlays must be right for."""
 
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"

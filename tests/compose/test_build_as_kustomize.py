@@ -1,4 +1,4 @@
-"""Kustomizations of the subset give the objects that both versions of kustomize build."""
+"""Kustomizations of the subset give the objects that kustomize builds."""
 
 from __future__ import annotations
 

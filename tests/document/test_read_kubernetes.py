@@ -249,7 +249,9 @@ def test_refusals_are_true_of_kubectl() -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
+@pytest.mark.parametrize(
+    "version", ["kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow)]
+)
 def test_table_is_true_of_what_kustomize_builds(version: str, tmp_path: Path) -> None:
     """A scalar that went through kustomize is what it was before, but for words and dates."""
     objects = [spec(text).replace("name: a}", f"name: a{at}}}") for at, text in enumerate(SCALARS)]

@@ -61,7 +61,9 @@ def test_go_finds_the_same_strings(shape: str) -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
+@pytest.mark.parametrize(
+    "version", ["kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow)]
+)
 def test_kustomize_passes_the_strings_on(version: str, tmp_path: Path) -> None:
     """A ConfigMap of such strings comes out of a real build, with a patch applied, as it went in."""
     data = {f"key-{index}": text for index, text in enumerate(NASTY) if text not in BEYOND_KUSTOMIZE}
