@@ -270,10 +270,11 @@ def test_node_pools_that_no_script_knows_any_more_are_named(base: Repo) -> None:
     )
     base.run("render")
     commit(base)
+    system = CLUSTER.replace("slices: 3}", "slices: 3}\n    - {name: system, machineType: n2-standard-8}")
     expected = {
         CLUSTER.replace("slices: 3", "slices: 2"): f"{one}: {delete} tpus-2 {where}",
         CLUSTER.replace("slices: 3", "slices: 1"): f"{many}: {delete} NAME {where}",
-        f"{CLUSTER.rstrip()}\n    environment: {{}}\n": by_terraform,
+        f"{system.rstrip()}\n    environment: {{}}\n": by_terraform,
         CLUSTER.replace("slices: 3", "slices: 4"): "",
         CLUSTER: None,
     }

@@ -13,6 +13,12 @@ from slicewright.core.provision.terraform import TPU_MAX_PODS
 from slicewright.core.provision.terraform_settings import DEFAULTS, Environment, environment
 
 _AT: Path = ("spec", "environment")
+_SYSTEM_POOL = "{name: system, machineType: n2-standard-8, nodes: 2}"
+"""The machine type and the number of nodes that cluster-toolkit's TPU examples have for system pods.
+
+Source: examples/gke-tpu-v6e/gke-tpu-v6e.yaml and modules/scheduler/gke-cluster/variables.tf of
+GoogleCloudPlatform/cluster-toolkit at 10470803.
+"""
 _RANGES = ("subnetIpRange", "podsIpRange", "servicesIpRange")
 _ACCOUNTS = ("tpuSaName", "gkeSaName")
 _ACCOUNT_LENGTH = (6, 30)
@@ -45,6 +51,11 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
     yield from missing
     if not missing:
         yield from _names(site, settings.fields)
+    if not settings.autopilot and not site.cluster.cpu_pools:
+        message = "no node for DNS, Kueue and JobSet: Terraform removes the default pool, "
+        message += "and pods without chips cannot run on TPU nodes"
+        hint = f"add a CPU pool to spec.pools: {_SYSTEM_POOL}"
+        yield site.source.problem("ENV022", ("spec", "pools"), message, hint, key=True)
     yield from _accounts(site, settings.fields)
     yield from _ranges(site, settings.fields)
     yield from _team(site, settings.fields)
