@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.catalogue.shape import Shape, is_below
+from slicewright.core.catalogue.shape import Shape, is_below, version_numbers
 from slicewright.core.intent.cluster import CpuPool, TpuPool
 from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import ResolvedCluster, region_of
@@ -93,6 +93,24 @@ NODE_POOLS = 1000
 """The most node pools of a cluster that scripts are written for: each is a command of its own."""
 
 
+_VERSION = "write a newer version, or leave it out to use the version of the release channel"
+
+SUPPORT_READ = "2026-08-22"
+"""When the versions below were read."""
+
+OLDEST_SUPPORTED = "1.34"
+"""The oldest minor version of GKE with standard support: that of 1.33 ended on 2026-08-03.
+
+Source: GKE's release schedule, as products/google-kubernetes-engine.md of endoflife-date/endoflife.date at
+a70eca33 has it.
+"""
+
+OLDEST_EXTENDED = "1.31"
+"""The oldest minor version with extended support, which ends 24 months after a version came to the channel
+`regular`: 1.30 on 2024-07-31, 1.31 on 2024-10-25. Source: GKE documentation, "GKE versioning and support".
+"""
+
+
 def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield what is wrong with the pools and the environment of a cluster that we provision.
 
@@ -105,6 +123,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         hint = "write location: us-west4, the region of the cluster, or the zone of a zonal one"
         message = "the location is missing, so nothing can be provisioned"
         yield site.source.problem("POOL020", ("spec",), message, hint)
+    yield from _support(site)
     for pool, shape in site.pools:
         yield from _empty(site, pool, shape)
         yield from _versions(site, catalogue, pool, shape)
@@ -180,6 +199,17 @@ def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Probl
         yield site.source.problem("POOL022", (*pool.path, "autoscaling", "min"), message, hint)
 
 
+def _support(site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield a warning for a GKE version that is out of support."""
+    gke = site.cluster.spec.get("gke", {})
+    version, channel = gke.get("version", ""), gke.get("releaseChannel", "regular")
+    oldest = OLDEST_EXTENDED if channel == "extended" else OLDEST_SUPPORTED
+    if version and version_numbers(version)[:2] < version_numbers(oldest):
+        message = f"GKE {version} is out of support: on {SUPPORT_READ} the oldest version in the channel "
+        message += f"'{channel}' was {oldest}"
+        yield site.source.problem("POOL055", ("spec", "gke", "version"), message, _VERSION, warning=True)
+
+
 def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
     """Yield what the cluster's version is too old for; that of several slices only warns, for it is a use."""
     version = site.cluster.spec.get("gke", {}).get("version")
@@ -198,9 +228,8 @@ def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape:
         if minimum and is_below(version, minimum):
             needs = f"{name} needs GKE {' or '.join(minimum)}"
             message = f"pool '{pool.name}': {needs}, but the cluster has {version}"
-            hint = "write a newer version, or leave it out to use the version of the release channel"
             place = ("spec", "gke", "version")
-            yield site.source.problem("POOL023", place, message, hint, warning=name == "multislice")
+            yield site.source.problem("POOL023", place, message, _VERSION, warning=name == "multislice")
 
 
 def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
