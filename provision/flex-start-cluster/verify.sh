@@ -3,7 +3,7 @@
 # inputs: clusters/flex-start-cluster.yaml, cluster flex-start-cluster
 # Compares cluster flex-start-cluster with its file; changes nothing.
 # usage: bash verify.sh
-# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
+# exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster
 set -euo pipefail
 
 PROJECT=PROJECT_ID
@@ -22,4 +22,4 @@ multi-host ct6e-standard-4t 4x4 - FlexStart 0-4 0-4 us-east5-b
 NODE_POOLS
 
 [ "$differs" = no ] || exit 1
-echo 'cluster flex-start-cluster is there, and its 2 node pools are as clusters/flex-start-cluster.yaml says'
+echo 'cluster flex-start-cluster exists, and its 2 node pools are as clusters/flex-start-cluster.yaml says'

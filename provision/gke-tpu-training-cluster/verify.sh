@@ -3,7 +3,7 @@
 # inputs: clusters/gke-tpu-training-cluster.yaml, cluster gke-tpu-training-cluster
 # Compares cluster gke-tpu-training-cluster with its file; changes nothing.
 # usage: bash verify.sh
-# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
+# exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster
 set -euo pipefail
 
 PROJECT=YOUR_PROJECT_ID
@@ -23,4 +23,4 @@ cpu-node-pool n1-standard-4 - - OnDemand - 3 us-central2-b
 NODE_POOLS
 
 [ "$differs" = no ] || exit 1
-echo 'cluster gke-tpu-training-cluster is there, and its 3 node pools are as clusters/gke-tpu-training-cluster.yaml says'
+echo 'cluster gke-tpu-training-cluster exists, and its 3 node pools are as clusters/gke-tpu-training-cluster.yaml says'

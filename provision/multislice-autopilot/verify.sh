@@ -3,7 +3,7 @@
 # inputs: clusters/multislice-autopilot.yaml, cluster multislice-autopilot
 # Compares cluster multislice-autopilot with its file; changes nothing.
 # usage: bash verify.sh
-# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
+# exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster
 set -euo pipefail
 
 PROJECT=PROJECT_ID
@@ -17,4 +17,4 @@ cannot_see=3
 compare_cluster Autopilot
 
 [ "$differs" = no ] || exit 1
-echo 'cluster multislice-autopilot is there, and its mode is as clusters/multislice-autopilot.yaml says'
+echo 'cluster multislice-autopilot exists, and its mode is as clusters/multislice-autopilot.yaml says'

@@ -3,7 +3,7 @@
 # inputs: clusters/multislice-cluster.yaml, cluster multislice-cluster
 # Compares cluster multislice-cluster with its file; changes nothing.
 # usage: bash verify.sh
-# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
+# exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster
 set -euo pipefail
 
 PROJECT=PROJECT_ID
@@ -23,4 +23,4 @@ nodepool3 ct5lp-hightpu-4t 2x4 - OnDemand - 2 us-west4-a
 NODE_POOLS
 
 [ "$differs" = no ] || exit 1
-echo 'cluster multislice-cluster is there, and its 3 node pools are as clusters/multislice-cluster.yaml says'
+echo 'cluster multislice-cluster exists, and its 3 node pools are as clusters/multislice-cluster.yaml says'

@@ -3,7 +3,7 @@
 # inputs: clusters/pathways-cluster.yaml, cluster pathways-cluster
 # Compares cluster pathways-cluster with its file; changes nothing.
 # usage: bash verify.sh
-# exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there
+# exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster
 set -euo pipefail
 
 PROJECT=PROJECT_ID
@@ -23,4 +23,4 @@ cpu-np n2-standard-64 - - OnDemand - 1 us-east5-b
 NODE_POOLS
 
 [ "$differs" = no ] || exit 1
-echo 'cluster pathways-cluster is there, and its 3 node pools are as clusters/pathways-cluster.yaml says'
+echo 'cluster pathways-cluster exists, and its 3 node pools are as clusters/pathways-cluster.yaml says'

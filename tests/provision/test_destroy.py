@@ -66,8 +66,8 @@ def test_destroy_twice(rich: Machine) -> None:
     assert (1, 0, 0) == (first.code, second.code, third.code)
     assert rich.names("clusters") == []
     assert third.changes == []
-    next_step = "# next: where clusters/ declares c1 no more, delete provision/c1"
-    assert third.out == f"# cluster c1 is not there\n{next_step}\n"
+    next_step = "# next: if you removed c1 from clusters/, delete provision/c1"
+    assert third.out == f"# cluster c1 does not exist\n{next_step}\n"
 
 
 def test_destroy_without_kueue(rich: Machine) -> None:
@@ -96,14 +96,18 @@ def test_destroy_asks(rich: Machine, answer: str) -> None:
 
 
 def test_destroy_beside_terraform(tmp_path: Path) -> None:
-    """Where Terraform made the cluster, the script deletes Kueue's objects and says what comes next."""
+    """Where Terraform made the cluster, the script deletes Kueue's objects, and prints the next steps.
+
+    Terraform refuses to destroy a protected cluster, and reads the protection from its state.
+    """
     spec = f"{PLACE}environment: {{}}\npools: [{{name: a, tpu: v5e-4}}]"
     host = machine(tmp_path, site(spec))
     up(host)
     done = host.run("destroy.sh", "--yes")
 
-    assert done.out.splitlines()[-2:] == [
-        "# next: terraform -chdir=provision/c1 destroy, which made node pools, cluster and the rest",
-        "# then: where clusters/ declares c1 no more, delete provision/c1",
+    assert done.out.splitlines()[-3:] == [
+        "# next: terraform -chdir=provision/c1 apply -var=deletion_protection=false",
+        "# then: terraform -chdir=provision/c1 destroy, which deletes node pools, cluster and the rest",
+        "# then: if you removed c1 from clusters/, delete provision/c1",
     ]
     assert (host.names("clusters"), host.names("node-pools")[0]) == (["c1"], "big-0")

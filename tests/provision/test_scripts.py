@@ -203,7 +203,7 @@ def test_policy_of_others_is_needed(rich: Machine) -> None:
 
     assert done.code == 1
     assert done.err == (
-        "# workload policy made-elsewhere is not in us-central1: make it with --type=HIGH_THROUGHPUT "
+        "# workload policy made-elsewhere is not in us-central1: create it with --type=HIGH_THROUGHPUT "
         "--accelerator-topology=2x2x2, or leave placementPolicyName out\n"
     )
     assert rich.names("node-pools") == ["big-0", "big-1"]
@@ -226,7 +226,7 @@ def test_a_dry_run_without_access(rich: Machine) -> None:
     done = rich.run("node-pools.sh", "--dry-run")
 
     assert done.code == 0
-    assert "# cannot see what is there; printed as if nothing were" in done.err
+    assert "# cannot read the project; the commands are those for an empty project" in done.err
     assert len(done.commands) == 1 + len(NODE_POOLS)
 
 

@@ -34,7 +34,7 @@ def test_verify(rich: Machine) -> None:
     done = rich.run("verify.sh")
 
     assert (0, "", []) == (done.code, done.err, done.changes)
-    assert done.out == "cluster c1 is there, and its 9 node pools are as clusters/c1.yaml says\n"
+    assert done.out == "cluster c1 exists, and its 9 node pools are as clusters/c1.yaml says\n"
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def test_verify_without_a_node_pool(rich: Machine) -> None:
     describe(rich, rows | {"big-10": ROWS["big-1"].replace("big-1", "big-10")}, COUNTS)
     done = rich.run("verify.sh")
 
-    assert (1, "big-1 node-pool there absent") == (done.code, " ".join(done.out.splitlines()[1].split()))
+    assert (1, "big-1 node-pool present absent") == (done.code, " ".join(done.out.splitlines()[1].split()))
 
 
 @pytest.mark.parametrize(
     ("row", "code", "out"),
     [
-        ("RUNNING|True", 0, "cluster c1 is there, and its mode is as clusters/c1.yaml says"),
-        ("RECONCILING|True", 0, "cluster c1 is there, and its mode is as clusters/c1.yaml says"),
+        ("RUNNING|True", 0, "cluster c1 exists, and its mode is as clusters/c1.yaml says"),
+        ("RECONCILING|True", 0, "cluster c1 exists, and its mode is as clusters/c1.yaml says"),
         ("RUNNING|", 1, "c1 mode Autopilot Standard"),
         ("ERROR|True", 1, "c1 status RUNNING ERROR"),
-        ("", 1, "c1 cluster there absent"),
+        ("", 1, "c1 cluster present absent"),
     ],
 )
 def test_verify_of_a_cluster(tmp_path: Path, row: str, code: int, out: str) -> None:
@@ -127,7 +127,7 @@ def test_verify_where_any_zone_will_do(tmp_path: Path) -> None:
     describe(host, {"a-0": row}, {"a-0": 3})
     done = host.run("verify.sh")
 
-    assert (0, "cluster c1 is there, and its node pool is as clusters/c1.yaml says\n") == (
+    assert (0, "cluster c1 exists, and its node pool is as clusters/c1.yaml says\n") == (
         done.code,
         done.out,
     )
@@ -143,5 +143,5 @@ def test_verify_without_access(rich: Machine, call: str) -> None:
     assert (3, "") == (done.code, done.out)
     assert done.err.splitlines() == [
         "ERROR: (gcloud) it fails",
-        "cannot see what is there: the command above has failed",
+        "cannot read the project: the command above failed",
     ]

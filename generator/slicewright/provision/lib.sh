@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the scripts of a cluster share. They set PROJECT, LOCATION, CLUSTER (REGION where there are workload
-# policies) and OPTIONS, the options that they have. It keeps to what bash 3.2 has.
+# Functions of the scripts of a cluster. The scripts set PROJECT, LOCATION, CLUSTER, OPTIONS (their options) and, for
+# workload policies, REGION. Works with bash 3.2.
 
 dry_run=no
 yes=no
@@ -27,20 +27,20 @@ run() {
   [ "$dry_run" = yes ] || "$@"
 }
 
-# Runs a command that says what is there. Where it fails, --dry-run goes on as if nothing were there.
+# Runs a command that lists resources. If it fails, --dry-run continues as if nothing existed.
 ask() {
   "$@" </dev/null && return
   if [ "$dry_run" = no ]; then
-    echo "cannot see what is there: the command above has failed" >&2
+    echo "cannot read the project: the command above failed" >&2
     exit "$cannot_see"
   fi
-  echo "# cannot see what is there; printed as if nothing were" >&2
+  echo "# cannot read the project; the commands are those for an empty project" >&2
 }
 
-# Tells whether a list of names, one a line, has a name.
+# Tells whether a list of names, one on each line, has a name.
 has() { grep -qxF -e "$2" <<<"$1"; }
 
-# Each sets a list of names to what is there.
+# Each sets a list to the names of what exists.
 list_clusters() {
   clusters=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
     --project="$PROJECT" --format='value(name)')
@@ -65,11 +65,11 @@ enable_apis() {
   done
 }
 
-# Makes the cluster, create|create-auto FLAG..., unless it is there.
+# Creates the cluster unless it exists: make_cluster create|create-auto FLAG...
 make_cluster() {
   list_clusters
   if has "$clusters" "$CLUSTER"; then
-    echo "# cluster $CLUSTER is there"
+    echo "# cluster $CLUSTER exists"
     return
   fi
   run gcloud container clusters "$1" "$CLUSTER" --location="$LOCATION" "${@:2}" --project="$PROJECT"
@@ -77,30 +77,30 @@ make_cluster() {
 
 # node-pools.sh
 
-# Makes a node pool, NAME FLAG..., unless one of that name is there.
+# Creates a node pool unless one of that name exists: node_pool NAME FLAG...
 node_pool() {
   if has "$node_pools" "$1"; then
-    echo "# node pool $1 is there"
+    echo "# node pool $1 exists"
     return
   fi
   run gcloud container node-pools create "$1" --location="$LOCATION" --cluster="$CLUSTER" "${@:2}" \
     --project="$PROJECT"
 }
 
-# Makes a workload policy, NAME FLAG..., unless one of that name is there.
+# Creates a workload policy unless one of that name exists: workload_policy NAME FLAG...
 workload_policy() {
   if has "$policies" "$1"; then
-    echo "# workload policy $1 is there"
+    echo "# workload policy $1 exists"
     return
   fi
   run gcloud compute resource-policies create workload-policy "$1" --region="$REGION" "${@:2}" \
     --project="$PROJECT"
 }
 
-# Stops unless a workload policy, NAME FLAG..., is there that somebody else makes.
+# Stops unless a workload policy exists that somebody else creates: needs_workload_policy NAME FLAG...
 needs_workload_policy() {
   has "$policies" "$1" && return
-  echo "# workload policy $1 is not in $REGION: make it with ${*:2}, or leave placementPolicyName out" >&2
+  echo "# workload policy $1 is not in $REGION: create it with ${*:2}, or leave placementPolicyName out" >&2
   [ "$dry_run" = yes ] || exit 1
 }
 
@@ -115,7 +115,7 @@ differ() {
   printf '%-40s %-16s %-24s %s\n' "$1" "$2" "$3" "${4:--}"
 }
 
-# Compares a field, WHAT FIELD WANTED FOUND; wanted - is nothing, wanted * is anything.
+# Compares a field: expect WHAT FIELD WANTED FOUND. For WANTED, - means no value and * any value.
 expect() {
   case $3 in
     \*) ;;
@@ -127,13 +127,13 @@ expect() {
 # Tells whether gcloud prints a field as true.
 is() { case $1 in [Tt]rue) return 0 ;; *) return 1 ;; esac }
 
-# Compares the cluster, MODE.
+# Compares the cluster: compare_cluster MODE
 compare_cluster() {
   local row status autopilot mode=Standard
   row=$(ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
     --project="$PROJECT" --format='csv[no-heading,separator="|"](status,autopilot.enabled)')
   if [ -z "$row" ]; then
-    differ "$CLUSTER" cluster there absent
+    differ "$CLUSTER" cluster present absent
     exit 1
   fi
   IFS='|' read -r status autopilot <<<"$row"
@@ -142,7 +142,7 @@ compare_cluster() {
   expect "$CLUSTER" mode "$1" "$mode"
 }
 
-# Compares the node pools of the table on stdin; instances count as nodes by the labels that GKE gives them.
+# Compares the node pools with the table on stdin. It counts nodes as instances with GKE's labels.
 compare_node_pools() {
   local found running row name machine_type topology policy provisioning scaling nodes zones
   local status has_type has_topology has_policy flex_start queued spot reservation scales least most has_zones
@@ -158,7 +158,7 @@ compare_node_pools() {
   while read -r name machine_type topology policy provisioning scaling nodes zones; do
     row=$(grep -e "^$name|" <<<"$found" || true)
     if [ -z "$row" ]; then
-      differ "$name" node-pool there absent
+      differ "$name" node-pool present absent
       continue
     fi
     IFS='|' read -r _ status has_type has_topology has_policy flex_start queued spot reservation \
@@ -192,23 +192,23 @@ compare_node_pools() {
 
 # destroy.sh
 
-# Asks for the cluster's name unless --yes or --dry-run is given, WHAT, then looks whether the cluster is there.
+# Asks for the cluster's name, unless --yes or --dry-run is given, then looks whether the cluster exists: confirm WHAT
 confirm() {
   local answer
   if [ "$yes" = no ] && [ "$dry_run" = no ]; then
     echo "This deletes $1, and stops every workload there." >&2
-    printf 'Type the name of the cluster to go on: ' >&2
+    printf 'Type the name of the cluster to continue: ' >&2
     read -r answer || answer=
     [ "$answer" = "$CLUSTER" ] || { echo "nothing was deleted" >&2 && exit 1; }
   fi
   list_clusters
   [ "$dry_run" = no ] || clusters=$CLUSTER
-  if ! has "$clusters" "$CLUSTER"; then echo "# cluster $CLUSTER is not there"; fi
+  if ! has "$clusters" "$CLUSTER"; then echo "# cluster $CLUSTER does not exist"; fi
 }
 
-# Deletes Kueue's objects, FOLDER CLUSTERQUEUE...: those of the platform's files in a folder of the repository.
-# They hold on to each other: workloads leave first, then LocalQueues, ClusterQueues, their checks, ResourceFlavors
-# and Topologies go. The credentials are of this script alone: kubectl meets no other cluster.
+# Deletes Kueue's objects in the platform files of a folder: delete_queues FOLDER CLUSTERQUEUE...
+# Kueue keeps an object while another uses it. So workloads are evicted first; then LocalQueues, ClusterQueues,
+# admission checks, ResourceFlavors and Topologies are deleted. kubectl uses new credentials for this cluster only.
 delete_queues() {
   local platform kueue queues='' name
   has "$clusters" "$CLUSTER" || return 0
@@ -223,7 +223,7 @@ delete_queues() {
     [ -z "$kueue" ] || queues=$(kubectl get clusterqueues.kueue.x-k8s.io -o name)
   fi
   if [ -z "$kueue" ]; then
-    echo "# Kueue is not there"
+    echo "# Kueue is not installed"
     return
   fi
   for name in "${@:2}"; do
@@ -238,7 +238,7 @@ delete_queues() {
   done
 }
 
-# Deletes a node pool, if it is there.
+# Deletes a node pool if it exists.
 delete_node_pool() {
   if [ "$dry_run" = yes ] || has "$node_pools" "$1"; then
     run gcloud container node-pools delete "$1" --location="$LOCATION" --cluster="$CLUSTER" \
@@ -246,14 +246,14 @@ delete_node_pool() {
   fi
 }
 
-# Deletes a workload policy that node-pools.sh made, if it is there.
+# Deletes a workload policy that node-pools.sh created, if it exists.
 delete_workload_policy() {
   if [ "$dry_run" = yes ] || has "$policies" "$1"; then
     run gcloud compute resource-policies delete "$1" --region="$REGION" --project="$PROJECT" --quiet
   fi
 }
 
-# Deletes the cluster, if it is there.
+# Deletes the cluster if it exists.
 delete_cluster() {
   if has "$clusters" "$CLUSTER"; then
     run gcloud container clusters delete "$CLUSTER" --location="$LOCATION" --project="$PROJECT" --quiet

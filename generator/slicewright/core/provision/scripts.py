@@ -162,7 +162,10 @@ def _cluster(site: ResolvedCluster) -> str:
             flags.insert(0, f"--node-locations={','.join(spec['nodeLocations'])}")
         own = ['--workload-pool="$PROJECT.svc.id.goog"', f"--addons={','.join(ADDONS)}"]
         make = " \\\n  ".join([_call("make_cluster", "create", *flags), *own])
-    purpose = f"Makes cluster {site.cluster.name}; one that is there stays as it is.\nUSAGE"
+    purpose = f"Creates cluster {site.cluster.name}, unless it exists.\n"
+    if site.cluster.mode == "Standard":
+        purpose += "It has GKE's default pool, for DNS, JobSet, Kueue and other system pods.\n"
+    purpose += "USAGE"
     return _script(site, "cluster.sh", purpose, [f"enable_apis {' '.join(APIS)}\n{make}"])
 
 
@@ -172,7 +175,7 @@ def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     blocks = ["list_node_pools" + "\nlist_workload_policies" * has_policies]
     for _, group in groupby(pools, key=lambda pool: pool.pool):
         blocks += _calls(list(group))
-    purpose = f"Makes the node pools of cluster {site.cluster.name}; what is there stays as it is.\nUSAGE"
+    purpose = f"Creates the node pools of cluster {site.cluster.name} that do not exist yet.\nUSAGE"
     return _script(site, "node-pools.sh", purpose, blocks, needs_region=has_policies)
 
 
@@ -205,11 +208,11 @@ def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
         parts = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
         rows = "".join(f"{' '.join(_columns(pool))}\n" for pool in pools)
         blocks.append(f"compare_node_pools <<'NODE_POOLS'\n{rows}NODE_POOLS")
-    same = f"cluster {site.cluster.name} is there, and {parts} as {site.cluster.source.file.path} says"
+    same = f"cluster {site.cluster.name} exists, and {parts} as {site.cluster.source.file.path} says"
     blocks.append(f'[ "$differs" = no ] || exit 1\necho {quote(same)}')
     purpose = (
         f"Compares cluster {site.cluster.name} with its file; changes nothing.\nUSAGE\n"
-        "exit: 0 all as the file says, 1 something differs, 2 usage, 3 gcloud cannot say what is there"
+        "exit: 0 no difference, 1 something differs, 2 usage, 3 gcloud cannot read the cluster"
     )
     return _script(site, "verify.sh", purpose, blocks, options="")
 
@@ -247,8 +250,12 @@ def _destroy(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     last = "next"
     if by_terraform:
         last = "then"
-        destroy = f"terraform -chdir=provision/{name} destroy, which made node pools, cluster and the rest"
-        blocks.append(f'echo "# next: {destroy}"')
+        terraform = f"terraform -chdir=provision/{name}"
+        blocks.append(
+            "# The provider reads deletion_protection from the state, so an apply must turn it off first.\n"
+            f"echo '# next: {terraform} apply -var=deletion_protection=false'\n"
+            f"echo '# then: {terraform} destroy, which deletes node pools, cluster and the rest'"
+        )
     else:
         policies = list(dict.fromkeys(pool.workload_policy for pool in pools if pool.makes_policy))
         if pools:
@@ -258,7 +265,7 @@ def _destroy(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
             calls = "".join(f"\ndelete_workload_policy {quote(policy)}" for policy in policies)
             blocks.append(f"list_workload_policies{calls}")
         blocks.append("delete_cluster")
-    blocks[-1] += f'\necho "# {last}: where clusters/ declares $CLUSTER no more, delete provision/$CLUSTER"'
-    purpose = f"Deletes {goal}.\nWhat syncs the overlays (Argo CD, Flux) is to be stopped before.\nUSAGE"
+    blocks[-1] += f'\necho "# {last}: if you removed $CLUSTER from clusters/, delete provision/$CLUSTER"'
+    purpose = f"Deletes {goal}.\nFirst stop what syncs the overlays (Argo CD, Flux).\nUSAGE"
     options = "[--dry-run] [--yes]"
     return _script(site, "destroy.sh", purpose, blocks, options=options, needs_region=bool(policies))
