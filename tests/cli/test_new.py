@@ -333,14 +333,73 @@ def test_everything_common_can_be_said(repo: Repo) -> None:
     }
 
 
-def test_pathways_run_has_its_account_in_both_pods(repo: Repo) -> None:
-    """The program runs in the head, and the workers read and write the folder of Pathways."""
-    repo.run(*NEW, "--pathways", "gs://b/tmp", "--service-account", "trainer")
+PATHWAYS = (*NEW, "--pathways", "gs://b/tmp")
+
+
+def test_pathways_run_has_version_head_pool_and_account(repo: Repo) -> None:
+    """The images are pinned, the head has a CPU pool, and both pods have the account of the run."""
+    done = repo.run(*PATHWAYS, "--pathways-version", "jax-0.9.2", "--service-account", "trainer")
     spec = yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]
     template = {"spec": {"serviceAccountName": "trainer"}}
 
+    assert "GIT120" not in done.err
     assert spec["podTemplate"] == template
-    assert spec["pathways"] == {"pathwaysDir": "gs://b/tmp", "head": {"podTemplate": template}}
+    assert spec["pathways"] == {
+        "pathwaysDir": "gs://b/tmp",
+        "pathwaysVersion": "jax-0.9.2",
+        "head": {"pool": "cpu-np", "podTemplate": template},
+    }
+
+
+def test_pathways_of_the_defaults(repo: Repo) -> None:
+    """What TPUDefaults say about Pathways is neither asked for nor written."""
+    repo.cluster(spec=CLUSTER)
+    repo.write(
+        "defaults/all.yaml",
+        "apiVersion: slicewright.dev/v1alpha1\nkind: TPUDefaults\nmetadata: {name: all}\n"
+        "spec: {pathways: {pathwaysVersion: jax-0.9.2, head: {pool: cpu-np}}}\n",
+    )
+    repo.run(*PATHWAYS)
+
+    assert yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]["pathways"] == {"pathwaysDir": "gs://b/tmp"}
+
+
+def test_pathways_version_is_asked_for(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal it is asked for, as the image is."""
+    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_what, **_how: "jax-0.9.2")
+    repo.run(*PATHWAYS)
+    spec = yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]
+
+    assert "jax-0.9.2" == spec["pathways"]["pathwaysVersion"]
+
+
+def test_pathways_without_a_pool_for_its_head(repo: Repo) -> None:
+    """Where the cluster has no CPU pool, the file and stdout say what to add."""
+    repo.cluster(spec="\n    pools:\n    - {name: tpus, tpu: v5litepod-8, slices: 3}\n")
+    done = repo.run(*PATHWAYS, "--pathways-version", "jax-0.9.2")
+    need = "the head of Pathways, which needs 24 vCPU and 132 GB besides the program"
+    notes = [
+        f"cluster 'c1' has no CPU pool for {need}",
+        "add to spec.pools of clusters/c1.yaml: {name: cpu, machineType: n2-standard-64, nodes: 1}",
+        "add to the quota of the queue: {pool: cpu}",
+        "add to spec.pathways of the workload: {head: {pool: cpu}}",
+    ]
+
+    assert notes == done.out.splitlines()[1:5]
+    assert [f"# {note}" for note in notes] == repo.read("workloads/b.yaml").splitlines()[1:5]
+
+
+def test_pathways_on_clusters_with_different_pools(repo: Repo) -> None:
+    """A run names one pool, so clusters need one of the same name."""
+    repo.cluster(spec=CLUSTER)
+    repo.cluster("c2", spec=CLUSTER.replace("cpu-np", "heads"))
+    done = repo.run(*PATHWAYS, "--pathways-version", "jax-0.9.2", "--cluster", "c1", "--cluster", "c2")
+    note = (
+        "the clusters have no CPU pool of one name for the head of Pathways, which needs 24 vCPU and 132 GB"
+    )
+
+    assert f"{note} besides the program" == done.out.splitlines()[1]
 
 
 def test_run_without_tpus(repo: Repo) -> None:
@@ -373,6 +432,14 @@ def test_image_of_the_defaults(repo: Repo) -> None:
         (("--image", "i"), "Missing option '--tpu', or '--cpu' for a run without TPUs."),
         (("--tpu", "v5litepod-8"), "Missing option '--image'."),
         (("--tpu", "v5litepod-8", "--image", "i", "--nodes", "2"), "--nodes needs --cpu POOL"),
+        (
+            ("--tpu", "v5litepod-8", "--image", "i", "--pathways", "gs://b/d"),
+            "--pathways needs --pathways-version jax-VERSION, the version of JAX in the image: jax-0.9.2",
+        ),
+        (
+            ("--tpu", "v5litepod-8", "--image", "i", "--pathways-version", "jax-0.9.2"),
+            "--pathways-version needs --pathways gs://DIR",
+        ),
         (("--tpu", "v5litepod-8", "--image", "i", "--env", "A"), "write --env NAME=VALUE"),
         (
             ("--tpu", "v5litepod-8", "--image", "i", "--script", __file__, "--", "x"),

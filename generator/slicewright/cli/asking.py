@@ -35,6 +35,16 @@ def image() -> str:
     return answer
 
 
+def pathways_version() -> str:
+    """Return the tag of the Pathways images. Raises UsageError without a terminal."""
+    if not can_ask():
+        raise click.UsageError(
+            "--pathways needs --pathways-version jax-VERSION, the version of JAX in the image: jax-0.9.2"
+        )
+    answer: str = click.prompt("Tag of the Pathways images, jax-VERSION: the version of JAX in the image")
+    return answer
+
+
 def program() -> tuple[str, ...]:
     """Return the command of the container; nothing for the one of its image."""
     answer: str = click.prompt("Command, or nothing for that of the image", default="", show_default=False)

@@ -14,6 +14,8 @@ from slicewright.core.document.write import write_document
 from slicewright.core.intent import draft
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.intent.workload import ProvisioningType
+from slicewright.core.kubernetes.read import at
+from slicewright.core.plan.head_pool import GIGABYTES, MACHINE_TYPE, VCPUS, head_pool, lacks_head_pool
 from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.core.render.beside import beside
 from slicewright.core.render.plans import Planned
@@ -126,6 +128,11 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
 @click.option(
     "--pathways", metavar="gs://DIR", help="Run with Pathways, with its temporary files in this folder."
 )
+@click.option(
+    "--pathways-version",
+    metavar="TAG",
+    help="The tag of the Pathways images: jax-VERSION, with the version of JAX in the image.",
+)
 @candidates.cluster_option("--cluster", "clusters", multiple=True, help="A TPUCluster. Repeatable.")
 @click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
 @click.option(
@@ -160,32 +167,30 @@ def new(
     """Write a TPUWorkload file from a few options.
 
     The file is workloads/NAME.yaml. Everything after `--` is the command that the container runs. On a
-    terminal slicewright asks for the cluster, the TPU, the queue, the image and the command, unless you name
-    them.
+    terminal slicewright asks for the cluster, the TPU, the queue, the image, the command and the version of
+    Pathways, unless you name them.
     """
-    if command and fields["script"]:
-        raise click.UsageError("write either --script, or a command after --")
-    texts = {"--script": fields["script"], "--service-account": fields["service_account"]}
-    texts["the command after --"] = command[0] if command else None
-    empty = next((name for name, text in texts.items() if text == ""), "")
-    if empty:
-        raise click.UsageError(f"{empty} is empty")
-    if bool(fields["cpu"]) < bool(fields["nodes"]):
-        raise click.UsageError("--nodes needs --cpu POOL")
+    _check_options(command, fields)
     root = repository_root()
     checkout = open_checkout(root)
     chosen = list(clusters) or _cluster(checkout)
     if not (fields["tpu"] or fields["cpu"]):
         fields["tpu"] = asking.tpu(checkout, chosen)
     queue = queue if queue is not None else _queue(checkout, chosen, namespace)
-    if not (fields["image"] or _has_default_image(checkout, chosen, namespace)):
+    has_default = partial(_has_default, checkout, chosen, namespace)
+    if not (fields["image"] or has_default("container", "image")):
         fields["image"] = asking.image()
         command = command or (() if fields["script"] else asking.program())
+    if fields["pathways"] and not (fields["pathways_version"] or has_default("pathways", "pathwaysVersion")):
+        fields["pathways_version"] = asking.pathways_version()
+    needs_head_pool = bool(fields["pathways"]) and not has_default("pathways", "head", "pool")
     with write.locked(root):
         checkout = open_checkout(root)
-        spec = draft.spec({**fields, "clusters": chosen, "queue": queue, "command": command})
-        document = draft.document(name, namespace, spec)
-        path, text = f"workloads/{name}.yaml", schema_line(root, "tpuworkload") + write_document(document)
+        pool, notes = _head_pool(checkout, chosen) if needs_head_pool else ("", [])
+        options = {**fields, "clusters": chosen, "queue": queue, "command": command, "head_pool": pool}
+        document = draft.document(name, namespace, draft.spec(options))
+        head = schema_line(root, "tpuworkload") + "".join(f"# {note}\n" for note in notes)
+        path, text = f"workloads/{name}.yaml", head + write_document(document)
         planned, problems = _plan(checkout, SourceFile(path, text))
         if not errors(problems):
             problems += write.apply(root, {path: text}, ())
@@ -204,9 +209,26 @@ def new(
     elif not chips:
         size = f"{counted(plan.hosts, 'node')} of {fields['cpu']}"
     say(f"{path}: {size}")
+    for note in notes:
+        say(note)
     if not queue:
         say(_without_queue(_queues(checkout, chosen), namespace))
     say(f"the next render starts {'them' if fields['matrix'] else 'it'}: slicewright render")
+
+
+def _check_options(command: tuple[str, ...], fields: dict[str, Any]) -> None:
+    """Raise UsageError for options that are empty, or that need or exclude another one."""
+    if command and fields["script"]:
+        raise click.UsageError("write either --script, or a command after --")
+    texts = {"--script": fields["script"], "--service-account": fields["service_account"]}
+    texts["the command after --"] = command[0] if command else None
+    empty = next((name for name, text in texts.items() if text == ""), "")
+    if empty:
+        raise click.UsageError(f"{empty} is empty")
+    if bool(fields["cpu"]) < bool(fields["nodes"]):
+        raise click.UsageError("--nodes needs --cpu POOL")
+    if bool(fields["pathways"]) < bool(fields["pathways_version"]):
+        raise click.UsageError("--pathways-version needs --pathways gs://DIR")
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
@@ -219,11 +241,31 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
     return planned, problems if planned or errors(problems) else in_order(checkout.repository.problems)
 
 
-def _has_default_image(checkout: Checkout, clusters: list[str], namespace: str) -> bool:
-    """Tell whether TPUDefaults name an image on each of some clusters."""
+def _has_default(checkout: Checkout, clusters: list[str], namespace: str, *path: str) -> bool:
+    """Tell whether TPUDefaults have a field, such as `container`, `image`, on each of some clusters."""
     levels = checkout.repository.levels
-    specs = ((level.source.data["spec"] for level in levels.chain(name, namespace)) for name in clusters)
-    return all(any(spec.get("container", {}).get("image") for spec in chain) for chain in specs)
+    chains = ((level.source.data["spec"] for level in levels.chain(name, namespace)) for name in clusters)
+    return all(any(at(spec, *path) for spec in chain) for chain in chains)
+
+
+def _head_pool(checkout: Checkout, clusters: list[str]) -> tuple[str, list[str]]:
+    """Return the CPU pool for the head of Pathways; without one '', and lines that say what to add."""
+    sites = [checkout.repository.sites[name] for name in clusters if name in checkout.repository.sites]
+    if pool := head_pool(sites):
+        return pool, []
+    need = f"the head of Pathways, which needs {VCPUS} vCPU and {GIGABYTES} GB besides the program"
+    notes = []
+    example = f"{{name: cpu, machineType: {MACHINE_TYPE}, nodes: 1}}"
+    for site in filter(lacks_head_pool, sites):
+        notes += [
+            f"cluster '{site.cluster.name}' has no CPU pool for {need}",
+            f"add to spec.pools of {site.source.file.path}: {example}",
+            "add to the quota of the queue: {pool: cpu}",
+            "add to spec.pathways of the workload: {head: {pool: cpu}}",
+        ]
+    if len(sites) > 1 and not notes:
+        notes = [f"the clusters have no CPU pool of one name for {need}"]
+    return "", notes
 
 
 def _cluster(checkout: Checkout) -> list[str]:

@@ -17,7 +17,12 @@ def spec(options: Mapping[str, Any]) -> Object:
     """Return the spec that some options ask for, in the order of the reference; what is empty is left out."""
     pathways, account = options["pathways"], options["service_account"]
     template = {"spec": {"serviceAccountName": account}} if account else {}
-    head = {"head": {"podTemplate": template}} if template else {}
+    head = {"pool": options["head_pool"], "podTemplate": template}
+    runtime = {
+        "pathwaysDir": pathways,
+        "pathwaysVersion": options["pathways_version"],
+        "head": {key: value for key, value in head.items() if value},
+    }
     cpu = {"pool": options["cpu"], "nodes": options["nodes"]} if options["cpu"] else {}
     fields = {
         "clusters": options["clusters"],
@@ -34,7 +39,7 @@ def spec(options: Mapping[str, Any]) -> Object:
             {"bucket": bucket.removeprefix("gs://"), "mountPath": path} for bucket, path in options["buckets"]
         ],
         "files": [{"path": file, "mountPath": path} for file, path in options["files"]],
-        "pathways": {"pathwaysDir": pathways, **head} if pathways else {},
+        "pathways": {key: value for key, value in runtime.items() if value} if pathways else {},
     }
     return {key: value for key, value in fields.items() if value}
 
