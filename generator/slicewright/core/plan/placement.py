@@ -123,7 +123,14 @@ def place(workload: Workload, shape: Shape, *, autopilot: bool) -> Placement:
 
 
 def _reservation(way: Provisioning) -> dict[str, str]:
-    """Return the labels of nodes of a reservation, one for each part that is written."""
+    """Return the labels of nodes of a reservation, one for each part that is written.
+
+    GKE makes them from the reservation affinity of a node pool, also of one that people create: GKE's
+    autoscaler sends none of them when it creates a node pool (`filterOutExternalSystemLabels` in
+    GoogleCloudPlatform/cluster-autoscaler at 7d250507). Nodes of a pool that gcloud made in a sub-block have
+    `subblocks` (gpu/a4x-max/11-gke-setup, 07-megatron-training of yangwhale/gpu-tpu-pedia at 3fa9ce1). Pods
+    of axlearn select `name` and `project` on pools that tpu-provisioner creates without these labels.
+    """
     parts = {"name": way.name, "project": way.project, "blocks": way.block, "subblocks": way.sub_block}
     return {labels.RESERVATION + key: value for key, value in parts.items() if value}
 
