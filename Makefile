@@ -21,8 +21,8 @@ CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tes
 TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,what_if.py idle_time.py queueing_theory.py swept_changes.py no_pods.py)
 # What kind is for: objects, controllers and containers as a cluster has them. What Kueue decides is the same everywhere.
 KIND_TESTS ?= tests/e2e/kind $(addprefix tests/e2e/test_,auxiliary.py flex_start.py health.py overlays.py pathways.py platform.py queueing.py)
-# Controllers of other projects, which only tests marked `workflow` start.
-CONTROLLERS := lws trainer kuberay
+# Programs that only tests marked `workflow` run.
+WORKFLOW_TOOLS := kustomize-oldest tofu lws trainer kuberay
 BROWSER_TESTS := tests/e2e_html
 ARGOCD_TESTS := tests/e2e_argocd
 NOT_UNIT := $(CLUSTER_TESTS) $(BROWSER_TESTS) $(ARGOCD_TESTS) tests/conftest.py
@@ -117,7 +117,6 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on clusters of processes.
-	@$(if $(ALL),$(BIN)/slicewright tools build $(CONTROLLERS))
 	@echo "tests on clusters of processes"
 	@$(PYTEST) -n $(CLUSTERS) --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
 
@@ -203,6 +202,7 @@ schemas: $(VENV)/.dev ## Write the schemas of all kinds from their sources.
 .PHONY: tools
 tools: $(VENV)/.run $(if $(shell command -v go),,$(VENV)/.dev) ## Build the missing pinned programs (about 6 minutes the first time).
 	@$(BIN)/slicewright tools build
+	@$(if $(ALL),$(BIN)/slicewright tools build $(WORKFLOW_TOOLS))
 
 .PHONY: wheel
 wheel: $(VENV)/.build ## Build the wheel of slicewright into dist/.
