@@ -33,9 +33,10 @@ def test_sweep_of_repetitions_says_where_waiting_stops_falling(tmp_path: Path) -
 
     assert 0 == code, said
     assert "c1: base and 2 variants, 2 times each" in out
-    assert f"Waiting stops falling at {two}." in out
+    assert "Waiting stops falling at slices=2." in out
     assert f"{one.replace(',', ', ')}: nothing that is rehearsed changes" in out
-    moved = re.search(rf"{re.escape(two.replace(',', ', '))}: (second starts (\d)m\d\ds earlier)", out)
+    words = re.escape(two.replace(",", ", "))
+    moved = re.search(rf"slices=2: {words}: the makespan is .*, (second starts (\d)m\d\ds earlier)", out)
     assert moved
     assert 4 <= int(moved[2]) <= 5 + CONTROLLERS // MINUTE
     assert moved[1] in page.read_text("utf-8")

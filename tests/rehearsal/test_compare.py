@@ -38,8 +38,9 @@ def test_rehearsals_of_one_cluster_are_compared(empty: Repo) -> None:
     page = empty.root / "page.html"
     done = empty.run("rehearse", "--compare", first, second, "--html", str(page))
 
-    told = "a starts 10m00s earlier, the makespan is 10m00s shorter"
-    assert f"  {second}: {told}" in done.out
+    told = "the makespan is 10m00s shorter (10m00s, was 20m00s), a starts 10m00s earlier"
+    assert f"c1: A ({first}) and B ({second}); time resolution 10s" in done.out
+    assert f"  B: {second}: {told}" in done.out
     assert told in page.read_text("utf-8")
 
 

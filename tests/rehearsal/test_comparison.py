@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +17,9 @@ from slicewright.rehearsal.model.comparison import (
     moves,
     slower_arrivals,
     stops_falling,
-    verdict,
 )
+from slicewright.rehearsal.model.metrics import waits_record
+from slicewright.rehearsal.model.variant_verdict import verdict
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
@@ -48,9 +50,11 @@ def record(evictions: int = 0, /, **runs: Times) -> Object:
         for name, (start, end) in runs.items()
     ]
     ends = [end for _, end in runs.values() if end is not None]
-    starts = [start for start, _ in runs.values() if start is not None]
-    longest = max(starts) if len(starts) == len(runs) else None
-    queue = {"name": "cq", "runs": len(runs), "maxWaitSeconds": longest}
+    queue = {
+        "name": "cq",
+        "runs": len(runs),
+        **waits_record([math.inf if s is None else s for s, _ in runs.values()]),
+    }
     return {
         "cluster": "c1",
         "pods": True,
@@ -68,18 +72,22 @@ def variant(*records: Object, name: str = "x") -> Object:
 BASE = variant(record(train=(0.0, 600.0), pretrain=(600.0, 1200.0)))
 
 
+SHORTER = "the makespan is 10m00s shorter (10m00s, was 20m00s)"
+
+
 @pytest.mark.parametrize(
     ("runs", "told"),
     [
         ({"train": (0.0, 600.0), "pretrain": (0.0, 600.0)},
-         "pretrain starts 10m00s earlier, the makespan is 10m00s shorter; nothing else moves"),
+         f"{SHORTER}, pretrain starts 10m00s earlier; nothing else moves"),
         ({"train": (20.0, 620.0), "pretrain": (620.0, 1220.0)},
          "nothing changes by more than 1m00s, 6 times the time resolution"),
         ({"train": (0.0, 900.0), "pretrain": (900.0, 1500.0)},
-         "pretrain starts 5m00s later, train ends 5m00s later, the makespan is 5m00s longer"),
+         "the makespan is 5m00s longer (25m00s, was 20m00s), pretrain starts 5m00s later, "  # noqa: ISC004
+         "train ends 5m00s later"),
         ({"train": (0.0, 600.0), "pretrain": (None, None)},
          "pretrain never starts; nothing else moves"),
-        ({"train": (0.0, 600.0)}, "pretrain is not in it, the makespan is 10m00s shorter"),
+        ({"train": (0.0, 600.0)}, f"{SHORTER}, pretrain is not in it"),
         ({"train": (0.0, 600.0), "pretrain": (600.0, 1200.0), "more": (0.0, 1.0)}, "more is new"),
     ],
 )  # fmt: skip
@@ -102,7 +110,7 @@ def test_verdict_begins_with_the_change() -> None:
     faster = variant(record(train=(0.0, 600.0), pretrain=(0.0, 600.0)))
 
     assert verdict(BASE, faster, NOISE, "2 more slices of a").startswith(
-        "2 more slices of a: pretrain starts"
+        "2 more slices of a: the makespan is"
     )
 
 
@@ -143,8 +151,8 @@ def test_runs_of_one_name_keep_their_namespaces() -> None:
     for one in (kept, later):
         one["workloads"][1]["workload"] = "team/a"
 
-    assert verdict(variant(base), variant(after), NOISE).startswith("other/a starts 1m40s later")
-    assert verdict(variant(kept), variant(later), NOISE).startswith("b-12345678 starts 1m40s later")
+    assert ", other/a starts 1m40s later" in verdict(variant(base), variant(after), NOISE)
+    assert ", b-12345678 starts 1m40s later" in verdict(variant(kept), variant(later), NOISE)
 
 
 def repeated(*starts: float) -> Object:
@@ -157,13 +165,15 @@ def repeated(*starts: float) -> Object:
     [
         ((0.0, 50.0, 100.0), (90.0, 140.0, 200.0), True),
         ((0.0, 50.0, 100.0), (105.0, 140.0, 200.0), True),
+        ((0.0, 50.0, 100.0), (190.0, 200.0, 210.0), True),
+        ((0.0, 50.0, 100.0), (210.0, 220.0, 230.0), False),
         ((0.0, 5.0, 8.0), (40.0, 45.0, 50.0), False),
     ],
 )
 def test_difference_within_the_spread_of_repetitions_is_none(
     before: tuple[float, ...], after: tuple[float, ...], is_none: bool
 ) -> None:
-    """Ranges that touch, or are no further apart than the time resolution, are equal."""
+    """Ranges that touch, or are no further apart than each is wide or than the time resolution, are equal."""
     told = verdict(repeated(*before), repeated(*after), REPEATED)
 
     assert is_none == (told == "nothing changes by more than the spread of 3 repetitions")
@@ -294,7 +304,10 @@ def test_waits_of_arrivals_within_the_spread_of_seeds_do_not_count() -> None:
 
     assert [] == arrival_moves(base, loaded(800.0, 950.0, 850.0), REPEATED)
     assert [] == arrival_moves(base, loaded(60.0, profile="night"), NOISE)
-    assert [600.0] == [move.seconds for move in arrival_moves(base, loaded(1100.0, 1200.0, 1000.0), REPEATED)]
+    assert [] == arrival_moves(base, loaded(1100.0, 1200.0, 1000.0), REPEATED)
+    assert [1500.0] == [
+        move.seconds for move in arrival_moves(base, loaded(2000.0, 2100.0, 1900.0), REPEATED)
+    ]
     assert [] == arrival_moves(BASE, base, NOISE) == arrival_moves(base, BASE, NOISE)
 
 

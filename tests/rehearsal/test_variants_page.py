@@ -75,6 +75,25 @@ def test_variants_without_runs_have_a_page() -> None:
     assert "Problems" not in text
 
 
+def test_runs_of_a_sweep_are_together_for_each_variant() -> None:
+    """In order of their starts, because entries are interchangeable; a variant has a short name."""
+    made = []
+    for name in ("base", "pools.v5e.slices=+1"):
+        rows = [
+            {**row, "name": f"team/s-{at}", "sweep": "team/s", "started": start, "states": SPANS}
+            for at, start in enumerate((600.0, None, 5.0))
+            for row in full(name, wait=0.0)["workloads"][:1]
+        ]
+        changes = [name] if "=" in name else []
+        made.append({**full(name, wait=0.0), "workloads": rows, "changes": changes, "problems": []})
+    words = " ".join(_Reader(render_variants([Group(made, NOISE)])).words)
+    at = words.index("sweep team/s (3 runs)")
+
+    assert ["5.0s", "10m00s"] * 2 == re.findall(r"started at (\S+)", words[at : words.index("Runs", at)])
+    assert "slices=+1" in words
+    assert "pools.v5e" not in words
+
+
 def test_what_people_wrote_stays_text() -> None:
     """Also in the name of a variant and in a verdict."""
     evil = "<script>alert(1)</script>"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
-from slicewright.rehearsal.model.comparison import Group, Noise
-from slicewright.rehearsal.report.variants_text import curve, head_line, tables
+import pytest
 
+from slicewright.rehearsal.model.comparison import Group, Noise
+from slicewright.rehearsal.report.variants_text import curve, head_line, labelled, tables
+
+from .queue_arithmetic import Some, played
 from .test_comparison import loaded, record, variant
 
 if TYPE_CHECKING:
@@ -68,6 +72,56 @@ def test_head_has_cluster_numbers_and_resolution() -> None:
     assert "c1: base and 1 variant, 3 times each; time resolution 10s" == head_line(
         Group(variants, Noise(10.0, 3))
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["base", "pools.v5e.slices=+1", "pools.v5e.slices=+2"], ["base", "slices=+1", "slices=+2"]),
+        (["base", "pools.a.slices=1,pools.b.slices=1", "more"], ["base", "slices=1", "more"]),
+        (["base", "pools.a.slices=1", "pools.b.slices=1"], ["base", "a.slices=1", "b.slices=1"]),
+        (["base", f"pools.a.names=[{'x' * 30}]", "mode=Standard"], ["base", "A", "mode=Standard"]),
+        ([f"{letter * 30}.json" for letter in "ab"], ["A", "B"]),
+        (["base", "pools.pool.slices=1,mode=x", "pools.pool.slices=1,mode=y"], ["base", "A", "B"]),
+        (["HEAD", "working tree"], ["HEAD", "working tree"]),
+    ],
+)
+def test_variants_have_short_names(names: list[str], expected: list[str]) -> None:
+    """The last words of the first change where they tell variants apart, else a letter."""
+    made = [
+        {"name": name, "changes": name.split(",") if "=" in name else [], "verdict": f"{name}: same"}
+        for name in names
+    ]
+    group = labelled(Group(made, NOISE))
+
+    assert expected == [variant["name"] for variant in group.variants]
+    assert [
+        f"{name}: same" if label == name else f"{label}: {name}: same"
+        for label, name in zip(expected, names, strict=True)
+    ] == [variant["verdict"] for variant in group.variants]
+
+
+def test_runs_of_a_sweep_that_move_are_one_row() -> None:
+    """With how many there are, and their first and last times."""
+    some = [Some("vit", 6, 2.0), Some("fixed", 1, 1.0, queue="other", is_sweep=False)]
+    variants = [
+        {
+            **played(some, {"cq": slices, "other": 1}, random.Random(1), late=0.0),  # noqa: S311 - no secret
+            "name": name,
+            "chipHours": [],
+            "queues": [],
+            "cost": None,
+        }
+        for name, slices in (("base", 2), ("more", 3), ("none", 0))
+    ]
+    variants.append({**variants[0], "workloads": [], "name": "empty"})
+    found = {table.title: table.rows for table in tables(Group(variants, NOISE))}
+
+    assert (
+        ("sweep team/vit (6 runs)", "0.0s to 4h00m", "2h00m to 6h00m", "base"),
+        ("sweep team/vit (6 runs)", "0.0s to 2h00m", "2h00m to 4h00m", "more"),
+        ("sweep team/vit (6 runs)", "never", "never", "none"),
+    ) == found["runs that move"]
 
 
 def sweep(*waits: float | None) -> list[str]:

@@ -151,8 +151,11 @@ def test_base_and_variants_are_played_and_compared(repo: Repo, plays: list[float
     done = repo.run("rehearse", "--what-if", "pools.tpus.slices=+1", "--what-if", f"@{repo.root}/more.txt")
 
     assert [72.0] * 3 == plays
-    assert "  1 more slice of tpus: a starts 10m00s earlier, the makespan is 10m00s shorter" in done.out
-    assert "  more: a starts 10m00s earlier" in done.out
+    assert (
+        "  slices=+1: 1 more slice of tpus: the makespan is 10m00s shorter (10m00s, was 20m00s), "
+        "a starts 10m00s earlier" in done.out
+    )
+    assert "  more: the makespan is 10m00s shorter" in done.out
     assert not (repo.root / "overlays").exists()
 
 
@@ -171,7 +174,7 @@ def test_json_has_the_base_first(repo: Repo, plays: list[float]) -> None:
     assert ["base", change] == list(found)
     assert ([], "", 1200.0) == tuple(found["base"][key] for key in ("changes", "verdict", "makespanSeconds"))
     told = (
-        "1 more slice of tpus: a starts 10m00s earlier, the makespan is 10m00s shorter"
+        "1 more slice of tpus: the makespan is 10m00s shorter (10m00s, was 20m00s), a starts 10m00s earlier"
         "; queues have quota for 1 of the 2 slices of tpus"
     )
     assert ([change], told) == (found[change]["changes"], found[change]["verdict"])
@@ -182,7 +185,7 @@ def test_change_without_effect_is_told(repo: Repo, plays: list[float]) -> None:
     done = repo.run("rehearse", "c1", "--what-if", "pools.tpus.slices=1", "--speed", "10")
 
     assert 1 == len(plays)
-    assert "  pools.tpus.slices=1: nothing that is rehearsed changes" in done.out
+    assert "  slices=1: pools.tpus.slices=1: nothing that is rehearsed changes" in done.out
 
 
 def test_sweep_draws_the_waits(repo: Repo, plays: list[float]) -> None:
@@ -190,7 +193,7 @@ def test_sweep_draws_the_waits(repo: Repo, plays: list[float]) -> None:
     done = repo.run("rehearse", "c1", "--sweep", "pools.tpus.slices=+0..+2", "--speed", "10")
 
     assert 3 == len(plays)
-    assert "Waiting stops falling at pools.tpus.slices=+1." in done.out
+    assert "Waiting stops falling at slices=+1." in done.out
 
 
 def test_repeat_plays_each_variant_so_often(repo: Repo, plays: list[float]) -> None:

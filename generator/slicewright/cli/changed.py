@@ -1,5 +1,6 @@
 """`slicewright rehearse --changed REV`: the clusters that a change touches, played before and after it."""
 
+import math
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
@@ -7,8 +8,15 @@ from slicewright.cli.repository import git_errors_shown
 from slicewright.cli.what_if import Family, Variant, is_same
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import Group, added_problems, longer_waits, slower_arrivals
+from slicewright.rehearsal.model.comparison import (
+    Group,
+    added_problems,
+    longer_waits,
+    number,
+    slower_arrivals,
+)
 from slicewright.rehearsal.model.duration import shown_within
+from slicewright.rehearsal.model.variant_verdict import moved_runs
 from slicewright.rehearsal.scenario import Scenario, scenarios
 from slicewright.workspace.change import Change
 from slicewright.workspace.repository_reader import Checkout, WrongVersionError, read_checkout
@@ -71,16 +79,17 @@ def new_errors(family: Family, group: Group, share: float) -> list[Object]:
     failed = {problem["file"] for problem in _added_errors(before, after)}
     sources = {part.key: part.workload.source for part in family.scenarios[-1].parts}
     for move in longer_waits(before, after, group.noise, share):
-        was, now = (_row(variant, move.name) for variant in group.variants)
-        source = sources[now["workload"]]
+        source = sources[move.runs.first["workload"]]
         if source.file.path not in failed:
-            waits = [_waited(row["wait"], group.noise.resolution) for row in (was, now)]
-            message = f"{move.name} waits {waits[1]}; at {before['name']} it waits {waits[0]}"
+            now, was = (_waited(wait, group.noise.resolution) for wait in (move.after, move.before))
+            who = moved_runs(move, {})
+            which = who if move.number == 1 else f"{who} wait longer: one"
+            message = f"{which} waits {now}; at {before['name']} it waits {was}"
             problem = source.problem("REH022", ("metadata", "name"), message, _LONGER.format(share))
             after["problems"].append(problem.record())
     cluster = family.scenarios[-1].site.cluster.source
     for profile, *rows in slower_arrivals(before, after, group.noise, share):
-        waits = [_waited(row["p95WaitSeconds"], group.noise.resolution) for row in rows]
+        waits = [_waited(number(row["p95WaitSeconds"]), group.noise.resolution) for row in rows]
         message = f"arrivals of {profile} wait {waits[1]} (p95); at {before['name']} they wait {waits[0]}"
         path = ("spec", "rehearsal", "arrivals")
         after["problems"].append(cluster.problem("REH022", path, message, _LONGER.format(share)).record())
@@ -94,9 +103,5 @@ def _added_errors(before: Object, after: Object) -> list[Object]:
     return [problem for problem in added_problems(before, after) if problem["severity"] == "error"]
 
 
-def _row(variant: Object, name: str) -> Object:
-    return next(row for row in variant["workloads"] if row["name"] == name)
-
-
-def _waited(wait: float | None, resolution: float) -> str:
-    return "to the end" if wait is None else shown_within(wait, resolution)
+def _waited(wait: float, resolution: float) -> str:
+    return "to the end" if math.isinf(wait) else shown_within(wait, resolution)

@@ -8,7 +8,8 @@ from slicewright.cli import show
 from slicewright.cli.comparison import finish
 from slicewright.cli.report import page_file
 from slicewright.core.kubernetes.types import Object
-from slicewright.rehearsal.model.comparison import BASE, Group, Noise, measured, verdict
+from slicewright.rehearsal.model.comparison import BASE, Group, Noise, measured
+from slicewright.rehearsal.model.variant_verdict import verdict
 from slicewright.workspace.package import package
 from slicewright.workspace.text_file import read_file
 

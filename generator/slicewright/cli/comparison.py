@@ -117,19 +117,25 @@ def _write(groups: Sequence[Group], output: str, *, is_sweep: bool) -> None:
 
 
 def _lines(group: Group, *, is_sweep: bool) -> Iterator[str]:
-    from slicewright.rehearsal.report.variants_text import curve, head_line, tables  # noqa: PLC0415
+    from slicewright.rehearsal.report.variants_text import (  # noqa: PLC0415
+        curve,
+        head_line,
+        labelled,
+        tables,
+    )
 
-    base, *others = group.variants
     yield head_line(group)
+    group = labelled(group)
+    base, *others = group.variants
+    if others:
+        yield "\nverdict"
+    yield from (f"  {record['verdict']}" for record in others)
     for table in tables(group):
         yield f"\n{table.title}"
         yield from (f"  {line}" for line in show.table_lines(table.head, table.rows))
     if is_sweep:
         yield ""
         yield from curve(others, group.noise)
-    if others:
-        yield "\nverdict"
-    yield from (f"  {record['verdict']}" for record in others)
     yield from (_text(base, problem) for problem in base["problems"])
     yield from (_text(record, problem) for record in others for problem in added_problems(base, record))
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from slicewright.cli import show
 from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
 from slicewright.core.problem import Problem, errors
-from slicewright.rehearsal.model.comparison import BASE, Noise, measured, verdict
+from slicewright.rehearsal.model.comparison import BASE, Noise, measured
+from slicewright.rehearsal.model.variant_verdict import verdict
 from slicewright.workspace.text_file import read_file
 
 if TYPE_CHECKING:

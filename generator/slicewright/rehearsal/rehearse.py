@@ -22,6 +22,7 @@ from slicewright.rehearsal.gang import play_programs, succeed
 from slicewright.rehearsal.idle_time import IdleTime
 from slicewright.rehearsal.job_controller import JobController
 from slicewright.rehearsal.model import metrics, usage, waits
+from slicewright.rehearsal.model.equal_runs import ties
 from slicewright.rehearsal.model.event import NOT_IN_TREE
 from slicewright.rehearsal.model.expectation import answers
 from slicewright.rehearsal.model.gang import gangs
@@ -179,6 +180,7 @@ class Rehearsal:
             operator=controllers.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
+            ties=ties(scenario.parts, queue_of, self._time.speed),
             arriving=scenario.load.arriving(scenario.repetition, scenario.platform) if scenario.load else (),
             profile_of=_profiles(scenario.parts),
             team_of=_teams(scenario.site),

@@ -1,27 +1,26 @@
-"""Measured rehearsals of variants -> what differs from the base, and a verdict in words.
+"""Measured rehearsals of variants -> what differs from the base beyond noise.
 
 A variant is its JSON form (schemas/slicewright/what-if.json), so that earlier outputs can be compared, too.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median_low
 from typing import Any
 
 from msgspec import Struct
 
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import counted
 from slicewright.rehearsal.model.duration import shown
 
 BASE = "base"
 _ALONE = 6
 """Times the time resolution that a difference exceeds where each variant was played once."""
-_NAMED = 3
-"""Runs that a verdict names one by one."""
-_KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "started", "ended", "wait")
-_COUNTS = ("evictions", "restarts")
+_KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted")
+_TIED = ("sweep", "equal", "unordered")
+"""Names of other runs, which earlier outputs do not have."""
+COUNTS = ("evictions", "restarts")
 _TIMES = ("started", "ended", "wait")
 _WAITS = ("p50WaitSeconds", "p95WaitSeconds", "maxWaitSeconds")
 
@@ -65,14 +64,15 @@ def measured(name: str, changes: Sequence[str], records: Sequence[Object]) -> Ob
 
 def _measures(record: Object) -> Object:
     summary, measures = record["summary"], record["measures"]
-    numbers = {**{key: summary[key] for key in ("runs", "finished", *_COUNTS)}, **measures}
+    numbers = {**{key: summary[key] for key in ("runs", "finished", *COUNTS)}, **measures}
     return {
         **numbers,
+        "queues": [{**row, "ranges": {key: row[key] for key in _WAITS}} for row in measures["queues"]],
         "arrivals": [
             {**row, "ranges": {key: row[key] for key in ("seed", *_WAITS)}}
             for row in measures.get("arrivals", ())
         ],
-        "ranges": {key: numbers[key] for key in ("makespanSeconds", *_COUNTS)},
+        "ranges": {key: numbers[key] for key in ("makespanSeconds", *COUNTS)},
         # What arrives differs from seed to seed: it is compared by profile.
         "workloads": _rows([run for run in record["workloads"] if not run.get("profile")]),
     }
@@ -85,33 +85,42 @@ def _rows(runs: Sequence[Object]) -> list[Object]:
     for run in runs:
         name = run["workload"] if numbers[run["workload"]] == 1 else run["run"]
         counts = {"evictions": len(run["evictions"]), "restarts": run["restarts"]}
-        ranges = {"ranges": {key: run[key] for key in _TIMES}, "states": run["states"]}
-        rows.append({"name": name, **{key: run[key] for key in _KEPT}, **counts, **ranges})
+        times = {key: run[key] for key in _TIMES}
+        repeated = {"ranges": times, "times": times, "states": run["states"]}
+        tied = {key: run.get(key, "") for key in _TIED}
+        kept = {key: run[key] for key in _KEPT}
+        rows.append({"name": name, **kept, **tied, **times, **counts, **repeated})
     return sorted(rows, key=lambda row: str(row["name"]))
 
 
 def _merged(values: Sequence[Any], key: str = "") -> Any:
-    """Return the median of each number, with no number as the largest; of `ranges` the least and the most."""
+    """Return the median of each number, with no number as the largest.
+
+    Of `ranges` it is the least and the most, and of `times` each number in order of the plays.
+    """
     first = values[0]
     if key == "states":
         return first
     if isinstance(first, dict):
         if key == "ranges":
             return {name: _range([value[name] for value in values]) for name in first}
+        if key == "times":
+            return {name: [value[name] for value in values] for name in first}
         return {name: _merged([value[name] for value in values], name) for name in first}
     if isinstance(first, list):
         return [_merged(entries) for entries in zip(*values, strict=True)]
     if isinstance(first, str):
         return Counter(values).most_common(1)[0][0]
-    return _finite(median_low(map(_number, values)))
+    return _finite(median_low(map(number, values)))
 
 
 def _range(values: Iterable[float | None]) -> list[float | None]:
-    numbers = sorted(map(_number, values))
+    numbers = sorted(map(number, values))
     return [_finite(numbers[0]), _finite(numbers[-1])]
 
 
-def _number(value: float | None) -> float:
+def number(value: float | None) -> float:
+    """Return a time of a record; infinite where it never comes."""
     return math.inf if value is None else value
 
 
@@ -119,40 +128,139 @@ def _finite(value: float) -> float | None:
     return None if value == math.inf else value
 
 
+class Runs(Struct, frozen=True):
+    """Runs of two variants that are compared as one: entries of a sweep, other equal runs, or a run alone.
+
+    Their times are compared in order: the first start with the first, the last end with the last.
+    """
+
+    names: tuple[str, ...]
+    before: tuple[Object, ...]
+    """Their rows in the base."""
+    after: tuple[Object, ...]
+    """Their rows in the variant."""
+
+    @property
+    def first(self) -> Object:
+        """Return a row that stands for all of them."""
+        return (*self.after, *self.before)[0]
+
+    def times(self, field: str) -> Iterator[tuple[list[float], list[float]]]:
+        """Yield the k-th times in all plays of both variants: the first, the second, and so on."""
+        yield from zip(_in_order(self.before, field), _in_order(self.after, field), strict=False)
+
+    def last(self, field: str) -> tuple[list[float], list[float]]:
+        """Return the last times in all plays of both variants."""
+        before, after = (_in_order(rows, field) for rows in (self.before, self.after))
+        return before[-1], after[-1]
+
+
+def _in_order(rows: Sequence[Object], field: str) -> list[list[float]]:
+    """Return the k-th times of rows, each in all plays."""
+    plays = zip(*(map(number, row["times"][field]) for row in rows), strict=True)
+    return [list(kth) for kth in zip(*map(sorted, plays), strict=True)]
+
+
+def compared(base: Object, variant: Object) -> list[Runs]:
+    """Return the runs of two variants in groups: entries of a sweep, and runs that are equal in either."""
+    rows = [{row["name"]: row for row in each["workloads"]} for each in (base, variant)]
+    group_of: dict[str, list[str]] = {}
+    for of_variant in rows:
+        for name, row in of_variant.items():
+            for other in (row["equal"], row["sweep"]):
+                group, own = (group_of.setdefault(key, [key]) for key in (other or name, name))
+                if group is not own:
+                    group += own
+                    group_of |= dict.fromkeys(own, group)
+    found = []
+    for group in {id(group): group for group in group_of.values()}.values():
+        names = tuple(sorted(name for name in group if name in rows[0] or name in rows[1]))
+        before, after = (tuple(each[name] for name in names if name in each) for each in rows)
+        found.append(Runs(names, before, after))
+    return found
+
+
 class Move(Struct, frozen=True):
-    """A time of a run that differs from the base."""
+    """Times of equal runs, or of one run, that differ from the base in one direction."""
 
-    name: str
-    seconds: float
-    """Later than in the base; infinite where it never comes, minus infinite where it never came before."""
+    runs: Runs
+    before: float
+    """The time that differs most, in the base; infinite where it never comes."""
+    after: float
+    number: int = 1
+    """How many of the times differ."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the first of the runs."""
+        return self.runs.names[0]
+
+    @property
+    def seconds(self) -> float:
+        """Return how much later than in the base; minus infinite where it never came before."""
+        return self.after - self.before
 
 
-def moves(base: Object, variant: Object, field: str, noise: Noise) -> list[Move]:
-    """Return the runs whose time (`started`, `ended` or `wait`) differs, the largest difference first."""
-    differences = _moves(_by_name(base), _by_name(variant), field, noise)
-    return sorted(differences, key=lambda move: (-abs(move.seconds), move.name))
+def moves(base: Object, variant: Object, field: str, noise: Noise, share: float = 0.0) -> list[Move]:
+    """Return what runs have another time (`started`, `ended` or `wait`), the largest difference first.
+
+    A difference of less than a `share` of the time in the base is left out.
+    """
+    found: list[Move] = []
+    for runs in compared(base, variant):
+        differ: dict[float, list[tuple[float, float]]] = {}
+        for before, after in runs.times(field):
+            was, now = median_low(before), median_low(after)
+            if _differ(before, after, noise.slack) and not (share and abs(now - was) <= share * was):
+                differ.setdefault(_direction(now - was), []).append((was, now))
+        for times in differ.values():
+            was, now = max(times, key=lambda pair: abs(pair[1] - pair[0]))
+            found.append(Move(runs, was, now, len(times)))
+    return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
 
 
-def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[Move]:
-    """Return the profiles, each in a queue, whose arrivals wait longer or shorter than in the base."""
-    return _moves(_by_profile(base), _by_profile(variant), "p95WaitSeconds", noise)
+def last_ends(base: Object, variant: Object, noise: Noise) -> list[Move]:
+    """Return the groups of equal runs of which the last ends at another time."""
+    found = []
+    for runs in compared(base, variant):
+        if len(runs.names) > 1 and runs.before and runs.after:
+            before, after = runs.last("ended")
+            was, now = median_low(before), median_low(after)
+            if math.isfinite(was) and math.isfinite(now) and _differ(before, after, noise.slack):
+                found.append(Move(runs, was, now))
+    return sorted(found, key=lambda move: (-abs(move.seconds), move.name))
 
 
-def _moves(base: Mapping[str, Object], variant: Mapping[str, Object], field: str, noise: Noise) -> list[Move]:
-    """Return the rows whose time differs: ranges are apart, or in most plays of only one it never comes."""
+def _direction(seconds: float) -> float:
+    return seconds if math.isinf(seconds) else math.copysign(1.0, seconds)
+
+
+def queue_moves(base: Object, variant: Object, field: str, noise: Noise) -> list[tuple[str, float, float]]:
+    """Return the ClusterQueues whose runs wait longer or shorter by a measure, and the wait in both."""
+    before, after = ({row["name"]: row for row in each["queues"]} for each in (base, variant))
     return [
-        Move(name, _number(after[field]) - _number(before[field]))
-        for name, after in variant.items()
-        if (before := base.get(name))
-        and (
-            (before[field] is None) != (after[field] is None)
-            or _is_apart(before["ranges"][field], after["ranges"][field], noise.slack)
-        )
+        (name, number(before[name][field]), number(row[field]))
+        for name, row in after.items()
+        if name in before and _rows_differ(before[name], row, field, noise.slack)
     ]
 
 
-def _by_name(record: Object) -> dict[str, Object]:
-    return {row["name"]: row for row in record["workloads"]}
+class ArrivalMove(Struct, frozen=True):
+    """A wait of the arrivals of a profile in a queue that differs from the base."""
+
+    name: str
+    seconds: float
+    """Longer than in the base; infinite where it has no end, minus infinite where it had none before."""
+
+
+def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[ArrivalMove]:
+    """Return the profiles, each in a queue, whose arrivals wait longer or shorter than in the base."""
+    before, field = _by_profile(base), "p95WaitSeconds"
+    return [
+        ArrivalMove(name, number(row[field]) - number(before[name][field]))
+        for name, row in _by_profile(variant).items()
+        if name in before and _rows_differ(before[name], row, field, noise.slack)
+    ]
 
 
 def _by_profile(record: Object) -> dict[str, Object]:
@@ -163,111 +271,25 @@ def _profile(row: Object) -> str:
     return f"{row['profile']} in {row['clusterQueue']}" if row["clusterQueue"] else str(row["profile"])
 
 
-def _is_apart(base: Sequence[float | None], variant: Sequence[float | None], slack: float) -> bool:
-    (low, high), (least, most) = map(_number, base), map(_number, variant)
+def _rows_differ(before: Object, after: Object, field: str, slack: float) -> bool:
+    return (before[field] is None) != (after[field] is None) or is_apart(
+        before["ranges"][field], after["ranges"][field], slack
+    )
+
+
+def _differ(before: Sequence[float], after: Sequence[float], slack: float) -> bool:
+    """Tell whether times of two variants differ: ranges are apart, or in most plays of only one they end."""
+    is_endless = [math.isinf(median_low(times)) for times in (before, after)]
+    return is_endless[0] != is_endless[1] or is_apart(_range(before), _range(after), slack)
+
+
+def is_apart(base: Sequence[float | None], variant: Sequence[float | None], slack: float) -> bool:
+    """Tell whether two ranges are further apart than the slack, and than each of them is wide."""
+    (low, high), (least, most) = map(number, base), map(number, variant)
     later = least - high if math.isfinite(high) else 0.0
     earlier = low - most if math.isfinite(most) else 0.0
-    return max(later, earlier) > slack
-
-
-def verdict(base: Object, variant: Object, noise: Noise, change: str = "") -> str:
-    """Return in words what differs from the base; `change` says what was changed."""
-    names = _short_names(base, variant)
-    started = moves(base, variant, "started", noise)
-    ended = moves(base, variant, "ended", noise)
-    starts = {move.name: move for move in started}
-    parts = [
-        *_pods(base, variant),
-        *_moved(started, names, "start"),
-        *_moved([move for move in ended if _is_named(move, starts)], names, "end"),
-        *_arrivals(arrival_moves(base, variant, noise)),
-        *_counts(base, variant),
-        *_missing(base, variant, names),
-    ]
-    if not parts:
-        text = f"nothing changes by more than {noise.describe()}"
-    else:
-        moved = {move.name for move in (*started, *ended)}
-        still = _by_name(variant).keys() - moved
-        rest = "; nothing else moves" if still and moved else ""
-        text = ", ".join(filter(None, [*parts, _whole(base, variant, noise)])) + rest
-    return f"{change}: {text}" if change else text
-
-
-def _is_named(move: Move, started: Mapping[str, Move]) -> bool:
-    """Tell whether a verdict names an end: where the start moves too, only one that is lost or won alone."""
-    start = started.get(move.name)
-    return start is None or (math.isinf(move.seconds) and math.isfinite(start.seconds))
-
-
-def _short_names(base: Object, variant: Object) -> Callable[[str], str]:
-    keys = {row["name"] for record in (base, variant) for row in record["workloads"]}
-    numbers = Counter(key.partition("/")[2] for key in keys)
-    return lambda key: key.partition("/")[2] if numbers[key.partition("/")[2]] == 1 else key
-
-
-def _moved(moves: Sequence[Move], names: Callable[[str], str], verb: str) -> Iterator[str]:
-    later = [move for move in moves if 0 < move.seconds < math.inf]
-    earlier = [move for move in moves if -math.inf < move.seconds < 0]
-    for group, direction in ((later, "later"), (earlier, "earlier")):
-        if len(group) > _NAMED:
-            most = f"{names(group[0].name)} most: {shown(abs(group[0].seconds))}"
-            yield f"{counted(len(group), 'run')} {verb} {direction} ({most})"
-        else:
-            yield from (
-                f"{names(move.name)} {verb}s {shown(abs(move.seconds))} {direction}" for move in group
-            )
-    for seconds, singular, plural in (
-        (math.inf, f"never {verb}s", f"never {verb}"),
-        (-math.inf, f"{verb}s now", f"{verb} now"),
-    ):
-        group = [move for move in moves if move.seconds == seconds]
-        if len(group) > _NAMED:
-            yield f"{counted(len(group), 'run')} {plural}"
-        else:
-            yield from (f"{names(move.name)} {singular}" for move in group)
-
-
-def _arrivals(moves: Iterable[Move]) -> Iterator[str]:
-    for move in moves:
-        if math.isinf(move.seconds):
-            many = "more than 5 %" if move.seconds > 0 else "fewer than 5 %"
-            yield f"{many} of the arrivals of {move.name} are never admitted"
-        else:
-            direction = "longer" if move.seconds > 0 else "shorter"
-            yield f"the p95 wait of the arrivals of {move.name} is {shown(abs(move.seconds))} {direction}"
-
-
-def _counts(base: Object, variant: Object) -> Iterator[str]:
-    for key in _COUNTS:
-        more = variant[key] - base[key]
-        if _is_apart(base["ranges"][key], variant["ranges"][key], 0.0):
-            number = counted(abs(more), key[:-1])
-            yield f"{number} {'more' if more > 0 else 'fewer'}"
-
-
-def _pods(base: Object, variant: Object) -> Iterator[str]:
-    """Yield that only one was played with pods, as one of two earlier outputs may be."""
-    if base["pods"] != variant["pods"]:
-        words = ("with", "without") if variant["pods"] else ("without", "with")
-        yield "played {} pods, the other {}".format(*words)
-
-
-def _missing(base: Object, variant: Object, names: Callable[[str], str]) -> Iterator[str]:
-    before, after = _by_name(base).keys(), _by_name(variant).keys()
-    yield from (f"{names(name)} is not in it" for name in sorted(before - after))
-    yield from (f"{names(name)} is new" for name in sorted(after - before))
-
-
-def _whole(base: Object, variant: Object, noise: Noise) -> str:
-    """Return how the end of all runs moves; '' where it does not, or not all have ended."""
-    if any(record["finished"] < record["runs"] for record in (base, variant)):
-        return ""
-    before, after = (record["ranges"]["makespanSeconds"] for record in (base, variant))
-    if not _is_apart(before, after, noise.slack):
-        return ""
-    more = variant["makespanSeconds"] - base["makespanSeconds"]
-    return f"the makespan is {shown(abs(more))} {'longer' if more > 0 else 'shorter'}"
+    spreads = (end - begin for begin, end in ((low, high), (least, most)) if begin < end)
+    return max(later, earlier) > max(slack, *spreads, 0.0)
 
 
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
@@ -277,14 +299,16 @@ def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
     """
     for at, variant in enumerate(variants):
         later = variants[at + 1 :]
-        falls = any(
-            move.seconds < 0
-            for other in later
-            for move in (*moves(variant, other, "wait", noise), *arrival_moves(variant, other, noise))
-        )
+        falls = any(_falls(variant, other, noise) for other in later)
         if not falls and (later or longest_wait(variant) <= noise.slack):
             return at
     return None
+
+
+def _falls(variant: Object, other: Object, noise: Noise) -> bool:
+    waits = (move.seconds for move in moves(variant, other, "wait", noise))
+    of_arrivals = (move.seconds for move in arrival_moves(variant, other, noise))
+    return any(seconds < 0 for seconds in (*waits, *of_arrivals))
 
 
 def added_problems(base: Object, variant: Object) -> list[Object]:
@@ -307,9 +331,7 @@ def _place(problem: Object) -> tuple[str, str, str]:
 
 def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> list[Move]:
     """Return the runs that wait longer than in the base, by more than this share of the wait there."""
-    waits = {name: _number(row["wait"]) for name, row in _by_name(base).items()}
-    longer = moves(base, variant, "wait", noise)
-    return [move for move in longer if move.seconds > share * waits[move.name]]
+    return [move for move in moves(base, variant, "wait", noise, share) if move.seconds > 0]
 
 
 def slower_arrivals(
@@ -320,11 +342,11 @@ def slower_arrivals(
     return [
         (move.name, before[move.name], after[move.name])
         for move in arrival_moves(base, variant, noise)
-        if move.seconds > share * _number(before[move.name]["p95WaitSeconds"])
+        if move.seconds > share * number(before[move.name]["p95WaitSeconds"])
     ]
 
 
 def longest_wait(variant: Object) -> float:
     """Return the seconds that a run waited at most; infinite where one was never admitted."""
-    waits = [_number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]
+    waits = [number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]
     return max(waits, default=0.0)

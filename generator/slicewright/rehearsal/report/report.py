@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from slicewright.core.problem import counted, errors
 from slicewright.rehearsal.model import metrics
 from slicewright.rehearsal.model.duration import shown_within
+from slicewright.rehearsal.model.equal_runs import Ties
 from slicewright.rehearsal.model.prices import cost
 from slicewright.rehearsal.report import waits
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.model.timeline import Timeline
     from slicewright.rehearsal.model.usage import Nominal, Steps, Usage
     from slicewright.rehearsal.model.waits import Wait
+
+
+NO_TIES = Ties()
 
 
 def on_what(has_pods: bool) -> str:
@@ -64,6 +68,8 @@ class Report(Struct, frozen=True):
     """What became of the expectations of workloads, by their current runs."""
     sweeps: Mapping[str, str] = field(default_factory=dict)
     """The sweeps (`namespace/name`) of workloads that are entries of one."""
+    ties: Mapping[str, Ties] = field(default_factory=dict)
+    """Which runs chance makes equal, or orders, by run."""
     arriving: tuple[metrics.Arriving, ...] = ()
     """What arrival profiles bring to which queues."""
     profile_of: Mapping[str, str] = field(default_factory=dict)
@@ -115,6 +121,8 @@ class Report(Struct, frozen=True):
                 **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
                 "waits": [waits.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
                 "sweep": self.sweeps.get(workload, ""),
+                "equal": self.ties.get(timeline.run, NO_TIES).equal,
+                "unordered": self.ties.get(timeline.run, NO_TIES).unordered,
                 "profile": self.profile_of.get(workload, ""),
                 "team": self.team_of.get(timeline.run.partition("/")[0], ""),
                 "expectations": [answer.record() for answer in self.answers.get(timeline.run, ())],

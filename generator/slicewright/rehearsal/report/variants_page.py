@@ -5,21 +5,21 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from slicewright.core.kubernetes.types import Object
-from slicewright.rehearsal.model.comparison import Group
+from slicewright.rehearsal.model.comparison import Group, compared
 from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.report.charts import OUTCOMES, icon, legend, occurring, timeline
 from slicewright.rehearsal.report.markup import card, escaped
 from slicewright.rehearsal.report.page import filled, when, who
 from slicewright.rehearsal.report.page_tables import table
-from slicewright.rehearsal.report.variants_text import head_line, tables
+from slicewright.rehearsal.report.variants_text import called, head_line, labelled, tables
 
 _SHORTEST = 0.01
 
 
 def page(groups: Sequence[Group], frame: str, style: str) -> str:
     """Return the HTML page of variants, in each group the base first; equal records give equal bytes."""
-    groups = [replace(group, variants=escaped(list(group.variants))) for group in groups]
-    heads = [head_line(group) for group in groups]
+    heads = escaped([head_line(group) for group in groups])
+    groups = [replace(group, variants=escaped(list(labelled(group).variants))) for group in groups]
     title = f"What if: {', '.join(dict.fromkeys(str(group.variants[0]['cluster']) for group in groups))}"
     lines = "".join(f'<p class="dim">{head}.</p>' for head in heads)
     top = f'<p class="over">slicewright rehearsal</p><div class="title"><h1>{title}</h1></div>'
@@ -67,17 +67,21 @@ def _name_first(row: Sequence[str]) -> list[str]:
 
 
 def _rows(variants: Sequence[Object], end: float, key: str) -> Iterator[str]:
-    """Yield for each run its name, and a row for each variant that has it."""
-    names = dict.fromkeys(row["name"] for variant in variants for row in variant["workloads"])
-    for at, name in enumerate(names):
-        yield f'<p class="sweep">{name}</p>'
-        for number, variant in enumerate(variants):
-            for row in variant["workloads"]:
-                if row["name"] == name:
-                    drawn = timeline({**row, "evictions": []}, (), end, f"{key}r{at}v{number}")
-                    left = who("div", variant["name"], ", ".join(_facts(row)))
-                    plot = f'<div class="plot">{drawn}</div>{icon(row["outcome"])}'
-                    yield f'<div class="line">{left}{plot}</div>'
+    """Yield for runs that are compared as one their name, and their rows of each variant, the first first."""
+    everything = {"workloads": [row for variant in variants for row in variant["workloads"]]}
+    for at, runs in enumerate(compared(variants[0], everything)):
+        rows = [[row for row in variant["workloads"] if row["name"] in runs.names] for variant in variants]
+        yield f'<p class="sweep">{called(runs, max(map(len, rows)))}</p>'
+        for number, (variant, own) in enumerate(zip(variants, rows, strict=True)):
+            for place, row in enumerate(sorted(own, key=_begin)):
+                picture = timeline({**row, "evictions": []}, (), end, f"{key}r{at}v{number}n{place}")
+                left = who("div", variant["name"], ", ".join(_facts(row)))
+                plot = f'<div class="plot">{picture}</div>{icon(row["outcome"])}'
+                yield f'<div class="line">{left}{plot}</div>'
+
+
+def _begin(row: Object) -> tuple[bool, float]:
+    return row["started"] is None, row["started"] or 0.0
 
 
 def _facts(row: Object) -> Iterator[str]:

@@ -2,26 +2,73 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from string import ascii_uppercase
+
+from msgspec.structs import replace
 
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import BASE, Group, Noise, longest_wait, moves, stops_falling
+from slicewright.rehearsal.model.comparison import (
+    BASE,
+    Group,
+    Noise,
+    Runs,
+    longest_wait,
+    moves,
+    number,
+    stops_falling,
+)
 from slicewright.rehearsal.model.duration import shown, shown_within
+from slicewright.rehearsal.model.variant_verdict import group_name
 from slicewright.rehearsal.report.report import waits_text
 from slicewright.rehearsal.report.spending import Table, spending
 
 _BAR = 30
 _NEVER = "never"
+_SHORT = 24
+"""Characters of a name that a column of a table has room for."""
+_MOST_WORDS = 3
 
 
 def head_line(group: Group) -> str:
     """Return what was played."""
     variants, noise = group.variants, group.noise
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
-    base = variants[0]["name"]
     number = counted(len(variants) - 1, "variant")
-    names = f"base and {number}" if base == BASE else " and ".join(variant["name"] for variant in variants)
+    names = f"base and {number}"
+    if variants[0]["name"] != BASE:
+        pairs = zip(labels(variants), (variant["name"] for variant in variants), strict=True)
+        names = " and ".join(name if label == name else f"{label} ({name})" for label, name in pairs)
     return f"{variants[0]['cluster']}: {names}{times}; time resolution {shown(noise.resolution)}"
+
+
+def labelled(group: Group) -> Group:
+    """Return variants with short names, which are said in front of their verdicts."""
+    named = []
+    for label, variant in zip(labels(group.variants), group.variants, strict=True):
+        verdict = variant["verdict"]
+        if verdict and not verdict.startswith(f"{label}: "):
+            verdict = f"{label}: {verdict}"
+        named.append({**variant, "name": label, "verdict": verdict})
+    return replace(group, variants=named)
+
+
+def labels(variants: Sequence[Object]) -> list[str]:
+    """Return a short name for each variant: the last words of its first change, else a letter."""
+    for words in range(1, _MOST_WORDS + 1):
+        short = [_label(variant, words) for variant in variants]
+        if len(set(short)) == len(short) and max(map(len, short)) <= _SHORT:
+            return short
+    letters = (f"{ascii_uppercase[at % 26]}{at // 26 or ''}" for at in range(len(variants)))
+    return [name if len(name) <= _SHORT else next(letters) for name in (each["name"] for each in variants)]
+
+
+def _label(variant: Object, words: int) -> str:
+    name: str = variant["name"]
+    if name != ",".join(variant["changes"]) or not name:
+        return name
+    path, _, value = variant["changes"][0].partition("=")
+    return f"{'.'.join(path.split('.')[-words:])}={value}"
 
 
 def tables(group: Group) -> Iterator[Table]:
@@ -96,13 +143,28 @@ def _borrowed(queue: Object) -> str:
 
 
 def _moved(variants: Sequence[Object], noise: Noise) -> Iterator[tuple[str, ...]]:
-    """Yield the runs that start or end at another time in a variant, in all variants."""
+    """Yield the runs that start or end at another time in a variant, in all variants; equal runs as one."""
     base, *others = variants
     fields = ("started", "ended")
-    moved = {move.name for other in others for field in fields for move in moves(base, other, field, noise)}
-    for row, variant in _by_name(variants, "workloads", "name"):
-        if row["name"] in moved:
-            yield row["name"], *(_time(row[field]) for field in fields), variant["name"]
+    found = (move.runs for other in others for field in fields for move in moves(base, other, field, noise))
+    moved = {runs.names[0]: runs for runs in found}
+    for _, runs in sorted(moved.items()):
+        for variant in variants:
+            if rows := [row for row in variant["workloads"] if row["name"] in runs.names]:
+                yield called(runs, len(rows)), *(_times(rows, field) for field in fields), variant["name"]
+
+
+def called(runs: Runs, size: int) -> str:
+    """Return what a table calls runs that are compared as one, of which a variant has so many."""
+    name = group_name(runs, {})
+    return name if size == 1 else f"{name} ({counted(size, 'run')})"
+
+
+def _times(rows: Sequence[Object], field: str) -> str:
+    """Return the first and the last of some times."""
+    times = sorted(number(row[field]) for row in rows)
+    shown = [_time(None if math.isinf(time) else time) for time in (times[0], times[-1])]
+    return " to ".join(dict.fromkeys(shown))
 
 
 def _time(seconds: float | None) -> str:
