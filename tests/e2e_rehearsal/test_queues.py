@@ -146,5 +146,7 @@ def test_workload_that_never_fits_is_told_with_both_reasons(bed: Bed, empty: Rep
     assert ("failed", "waiting", None) == (record["verdict"], large["outcome"], large["admitted"])
     assert large["why"].startswith("Kueue: couldn't assign flavors")
     assert large["quotaCheck"].startswith("FIT1")
-    assert ("REH001", f"remove the cause: {large['why']}") == (problem["id"], problem["hint"])
+    cause = f"it waits because of this: {large['waits'][-1]['message']}"
+    assert ("REH001", cause) == (problem["id"], problem["hint"])
+    assert "16 chips of v5e-2x4-4t: the quota is 8 chips" in cause
     assert large["quotaCheck"] in problem["message"]

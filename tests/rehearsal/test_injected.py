@@ -79,18 +79,19 @@ def test_hint_names_what_was_done_to_the_run() -> None:
 
 
 def test_run_that_fails_after_a_fault_is_told_of_it() -> None:
-    """Beside the words of its controller, which knows of no rehearsal; so are broken expectations."""
-    part = part_of("faults: [{kind: SliceLoss, at: 5s}]\nexpect: [{waitBelow: 1s}]")
+    """Beside the words of its controller, which knows of no rehearsal; so are expectations that it can break.
+
+    A fault follows the start of its run, so that no admission was late because of it.
+    """
+    part = part_of("faults: [{kind: SliceLoss, at: 5s}]\nexpect: [{waitBelow: 1s}, {together: [gone]}]")
     timeline = ran(A, (10, 60))
     timeline.outcome, timeline.end_text = "failed", "jobset failed due to one or more job failures"
     found = judge([part], {A: timeline}, {}, cut_short=False, injected=[Injected(A, part.faults[0], 15.0)])
     injected = "the rehearsal injected SliceLoss at 15s: slice 0"
+    changes = "the timeline shows what happened; change the workload, the queues or the expectation"
 
     assert [
         ("REH001", f"remove the cause: jobset failed due to one or more job failures; {injected}"),
-        (
-            "REH004",
-            "the timeline shows what happened; change the workload, the queues or the expectation; "
-            + injected,
-        ),
+        ("REH004", changes),
+        ("REH004", f"{changes}; {injected}"),
     ] == [(problem.id, problem.hint) for problem in found]

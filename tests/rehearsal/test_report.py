@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from slicewright.core.problem import Problem
+from slicewright.rehearsal.model.equal_runs import Ties
 from slicewright.rehearsal.model.event import Event
 from slicewright.rehearsal.model.expectation import Answer
 from slicewright.rehearsal.model.fault import Injected
@@ -92,6 +93,8 @@ def test_record_of_a_run() -> None:
         "quotaCheck": "",
         "waits": [],
         "sweep": "",
+        "equal": "",
+        "unordered": "",
         "profile": "",
         "team": "",
         "expectations": [],
@@ -397,6 +400,30 @@ def test_arrivals_are_told_by_profile() -> None:
         "night, no queue: 0 runs, 0 finished (seed 1)",
     ] == text(report).splitlines()[4:]
     assert ["evening"] * 3 == [run["profile"] for run in report.record()["workloads"]]
+
+
+def test_equal_runs_that_waited_have_one_line() -> None:
+    """With the sweep or the first of them, how many waited, and the longest of their waits."""
+    timelines = tuple((f"default/{name}", ran(f"default/{name}", (60, 70))) for name in "abcd")
+    report = replace(
+        played(),
+        timelines=timelines,
+        sweeps={"default/a": "default/lr", "default/b": "default/lr"},
+        ties={f"default/{name}": Ties(f"default/{name}" if name < "c" else "default/c") for name in "abcd"},
+        waits={
+            "default/a": (Wait(30.0, 60.0, "Pending", "no quota"),),
+            "default/b": (Wait(0.0, 60.0, "NotTried"),),
+            "default/d": (Wait(0.0, 50.0, "NotTried"),),
+        },
+    )
+
+    lines = text(report).splitlines()
+
+    at = lines.index("why runs waited")
+    assert [
+        "default/lr  2 of 2 runs, up to 1m00s from 0.0s: Kueue says Pending: no quota",
+        "default/c  1 of 2 equal runs, up to 50s from 0.0s: Kueue wrote no reason",
+    ] == lines[at + 1 : at + 3]
 
 
 def test_why_a_run_waited_is_a_line_about_its_longest_wait() -> None:

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 from tests.words import places
 
+from slicewright.rehearsal.model.fault import Injected
 from slicewright.rehearsal.model.slices import Slice
-from slicewright.rehearsal.model.timeline import Timeline
-from slicewright.rehearsal.model.verdict import judge
+from slicewright.rehearsal.model.timeline import Span, Timeline
+from slicewright.rehearsal.model.verdict import Cause, judge
 
 from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
 
@@ -84,6 +85,63 @@ def test_run_that_was_not_submitted_says_when_it_would_have_been() -> None:
     part = part_of("submitAt: 2h")
 
     assert [f"{AT_NAME}REH001"] == said(part, Timeline(A))
+
+
+def waits(timeline: Timeline, *causes: Cause, block: str = "", at_deadline: bool = False) -> list[str]:
+    """Return the hints of problems of a run that waits because of some causes, while a fault hits it."""
+    part = part_of(f"{block}\nfaults: [{{kind: SliceLoss, at: 5s}}]")
+    found = judge(
+        [part],
+        {A: timeline},
+        {},
+        cut_short=False,
+        injected=[Injected(A, part.faults[0], 50.0)],
+        causes={A: causes},
+        is_at_deadline=at_deadline,
+    )
+    return [problem.hint.partition("; the rehearsal injected")[0] for problem in found]
+
+
+QUEUED = Timeline(A, outcome="waiting", submitted=0.0, spans=[Span("queued", 0.0, 90.0)], is_queued=True)
+HELD = Cause(0.0, 90.0, "8 chips of v5e: default/b has held 8 since 1.0s")
+
+
+def test_hint_of_a_run_that_waits_is_the_cause_of_its_wait() -> None:
+    """Kueue's sentence says how much is missing, not who has it; a wait that is over is none."""
+    told = "it waits because of this: 8 chips of v5e: default/b has held 8 since 1.0s"
+    over = Cause(0.0, 30.0, "another")
+
+    assert [told] == waits(QUEUED, over, HELD)
+    assert [told] == waits(replace(QUEUED, waits_for="insufficient quota"), HELD)
+    assert ["remove the cause: Kueue: insufficient quota"] == waits(
+        replace(QUEUED, waits_for="insufficient quota"), over
+    )
+    assert ["remove the cause: FailedScheduling: no node"] == waits(
+        replace(QUEUED, warnings={"FailedScheduling": "no node"}), HELD
+    )
+
+
+def test_longer_deadline_is_a_remedy_only_at_the_deadline() -> None:
+    """A rehearsal that ended before had nothing more to wait for."""
+    assert ["nothing more could happen: see the timeline for how far the run got"] == waits(QUEUED)
+    assert [
+        "see the timeline for how far the run got; set a longer --deadline if it needs more time"
+    ] == waits(QUEUED, at_deadline=True)
+
+
+def test_hint_of_a_late_admission_is_the_cause_of_the_longest_wait_before_it() -> None:
+    """Not the fault that hit the run after its start, nor a wait after it."""
+    block = "expect: [{waitBelow: 10s}]"
+    waited = replace(ran(A, (60, 90)), submitted=0.0, admitted=55.0)
+    causes = (Cause(0.0, 40.0, "held"), Cause(40.0, 50.0, "checked"), Cause(56.0, 99.0, "no nodes"))
+
+    assert ["it waited because of this: held"] == waits(waited, *causes, block=block)
+    assert ["the timeline shows what happened; change the workload, the queues or the expectation"] == waits(
+        waited, causes[-1], block=block
+    )
+    never = "it waits because of this: 8 chips of v5e: default/b has held 8 since 1.0s"
+    assert [never, never.replace("waits", "waited")] == waits(QUEUED, HELD, block=block)
+    assert () == judge([part_of(block)], {}, {}, cut_short=True)
 
 
 HEADLESS = jobset(

@@ -9,8 +9,17 @@ from msgspec.structs import replace
 from tests.status.kit import jobset, queue
 
 from slicewright.core.status.shortage import Holder, Shortage
-from slicewright.rehearsal.model.waits import Lack, Setting, Wait, read_setting, waiting_chips, waits
-from slicewright.rehearsal.report.waits import describe
+from slicewright.rehearsal.model.verdict import Cause
+from slicewright.rehearsal.model.waits import (
+    Lack,
+    Remedy,
+    Setting,
+    Wait,
+    read_setting,
+    waiting_chips,
+    waits,
+)
+from slicewright.rehearsal.report.waits import causes, describe, longest_waits
 from slicewright.rehearsal.report.waits import record as record_of
 from slicewright.workspace.package import package
 
@@ -191,9 +200,62 @@ def test_queue_that_keeps_to_its_quota_is_not_taken_from() -> None:
 def test_wait_that_is_over_is_judged_by_what_was_before() -> None:
     """Kueue gives no reason from 10 to 20; what happens later says nothing of that wait."""
     later = says(20.0, "reserved", queue="cq", flavors=V5E), says(40.0, "submitted", C)
-    wait, _ = why(scene(*queue(8)), ASKS[0], *later)
+    wait, _ = why(scene(*queue(8), priorities={A: 0}), ASKS[0], *later)
 
     assert ("NotTried", 20.0, "Kueue wrote no reason") == (wait.reason, wait.end, describe(wait, {}))
+
+
+def test_run_that_kueue_never_took_up_has_no_workload() -> None:
+    """Kueue writes its Workload's priority before all else; that it has none is known of the run alone."""
+    (wait,) = why(scene(*queue(8)), ASKS[0])
+
+    assert (
+        "NoWorkload",
+        "Kueue made no Workload for it: perhaps its pods name a PriorityClass that does not exist",
+    ) == (wait.reason, describe(wait, {}))
+
+
+def test_run_behind_others_is_told_of_them() -> None:
+    """That Kueue wrote no reason is told only where nothing is known."""
+    behind = Wait(0.0, 9.0, "NotTried", ahead=("default/b",))
+
+    assert "Kueue tries others first; behind default/b" == describe(behind, {})
+
+
+def test_equal_runs_wait_for_one_cause() -> None:
+    """One line for each cause; what Kueue wrote of one explains those of which it wrote nothing.
+
+    A higher priority would only take from an equal run. Who waits for nodes does not explain who is queued.
+    """
+    more, higher = (
+        Remedy("NominalQuota", "8 more chips", 8),
+        Remedy("Priority", "a priority above 0 preempts enough of them", above=0),
+    )
+    lack = Lack(Shortage("v5e", 8, 8, 8, 8, (Holder(8, "default/c", "cq"),)), (higher, more))
+    found = {
+        "default/a": (Wait(0.0, 9.0, "QuotaHeld", lacks=(lack,)), Wait(20.0, 21.0, "Pending", "x")),
+        "default/b": (Wait(0.0, 30.0, "NotTried"),),
+        "default/c": (Wait(1.0, 20.0, "QuotaHeld", lacks=(lack,)),),
+        "default/d": (Wait(0.0, 5.0, "NoNodes"),),
+    }
+    runs = [f"default/{name}" for name in "abcde"]
+
+    untold, held, unplaced = (found[f"default/{name}"][0] for name in "bcd")
+    without = replace(held, lacks=(replace(lack, remedies=(more,)),))
+    assert [(3, untold, without), (1, unplaced, unplaced)] == [*longest_waits(found, runs)]
+    assert [(2, untold, found["default/a"][0])] == [*longest_waits(found, ["default/a", "default/b"])]
+    assert [(1, untold, untold), (1, unplaced, unplaced)] == [
+        *longest_waits(found, ["default/b", "default/d"])
+    ]
+    assert [(1, untold, untold)] == [*longest_waits(found, ["default/b"])]
+    assert [] == [*longest_waits(found, ["default/e"])]
+
+
+def test_causes_are_what_is_known() -> None:
+    """For hints; that Kueue wrote nothing is none."""
+    found = {A: (Wait(0.0, 9.0, "NotTried"), Wait(10.0, 20.0, "Pending", "8 more needed"))}
+
+    assert {A: [Cause(10.0, 20.0, "Kueue says Pending: 8 more needed")]} == causes(found, {})
 
 
 def test_long_lists_are_cut() -> None:
@@ -222,7 +284,7 @@ def test_queue_that_borrows_itself_reclaims_nothing() -> None:
 def test_lenders_that_borrow_nothing_are_not_taken_from() -> None:
     """Cq has 4 of its own and needs 8: the other queue uses 8 of its 8."""
     platform = [*queue(8, cohortName="all"), *queue(8, name="guest", local="guest", cohortName="all")]
-    found = scene(*platform, queues={B: "guest"})
+    found = scene(*platform, queues={B: "guest"}, priorities={A: 0})
 
     assert ["NotTried"] == [wait.reason for wait in why(found, *held(B, queue="guest"), ASKS[0])]
     assert ["Pending"] == [wait.reason for wait in why(found, *held(B, queue="guest"), *ASKS)]

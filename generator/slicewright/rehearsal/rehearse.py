@@ -36,6 +36,7 @@ from slicewright.rehearsal.model.timeline import Timeline
 from slicewright.rehearsal.model.verdict import judge
 from slicewright.rehearsal.node_pools import capacity
 from slicewright.rehearsal.report.report import Report
+from slicewright.rehearsal.report.waits import causes
 from slicewright.rehearsal.termination import Termination
 from slicewright.rehearsal.timers import Clock, Timers
 from slicewright.testbed import controllers
@@ -109,6 +110,7 @@ class Rehearsal:
         self._missing: dict[str, tuple[Need, ...]] = {}
         """What runs need and the cluster does not have either."""
         self._end = 0.0
+        self._is_at_deadline = False
         self._interrupted = False
         self._problems: list[Problem] = []
         self._left = ""
@@ -141,6 +143,16 @@ class Rehearsal:
         timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue)
         faults = self._faults.injected(timelines)
+        queue_of = metrics.queues_asked(self._runs, scenario.platform)
+        setting = waits.read_setting(
+            self._runs,
+            scenario.platform,
+            scenario.catalogue,
+            queue_of,
+            event_log.priorities,
+            scenario.installation.settings,
+        )
+        why = waits.waits(event_log.events, timelines.values(), setting, self._time.speed)
         problems = [
             *self._problems,
             *scenario.notes,
@@ -153,6 +165,8 @@ class Rehearsal:
                 speed=self._time.speed,
                 injected=faults,
                 missing=self._missing,
+                causes=causes(why, timelines),
+                is_at_deadline=self._is_at_deadline,
             ),
         ]
         if not is_cut_short:
@@ -161,15 +175,6 @@ class Rehearsal:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
         room = self._room
-        queue_of = metrics.queues_asked(self._runs, scenario.platform)
-        setting = waits.read_setting(
-            self._runs,
-            scenario.platform,
-            scenario.catalogue,
-            queue_of,
-            event_log.priorities,
-            scenario.installation.settings,
-        )
         return Report(
             cluster=scenario.site.cluster.name,
             speed=self._time.speed,
@@ -199,7 +204,7 @@ class Rehearsal:
             },
             nominal=usage.nominal_quotas(scenario.platform),
             queue_of=queue_of,
-            waits=waits.waits(event_log.events, timelines.values(), setting, self._time.speed),
+            waits=why,
             waiting=waits.waiting_chips(timelines.values(), setting, self._time.speed),
             pool_of=room.pools(),
             prices=of_pools(scenario.prices, scenario.site) if scenario.prices else None,
@@ -252,6 +257,8 @@ class Rehearsal:
                         check()
             finally:
                 self._end = clock.now()
+                is_late = clock.elapsed() >= self._time.real_deadline
+                self._is_at_deadline = is_late or self._end >= self._time.deadline
 
     def _submit(self, part: ScenarioPart) -> None:
         """Submit the runs of a part; what is refused is noted, with the API server's words."""

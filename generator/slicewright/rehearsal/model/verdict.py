@@ -1,7 +1,10 @@
 """Compares timelines with what they should be: each broken promise is a problem, placed in the input file."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.kubernetes.types import Object
@@ -16,6 +19,29 @@ from slicewright.rehearsal.model.slices import Slice
 from slicewright.rehearsal.model.timeline import Timeline
 
 
+class Cause(Struct, frozen=True):
+    """Why a run waited, in words, and when."""
+
+    start: float
+    end: float
+    text: str
+
+
+NO_CAUSES: Mapping[str, Sequence[Cause]] = MappingProxyType({})
+
+
+class _Known(Struct, frozen=True):
+    """What is known of why a run is not where it should be; each is empty where it is not."""
+
+    never_fits: str
+    """What the offline quota check says."""
+    cause: str
+    far: str
+    """How to let it get further."""
+    hurt: str
+    """The faults that hit it."""
+
+
 def judge(
     parts: Iterable[ScenarioPart],
     timelines: Mapping[str, Timeline],
@@ -25,12 +51,15 @@ def judge(
     speed: float | None = None,
     injected: Collection[Injected] = (),
     missing: Collection[str] = (),
+    causes: Mapping[str, Sequence[Cause]] = NO_CAUSES,
+    is_at_deadline: bool = True,
 ) -> tuple[Problem, ...]:
     """Return the problems of a rehearsal, which ran at some `speed` where that is known.
 
     `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
     `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
-    runs of which it is told elsewhere that they lack what they need to start. Of what arrives by a profile,
+    runs of which it is told elsewhere that they lack what they need to start. `causes` say why runs waited;
+    where the rehearsal did not end at its deadline, nothing more could happen. Of what arrives by a profile,
     each problem is told once with the number of runs that have it.
     In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
     against anybody.
@@ -44,8 +73,13 @@ def judge(
             run = timelines.get(run_key(item))
             if run is None:
                 continue
-            hurt = blame(run.run, injected)
-            of_run = list(_of_run(part, item, run, never_fits.get(run.run, ""), hurt, cut_short=cut_short))
+            known = _Known(
+                never_fits.get(run.run, ""),
+                _why(run, causes.get(run.run, ())),
+                _far(part, run, is_at_deadline=is_at_deadline),
+                blame(run.run, injected),
+            )
+            of_run = list(_of_run(part, item, run, known, cut_short=cut_short))
             problems += (
                 problem for problem in of_run if run.run not in missing or problem.id not in _NOT_DONE
             )
@@ -53,7 +87,9 @@ def judge(
                 problems += _beside(part, item, run, speed, cut_short=cut_short)
         results = answers(part, by_key, timelines, cut_short=cut_short, speed=speed)
         for index, answer in enumerate(results):
-            problems += _of_answer(part, index, answer, speed, blame(part.current, injected))
+            hurt = blame(part.current, injected) if answer.kind in _AFTER_THE_START else ""
+            why = _before_admission(timelines[part.current], causes.get(part.current, ()))
+            problems += _of_answer(part, index, answer, speed, why, hurt)
         if part.profile:
             brought += ((part, problem) for problem in problems[first:])
             del problems[first:]
@@ -73,10 +109,20 @@ def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Pro
 
 
 _HINT = "the timeline shows what happened; change the workload, the queues or the expectation"
+_AFTER_THE_START = ("together", "finishes")
+"""Expectations that faults can break: all others are about what is before, for a fault follows the start."""
+
+
+def _before_admission(timeline: Timeline, causes: Sequence[Cause]) -> str:
+    """Return the hint that says why a run waited longest for its admission; '' where nobody knows."""
+    until = math.inf if timeline.admitted is None else timeline.admitted
+    before = [cause for cause in causes if cause.start < until]
+    longest = max(before, key=lambda cause: cause.end - cause.start, default=None)
+    return f"it waited because of this: {longest.text}" if longest else ""
 
 
 def _of_answer(
-    part: ScenarioPart, index: int, answer: Answer, speed: float | None, hurt: str
+    part: ScenarioPart, index: int, answer: Answer, speed: float | None, why: str, hurt: str
 ) -> Iterator[Problem]:
     """Yield the problem of an expectation that broke, or of which nobody can tell.
 
@@ -85,7 +131,8 @@ def _of_answer(
     path: Path = ("spec", "rehearsal", "expect", index, answer.kind)
     source = part.workload.source
     if answer.result == "failed" and answer.message:
-        hint = _joined(_HINT + _slower(answer.gap, speed), hurt)
+        told = why if answer.kind == "waitBelow" and why else _HINT
+        hint = _joined(told + _slower(answer.gap, speed), hurt)
         yield source.problem("REH004", path, answer.message, hint)
     elif answer.result == "cannotTell":
         message = f"cannot tell whether '{answer.kind}' holds: {answer.message}"
@@ -121,24 +168,22 @@ def _joined(*parts: str) -> str:
 
 
 def _of_run(
-    part: ScenarioPart, item: Object, timeline: Timeline, never_fits: str, hurt: str, *, cut_short: bool
+    part: ScenarioPart, item: Object, timeline: Timeline, known: _Known, *, cut_short: bool
 ) -> Iterator[Problem]:
     source = part.workload.source
     if timeline.outcome == "refused":
         hint = "slicewright validate shows the reasons without a cluster"
         yield source.problem("REH003", ("spec",), f"{timeline.run} was refused: {timeline.refusal}", hint)
         return
-    short = _short_of(part, item, timeline)
+    never_fits, short = known.never_fits, _short_of(part, item, timeline)
     if short and not (cut_short and timeline.outcome not in ("failed", "finished")):
         if timeline.outcome == "waiting" and timeline.started is None and timeline.together:
-            yield _not_together(part, timeline, hurt)
+            yield _not_together(part, timeline, known)
         else:
             message = f"{timeline.run} {short}"
             if never_fits and (timeline.admitted is None or not never_admitted(never_fits)):
                 message += f"; the quota check reports that it never fits: {never_fits}"
-            hint = _joined(
-                _cause(timeline) or (never_fits and advice(never_fits)) or _far(part, timeline), hurt
-            )
+            hint = _joined(known.cause or advice(never_fits) or known.far, known.hurt)
             yield source.problem("REH001", ("metadata", "name"), message, hint)
     for piece in timeline.slices:
         if len(piece.node_pools) > 1:
@@ -174,7 +219,7 @@ def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
     return "has a head that never ran" if lacks_head(item, timeline.ran) else ""
 
 
-def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
+def _not_together(part: ScenarioPart, timeline: Timeline, known: _Known) -> Problem:
     """Return the problem of a run whose programs never began: its TPU pods never all ran together."""
     need = tpu_pods(part)[timeline.run]
     message = (
@@ -190,17 +235,23 @@ def _not_together(part: ScenarioPart, timeline: Timeline, hurt: str) -> Problem:
         advised = "keep such runs on different node pools: see slicewright rule TPU119"
     else:
         advised = "check that there are nodes for all of its pods together"
-    hint = _joined(_cause(timeline), advised, hurt)
+    hint = _joined(known.cause, advised, known.hurt)
     return part.workload.source.problem("REH011", ("metadata", "name"), message, hint)
 
 
-def _cause(timeline: Timeline) -> str:
+def _why(timeline: Timeline, causes: Sequence[Cause]) -> str:
+    """Return the hint that says why a run is not where it should be; '' where nobody knows."""
+    is_last = bool(causes and timeline.spans) and causes[-1].end == timeline.spans[-1].end
+    if timeline.outcome == "waiting" and is_last and (timeline.waits_for or not timeline.why):
+        return f"it waits because of this: {causes[-1].text}"
     return timeline.why and f"remove the cause: {timeline.why}"
 
 
-def _far(part: ScenarioPart, timeline: Timeline) -> str:
+def _far(part: ScenarioPart, timeline: Timeline, *, is_at_deadline: bool) -> str:
     if timeline.outcome == "notSubmitted":
         return f"it is submitted at {shown(part.submit_at)}: set a longer --deadline, or submit it earlier"
+    if not is_at_deadline:
+        return "nothing more could happen: see the timeline for how far the run got"
     return "see the timeline for how far the run got; set a longer --deadline if it needs more time"
 
 

@@ -54,7 +54,7 @@ class Wait(Struct, frozen=True):
     end: float
     reason: str
     """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`; or Kueue's own reason where none of them
-    can be derived, and `NotTried` where Kueue wrote nothing."""
+    can be derived. `NotTried` where Kueue wrote nothing, `NoWorkload` where it made no Workload either."""
     message: str = ""
     """The controller's own sentence."""
     lacks: tuple[Lack, ...] = ()
@@ -69,6 +69,10 @@ class Wait(Struct, frozen=True):
     """Runs that do not end by themselves."""
 
 
+_UNTRIED = {True: "NotTried", False: "NoWorkload"}
+"""The reason of a wait of which Kueue wrote nothing, by whether it made a Workload for the run."""
+
+
 class Setting(Struct, frozen=True):
     """What a rehearsal knows of its queues and runs, apart from its events."""
 
@@ -77,6 +81,7 @@ class Setting(Struct, frozen=True):
     """By run: the flavors that pod sets may take, and the chips that they need of one of them."""
     queue_of: Mapping[str, str]
     priorities: Mapping[str, int]
+    """Those of the Workloads that Kueue made."""
     policies: dict[str, dict[str, Any]]
     """`preemption` of each ClusterQueue."""
     is_fair: bool = False
@@ -198,7 +203,7 @@ def _queued(
     waits a moment before it writes that another one has the quota.
     """
     waits = {
-        (run, span.start): Wait(span.start, span.end, "NotTried")
+        (run, span.start): Wait(span.start, span.end, _UNTRIED[run in setting.priorities])
         for run, spans in queued.items()
         for span in spans
     }

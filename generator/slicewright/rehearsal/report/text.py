@@ -10,6 +10,7 @@ from slicewright.rehearsal.model.duration import shown
 from slicewright.rehearsal.model.timeline import Span, Timeline
 from slicewright.rehearsal.model.usage import Usage
 from slicewright.rehearsal.report.report import (
+    NO_TIES,
     Report,
     borrowing,
     on_what,
@@ -18,7 +19,7 @@ from slicewright.rehearsal.report.report import (
     waiting,
     waits_text,
 )
-from slicewright.rehearsal.report.waits import describe
+from slicewright.rehearsal.report.waits import describe, longest_waits
 
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())
@@ -134,13 +135,24 @@ def _runs(report: Report, column: int, width: int) -> Iterable[str]:
 
 
 def _why(report: Report, column: int) -> Iterable[str]:
-    """Yield a line for each run that waited, about its longest wait."""
+    """Yield a line for each run that waited, about its longest wait; for equal runs one a cause."""
     timelines = {timeline.run: timeline for _, timeline in report.timelines}
-    for timeline in _rows(report):
-        if waits := report.waits.get(timeline.run):
-            wait = max(waits, key=lambda wait: wait.end - wait.start)
-            spent, why = shown(wait.end - wait.start), describe(wait, timelines)
-            yield f"{timeline.run:{column}}  {spent} from {shown(wait.start)}: {why}"
+    rows = {timeline.run for timeline in _rows(report)}
+    sweeps = set(report.sweeps.values())
+    groups: dict[str, list[str]] = {}
+    for workload, timeline in report.timelines:
+        run = timeline.run
+        if run in rows:
+            equal = report.ties.get(run, NO_TIES).equal or run
+            groups.setdefault(report.sweeps.get(workload, equal), []).append(run)
+    for name, runs in groups.items():
+        for number, wait, told in longest_waits(report.waits, runs):
+            spent = f"{shown(wait.end - wait.start)} from {shown(wait.start)}: {describe(told, timelines)}"
+            if len(runs) == 1:
+                yield f"{runs[0]:{column}}  {spent}"
+            else:
+                kind = "runs" if name in sweeps else "equal runs"
+                yield f"{name:{column}}  {number} of {len(runs)} {kind}, up to {spent}"
 
 
 def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from slicewright.core.problem import first_of
 from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.verdict import Cause
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.core.kubernetes.types import Object
     from slicewright.rehearsal.model.timeline import Timeline
@@ -19,14 +22,75 @@ _MOST_HOLDERS = 3
 
 def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     """Return in one line why a run waited, and what would have admitted it."""
-    if wait.reason in ("NoNodes", "AdmissionCheck"):
+    if wait.reason in _WITH_QUOTA:
         added = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.added)
         cause = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
         return f"has its quota; {cause}; {f'added meanwhile: {added}' if added else 'no nodes were added'}"
     ahead = f"; behind {first_of(wait.ahead, _MOST_HOLDERS)}" if wait.ahead else ""
     if wait.lacks:
         return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
-    return (f"Kueue says {wait.reason}: {wait.message}" if wait.message else "Kueue wrote no reason") + ahead
+    if wait.message:
+        return f"Kueue says {wait.reason}: {wait.message}{ahead}"
+    if wait.reason == "NoWorkload":
+        return "Kueue made no Workload for it: perhaps its pods name a PriorityClass that does not exist"
+    return f"Kueue tries others first{ahead}" if ahead else "Kueue wrote no reason"
+
+
+def causes(waits: Mapping[str, Iterable[Wait]], timelines: Mapping[str, Timeline]) -> dict[str, list[Cause]]:
+    """Return why runs waited, for the hints of problems; what nobody knows is left out."""
+    return {
+        run: [
+            Cause(wait.start, wait.end, describe(wait, timelines))
+            for wait in own
+            if wait.ahead or _cause(wait) != _UNTOLD
+        ]
+        for run, own in waits.items()
+    }
+
+
+def longest_waits(
+    waits: Mapping[str, Sequence[Wait]], runs: Collection[str]
+) -> Iterator[tuple[int, Wait, Wait]]:
+    """Yield for each cause why equal runs waited how many did, the longest wait, and one with the cause.
+
+    Equal runs need the same: why one of them waited is why another one did of which Kueue wrote nothing.
+    """
+    causes: dict[tuple[str, ...], list[Wait]] = {}
+    for wait in (max(waits[run], key=_seconds) for run in runs if run in waits):
+        causes.setdefault(_cause(wait), []).append(wait)
+    in_queue = [own for cause, own in causes.items() if cause != _UNTOLD and cause[0] not in _WITH_QUOTA]
+    most = max(in_queue, key=len, default=None)
+    untold = causes.pop(_UNTOLD, []) if most else []
+    for own in causes.values():
+        everyone = own + (untold if own is most else [])
+        told = _without_exchange(max(own, key=_seconds), set(runs))
+        yield len(everyone), max(everyone, key=_seconds), told
+
+
+def _without_exchange(wait: Wait, runs: Collection[str]) -> Wait:
+    """Return a wait without remedies that take from runs what equal runs get."""
+    holders = {holder.run for lack in wait.lacks for holder in lack.short.held}
+    if not holders or not holders.issubset(runs):
+        return wait
+    lacks = [
+        replace(lack, remedies=tuple(remedy for remedy in lack.remedies if remedy.kind not in _EXCHANGES))
+        for lack in wait.lacks
+    ]
+    return replace(wait, lacks=tuple(lacks))
+
+
+_UNTOLD = ("NotTried",)
+_WITH_QUOTA = ("NoNodes", "AdmissionCheck")
+"""Reasons of waits after the queue."""
+_EXCHANGES = ("Priority", "Preemption")
+
+
+def _cause(wait: Wait) -> tuple[str, ...]:
+    return wait.reason, *(lack.short.flavor for lack in wait.lacks)
+
+
+def _seconds(wait: Wait) -> float:
+    return wait.end - wait.start
 
 
 def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
