@@ -147,6 +147,18 @@ def test_options_that_mean_nothing_are_wrong_usage(
     assert words in " ".join(done.err.split())
 
 
+def test_deadline_before_the_end_of_a_run_is_wrong_usage(repo: Repo) -> None:
+    """It is told once and before anything is played, for a variant too."""
+    repo.run("render")
+    asked = ("rehearse", "c1", "--deadline", "30m", "--duration", "8h")
+    for more in ((), ("--what-if", "pools.tpus.slices=+1")):
+        done = repo.run(*asked, *more, code=2)
+        told = (
+            "'default/a' cannot finish before --deadline 30m00s: it is submitted at 0.0s and runs for 8h00m"
+        )
+        assert told in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     ("system", "cores", "limit", "expected"),
     [

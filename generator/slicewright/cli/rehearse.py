@@ -23,6 +23,7 @@ from slicewright.cli.streams import exact, say
 from slicewright.cli.time_options import Duration, Share, Span, Speed, more_than_none
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.rehearsal.model.clock import FASTEST, overridden, unclear
+from slicewright.rehearsal.model.deadline import too_early
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,14 +227,17 @@ def rehearse(
         parts = overridden(overridden(scenario.parts, "submit_at", submit_at), "duration", duration)
         return replace(scenario, parts=parts, prices=priced)
 
+    families = [replace(each, scenarios=tuple(map(timed, each.scenarios))) for each in families]
+    scenarios = [*map(timed, scenarios)]
+    if deadline is not None:
+        _check_deadline([*scenarios, *(each for family in families for each in family.scenarios)], deadline)
     if is_compared:
-        families = [replace(each, scenarios=tuple(map(timed, each.scenarios))) for each in families]
         share = None if changed is None else worse_than
         comparison.compare(
             families, repeat, times, run, html, output, jobs=jobs, is_sweep=bool(sweep), share=share
         )
     played: list[Result] = []
-    for scenario in map(timed, scenarios):
+    for scenario in scenarios:
         played.append(run(scenario, clock(scenario, times)))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
@@ -246,6 +250,12 @@ def _check_names(repository: Repository, clusters: list[str], overrides: Iterabl
     misspelt = unclear(overrides, [*names, *(workload.declared for workload in workloads)])
     if misspelt:
         raise show.unknown(*misspelt)
+
+
+def _check_deadline(scenarios: Iterable[Scenario], deadline: float) -> None:
+    for scenario in scenarios:
+        if told := too_early(scenario.parts, deadline):
+            raise show.unknown(*told)
 
 
 def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
