@@ -154,9 +154,16 @@ def test_what_only_the_cluster_shows_is_an_error_in_a_cluster_alone(
     assert ["error"] * count == _said(ident, {"a.yaml": text}, is_cluster=True)
 
 
-@pytest.mark.parametrize(("name", "severity"), [("tpu-v5e-slice", "error"), ("quantum-9", "warning")])
-def test_an_accelerator_that_is_like_no_other_may_be_newer(name: str, severity: str) -> None:
-    """What is a known mistake or near a TPU is an error; any other name may be that of a later one."""
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [
+        *(("tpu-v5e-slice", "error"), ("tpu-v6e-slce", "error"), ("tpu7x-slice", "error")),
+        *(("tpu-v6ea-slice", "warning"), ("tpu-v9-podslice", "warning"), ("tpu8i", "warning")),
+        *(("tpu8", "warning"), ("tpu-v8t", "warning"), ("quantum-9", "warning")),
+    ],
+)
+def test_an_accelerator_of_an_unknown_generation_may_be_newer(name: str, severity: str) -> None:
+    """What is a known mistake or near a TPU of its generation is an error; any other may be a later one."""
     pods = _SLICE.replace("tpu-v6e-slice", name)
 
     assert [severity] == _said("TPU101", {"a.yaml": _job("Job", pods)})

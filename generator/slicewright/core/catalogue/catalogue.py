@@ -1,6 +1,7 @@
 """The catalogue: every row, listed or made by a rule, and the indexes that find rows by what people write."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -89,6 +90,15 @@ def _shape(generation: Generation, listing: Listing, tier: Tier, *, several: boo
         sources=listing.sources,
         note=listing.note,
     )
+
+
+_ACCELERATOR = re.compile(r"(?:tpu-?v?|v)(\d+[a-z]*)(?:-[a-z]+)*")
+
+
+def _generation_word(word: str) -> str:
+    """Return `6e` of `tpu-v6e-slice`, and an empty string for a word of another form."""
+    form = _ACCELERATOR.fullmatch(word)
+    return form[1] if form else ""
 
 
 class Scope(Struct, frozen=True):
@@ -216,6 +226,15 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
                         machines = tuple(machine for machine in machines if machine.accelerator in labels)
                     scopes[word] = Scope(word, generation, family, shapes, machines)
         return scopes
+
+    @cached_property
+    def _generation_words(self) -> frozenset[str]:
+        return frozenset(filter(None, map(_generation_word, (*self.scopes, *self.not_offered))))
+
+    def may_be_newer(self, word: str) -> bool:
+        """Tell whether a word has the form of an accelerator of a generation that is not in the catalogue."""
+        generation = _generation_word(word)
+        return bool(generation) and generation not in self._generation_words
 
     def unlisted(self, scope: Scope, topology: str) -> Shape | None:
         """Return the row of the rule tier that a topology means within a scope."""

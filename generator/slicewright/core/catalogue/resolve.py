@@ -134,6 +134,8 @@ def _unknown(catalogue: Catalogue, word: str, field: RequestField) -> Refusal:
         near = [catalogue.misnomers[word]]
     quoted = [f"'{choice}'" for choice in near]
     hint = f"did you mean {joined(quoted, 'or')}?" if near else _accelerators(catalogue)
+    if word not in catalogue.misnomers and catalogue.may_be_newer(word):
+        hint = f"if GKE has it, describe it in catalog/; if not, {hint}"
     return Refusal("TPU001", message, hint, field)
 
 

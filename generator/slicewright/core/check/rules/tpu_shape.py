@@ -152,9 +152,14 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
         is_known = right in catalogue.accelerators
         hint = f"write {right}" if is_known else did_you_mean(label, catalogue.accelerators)
         fix = edits.write(resource.data, {path: right}) if is_known and path[-1] == ACCELERATOR else None
-        # A name that is like no other may be that of a TPU after this catalogue.
-        is_certain = right != "" or nearest(label, catalogue.accelerators) != []
-        yield Finding(path, f"GKE has no TPU accelerator '{label}'", hint, fix, is_certain=is_certain)
+        message = f"GKE has no TPU accelerator '{label}'"
+        if not right and catalogue.may_be_newer(label):
+            message = f"the catalogue has no TPU accelerator '{label}'"
+            hint = f"if GKE has it, describe it in catalog/{'; if not, ' * bool(hint)}{hint}"
+            yield Finding(path, message, hint, is_certain=False)
+        else:
+            is_certain = right != "" or nearest(label, catalogue.accelerators) != []
+            yield Finding(path, message, hint, fix, is_certain=is_certain)
 
 
 @rule("TPU102", TEMPLATE_KINDS | {"ResourceFlavor"})
