@@ -111,6 +111,30 @@ def test_fixed_workload_is_refused_only_when_it_changes(empty: Repo) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "{maxRestarts: 2, restartStrategy: InPlaceRestart}",
+        "{maxRestarts: 2, rules: [{name: r, action: RestartJob, onJobFailureReasons: [PodFailurePolicy]}]}",
+    ],
+)
+def test_run_that_needs_a_gate_of_the_installed_jobset_is_refused(empty: Repo, policy: str) -> None:
+    """The JobSet that the tree installs has its feature gates off; one of somebody else may have them on."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", FITS)
+    empty.workload("b", f"{FITS.replace('slices: 3', 'slices: 2')}failurePolicy: {policy}")
+
+    assert [("error", "JS114", "workloads/b.yaml", 10, "overlays/c1/default/b")] == said(
+        empty.run("render", "-o", "json", code=1)
+    )
+
+    empty.write("clusters/c1.yaml", CLUSTER + "  controllers: {managed: false}\n")
+    empty.run("render")
+    assert [("warning", "JS114", "workloads/b.yaml", 10, "overlays/c1/default/b")] == said(
+        empty.run("validate", "--only", "JS114", "-o", "json")
+    )
+
+
 def test_earlier_run_that_is_kept_leads_to_the_name(empty: Repo) -> None:
     """What it asks for stands nowhere in the file any more."""
     empty.write("clusters/c1.yaml", CLUSTER)

@@ -18,6 +18,7 @@ from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import Origins, of_inputs, said_of_input
 from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.rules.every import RULES
+from slicewright.core.check.rules.jobset_policies import gates
 from slicewright.core.check.rules.tpu_provisioning import minimum_version
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.suppress import acknowledged, inputs, suppress
@@ -44,12 +45,10 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
-_OWN_AFFAIRS = frozenset(
-    ("container", "failurePolicy", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run")
-)
+_OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
 """Fields of a workload that say nothing of what it wants of its cluster."""
 _OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
-_OF_PLACE = frozenset(_OF_RUNS).intersection((*rules_of(fit, fit_flavors), minimum_version))
+_OF_PLACE = frozenset(_OF_RUNS).intersection((*rules_of(fit, fit_flavors), minimum_version, gates))
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
 nothing to that, it is what bases and builders make."""
 

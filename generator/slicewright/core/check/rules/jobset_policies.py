@@ -74,19 +74,21 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 @rule("JS114", JOBSET)
-def _gates(resource: Resource, objects: ObjectSet) -> Findings:
+def gates(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find what needs feature gates of JobSet; a JobSet that somebody else installs may have them."""
+    is_certain = objects.is_cluster and (objects.site is None or objects.site.cluster.installs)
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         fix = edits.write(resource.data, {path: "Recreate"}, safe=False)
         message = "InPlaceRestart needs JobSet's feature gate InPlaceRestart, which is off by default"
-        yield Finding(path, message, "write Recreate or BlockingRecreate", fix, objects.is_cluster)
+        yield Finding(path, message, "write Recreate or BlockingRecreate", fix, is_certain)
     for index, policy in _rules(resource):
         if policy.get("action") in _GATED_ACTIONS:
             message = f"{policy['action']} needs JobSet's feature gate RestartJob, which is off by default"
             path = (*_RULES, index, "action")
             action = policy["action"].replace("RestartJob", "RestartJobSet")
             fix = edits.write(resource.data, {path: action}, safe=False)
-            yield Finding(path, message, f"write {action}", fix, objects.is_cluster)
+            yield Finding(path, message, f"write {action}", fix, is_certain)
 
 
 @rule("JS115", JOBSET, "warning")
