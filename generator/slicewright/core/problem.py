@@ -324,6 +324,19 @@ def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
     return near[steps.index(least)], least <= (1 if len(word) < _SHORT_WORD else 2)
 
 
+_LONG_WORD = 5
+
+
+def are_both_meant(name: str, other: str) -> bool:
+    """Tell whether two names that are nearly alike are two on purpose.
+
+    They differ by numbers, or by a letter of short words: cpu and gpu, east and west, a and b.
+    """
+    words, others = (re.findall("[a-z]+", text) for text in (name, other))
+    pairs = zip(words, others, strict=False)
+    return len(words) == len(others) and all(a == b or len(a) == len(b) < _LONG_WORD for a, b in pairs)
+
+
 def steps_between(word: str, other: str) -> int:
     """Return how many letters are added, left out, exchanged or swapped with the next between two words."""
     rows = [list(range(len(other) + 1))]

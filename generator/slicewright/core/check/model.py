@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from slicewright.core.check.placeholder import may_be, pattern
-from slicewright.core.check.spelling import are_both_meant
 from slicewright.core.kubernetes.kinds import GROUP_OF
 from slicewright.core.kubernetes.pods import Pods, pods_of
 from slicewright.core.kubernetes.read import mapping, texts
-from slicewright.core.problem import Fix, Path, Problem, Severity, only_near
+from slicewright.core.problem import Fix, Path, Problem, Severity, are_both_meant, only_near
 from slicewright.core.run.folder import platform_folder
 
 if TYPE_CHECKING:

@@ -74,16 +74,3 @@ def _is_near(name: str, known: str) -> bool:
     # Digits are no letters: what differs in them is another thing.
     few, digits = 8, [re.findall(r"[0-9]+", word) for word in (name, known)]
     return len(known) >= few and digits[0] == digits[1] and steps_between(name, known) <= 2  # noqa: PLR2004
-
-
-_LONG_WORD = 5
-
-
-def are_both_meant(name: str, other: str) -> bool:
-    """Tell whether two names that are nearly alike are two on purpose.
-
-    They differ by numbers, or by a letter of short words: cpu and gpu, east and west, a and b.
-    """
-    words, others = (re.findall("[a-z]+", text) for text in (name, other))
-    pairs = zip(words, others, strict=False)
-    return len(words) == len(others) and all(a == b or len(a) == len(b) < _LONG_WORD for a, b in pairs)

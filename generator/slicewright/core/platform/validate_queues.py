@@ -12,7 +12,7 @@ from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import Capacity, CpuCapacity, TpuCapacity, capacities, queued
 from slicewright.core.platform.queues import QUEUED_CHECK
 from slicewright.core.platform.quota import chips, nodes
-from slicewright.core.problem import Path, Problem, did_you_mean
+from slicewright.core.problem import Path, Problem, are_both_meant, did_you_mean, only_near
 
 _KINDS = {
     "topologies": "Topology",
@@ -92,10 +92,16 @@ def _holders(site: ResolvedCluster) -> Iterator[tuple[Path, Cohort | ClusterQueu
 
 
 def _cohorts(site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield names near to that of a declared cohort; to Kueue a cohort that is only named exists, too."""
     known = _names(site, "cohorts")
     for field, key in (("cohorts", "parentName"), ("clusterQueues", "cohortName")):
         for index, holder in enumerate(site.cluster.spec.get(field, [])):
-            yield from _unknown(site, "Cohort", holder.get(key, ""), known, ("spec", field, index, key))
+            name = holder.get(key, "")
+            meant, is_sure = only_near(name, known)
+            if is_sure and name not in known and not are_both_meant(name, meant):
+                message, hint = f"Cohort '{name}' is not defined", f"did you mean '{meant}'?"
+                path: Path = ("spec", field, index, key)
+                yield site.source.problem("QUOTA002", path, message, hint, warning=True)
 
 
 def _priorities(site: ResolvedCluster) -> Iterator[Problem]:
