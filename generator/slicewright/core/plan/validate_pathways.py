@@ -15,11 +15,9 @@ def fields(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
     """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
     source, spec = workload.source, workload.resolved_spec
     yield from _head(workload, runtime)
-    if runtime.elastic_slices >= workload.slices and runtime.elastic_slices:
-        message = (
-            f"elasticSlices is {runtime.elastic_slices}, but must be less than slices ({workload.slices})"
-        )
-        hint = f"write a number below {workload.slices}"
+    if runtime.elastic_slices > workload.slices:
+        message = f"elasticSlices is {runtime.elastic_slices}, but must be at most slices ({workload.slices})"
+        hint = f"write at most {workload.slices}"
         yield source.problem("FIELD001", (*_PATHWAYS, "elasticSlices"), message, hint)
     yield from _custom_components(workload, runtime)
     if runtime.headless and workload.failure_policy.restart_on_exit_codes:

@@ -6,6 +6,7 @@ from typing import Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
 from slicewright.core.check.rules.jobset_names import is_indexed
+from slicewright.core.check.rules.tpu_shape import is_pathways
 from slicewright.core.check.training import RUNTIMES
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
@@ -56,9 +57,13 @@ def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         policy = pods.spec.get("restartPolicy", "OnFailure")
         if pods.job.get("podFailurePolicy") and policy != "Never":
-            path = (*pods.job_path, "podFailurePolicy")
+            path, hint = (*pods.job_path, "podFailurePolicy"), ""
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"})
-            yield Finding(path, f"podFailurePolicy needs restartPolicy: Never, not {policy}", fix=fix)
+            if pods.asks_for_tpu and is_pathways(resource):
+                hint = "leave podFailurePolicy out: Pathways workers need restarts in place"
+                fix = edits.remove(path, safe=False)
+            message = f"podFailurePolicy needs restartPolicy: Never, not {policy}"
+            yield Finding(path, message, hint, fix)
 
 
 @rule("JS130", {"JobSet", "Job"}, "warning")

@@ -160,7 +160,7 @@ def _managed(resource: Resource, objects: ObjectSet) -> Findings:
         message = f"no queue with this check covers {joined(sorted(managed))}, so Kueue requests no nodes"
         yield Finding(("spec", "managedResources"), message, f"write {joined(sorted(covered))}")
     if not managed:
-        message = "the ProvisioningRequest has all pod sets, but GKE accepts only one"
+        message = "the ProvisioningRequest has all pod sets, but GKE serves it from one node pool"
         yield Finding(("spec",), message)
 
 

@@ -20,6 +20,8 @@ _MANAGER_ADDRESS = "--resource_manager_address"
 _MANAGER = "--node_type=resource_manager"
 _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
+_CLIENT = frozenset({"JAX_PLATFORMS", "JAX_BACKEND_TARGET"})
+"""Variables by which JAX finds the proxy."""
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
 _UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
@@ -274,9 +276,11 @@ def _none(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("PW124", {"PathwaysJob"}, "warning")
 def _main(resource: Resource, _objects: ObjectSet) -> Findings:
     template = mapping(at(resource.data, "spec", "controller", "template"))
-    names = [text(container.get("name")) for _, container in entries(at(template, "spec", "containers"))]
+    containers = [container for _, container in entries(at(template, "spec", "containers"))]
+    names = [text(container.get("name")) for container in containers]
     main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
-    if names and main not in names:
+    given = [{entry.get("name") for _, entry in entries(container.get("env"))} for container in containers]
+    if names and main not in names and not any(own >= _CLIENT for own in given):
         path = ("spec", "controller", "template", "spec", "containers")
         yield Finding(path, f"no container is named '{main}', so none gets the address of Pathways")
 
@@ -310,8 +314,8 @@ def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "controller", "elasticSlices")
     if elastic < 0:
         yield Finding(path, f"elasticSlices is {elastic}, but must be 0 or more", "write 0 or more")
-    if slices and elastic >= slices:
-        yield Finding(path, f"elasticSlices is {elastic}, but must be less than numSlices ({slices})")
+    if slices and elastic > slices:
+        yield Finding(path, f"elasticSlices is {elastic}, but must be at most numSlices ({slices})")
 
 
 @rule("PW128", {"PathwaysJob"}, "warning")

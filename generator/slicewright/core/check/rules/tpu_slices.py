@@ -215,6 +215,8 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
         limit = number(pods.job.get("backoffLimit"), 6)
         if row is None or not row.multi_host or tpu_shape.is_pathways(resource) or limit == 0:
             continue
+        if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
+            continue  # JobSet restarts the containers of all pods together
         message = f"if one of {row.hosts} hosts fails, the Job replaces only its pod, up to {limit} times, "
         message += "and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
