@@ -163,6 +163,23 @@ def test_buckets_are_mounted(pattern: str) -> None:
     assert place["metadata"]["annotations"]["gke-gcsfuse/volumes"] == "true"
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("1.33.3-gke.1226000", "true"), ("1.34", "true"), ("1.33.2-gke.1", None), ("1.33", None), ("", None)],
+)
+@pytest.mark.parametrize("pattern", PROGRAMS)
+def test_bucket_is_mounted_on_the_network_of_the_host(
+    pattern: str, version: str, expected: str | None
+) -> None:
+    """Where the version of GKE is known to be able to, pods with hostNetwork mount as their own account."""
+    on_host = {} if pattern == "pathwaysjob" else {"hostNetwork": True}
+    cluster = {"gke": {"version": version} if version else {}}
+
+    made = run(pattern, cluster=cluster, gcsFuse=[{"bucket": "b", "mountPath": "/b"}], **on_host)
+
+    assert expected == made.pod()["volumes"][-1]["csi"]["volumeAttributes"].get("hostNetworkPodKSA")
+
+
 @pytest.mark.parametrize("pattern", DIRECT)
 def test_workers_mount_no_bucket(pattern: str) -> None:
     """Under Pathways buckets are the head's: the workers read and write through Pathways."""

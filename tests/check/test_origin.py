@@ -59,6 +59,8 @@ spec:
   queueName: team
   workloadPriorityClassName: high
   provisioning: OnDemand
+  hostNetwork: true
+  privileged: true
   failurePolicy:
     maxRestarts: 4
     rules: [{name: first, action: FailJobSet, onJobFailureReasons: [BackoffLimitExceeded]}]
@@ -175,7 +177,9 @@ def job(name: str, *rest: str | int) -> Path:
         (job("slice", *TEMPLATE, "spec", "serviceAccountName"), "robot"),
         (job("slice", *TEMPLATE, "spec", "volumes", 1), "{name: two"),
         (job("slice", *TEMPLATE, "spec", "volumes"), "[{name: one"),
-        (job("slice", *TEMPLATE, "spec", "hostNetwork"), "a, "),
+        (job("slice", *TEMPLATE, "spec", "hostNetwork"), "true"),
+        (job("slice", *TEMPLATE, "spec", "dnsPolicy"), "true"),
+        (job("slice", *TEMPLATE, "spec", "containers", 0, "securityContext", "privileged"), "true"),
         (job("slice", *TEMPLATE), "spec:"),
         (job("board", *TEMPLATE, "spec", "containers", 0, "image"), "z}"),
         (job("board", *TEMPLATE, "spec", "nodeSelector"), "{name: board, pool"),

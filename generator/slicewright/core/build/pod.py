@@ -49,6 +49,8 @@ def mount(pod: dict[str, Any], container: Object, plan: Plan) -> None:
         attributes = {"bucketName": bucket.bucket}
         if bucket.options:
             attributes["mountOptions"] = bucket.options
+        if plan.fuse_on_host:
+            attributes["hostNetworkPodKSA"] = "true"
         csi: dict[str, Any] = {"driver": FUSE_DRIVER, "volumeAttributes": attributes}
         mounted = {"name": name, "mountPath": bucket.mount_path}
         if bucket.read_only:

@@ -192,6 +192,10 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
         yield field
     if within[:2] == ("spec", "nodeSelector") and not holder:
         yield from _PLACEMENT
+    if within[-1:] in (("hostNetwork",), ("dnsPolicy",)):
+        yield "spec", "hostNetwork"
+    if within[-2:] == ("securityContext", "privileged"):
+        yield "spec", "privileged"
     if within[1:2] in _CONTAINERS:
         yield "spec", "container" if is_main or workload.pathways is None else "pathways"
 

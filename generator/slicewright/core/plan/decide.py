@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.resolve import Refusal, resolve
-from slicewright.core.catalogue.shape import Shape, cpu_nodes
+from slicewright.core.catalogue.shape import Shape, cpu_nodes, version_numbers
 from slicewright.core.intent.cluster import Cluster
 from slicewright.core.intent.workload import Pathways, Workload
 from slicewright.core.kubernetes.labels import (
@@ -42,6 +42,8 @@ from slicewright.core.run.identity import id_of, intent_digest
 _DEFAULT_TAG = "latest"
 _RETRIES_A_HOST = 4
 """How often each worker host may fail before its slice does, without elastic slices."""
+_FUSE_ON_HOST = (1, 33, 3)
+"""The first GKE whose GCS FUSE driver can mount for pods on the network of the host."""
 SIDECAR_FLAG = "--sidecar_name"
 """What the proxy has to be told to use the sidecar beside each worker (apple/axlearn@34aed43c:
 axlearn/cloud/gcp/pathways_utils.py#L632, AI-Hypercomputer/pathways-utils@8950a34: isc_pathways.py#L147)."""
@@ -174,6 +176,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         container=workload.container,
         pod_template=workload.pod_template,
         gcs_fuse=workload.gcs_fuse,
+        fuse_on_host=_fuses_on_host(workload, cluster),
         files=workload.files,
         on_change=workload.on_change,
         priority_class=workload.workload_priority_class_name,
@@ -196,6 +199,15 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
 def _node_pool(cluster: Cluster, pool: str) -> str:
     """Return the GKE node pool behind a CPU pool's name; '' where it is not clear, which is an error then."""
     return next((cpu.node_pool_names[0] for cpu in cluster.cpu_pools if cpu.name == pool), "")
+
+
+def _fuses_on_host(workload: Workload, cluster: Cluster) -> bool:
+    """Tell whether the pods are on the network of the host, and the driver of the cluster can mount there.
+
+    The controller of PathwaysJob puts all its pods there; Autopilot refuses it.
+    """
+    on_host = cluster.mode == "Standard" and (workload.host_network or workload.api == "PathwaysJob")
+    return on_host and version_numbers(cluster.spec.get("gke", {}).get("version", "")) >= _FUSE_ON_HOST
 
 
 def _is_exclusive(workload: Workload, shape: Shape) -> bool:

@@ -80,6 +80,8 @@ class Plan(Struct, frozen=True):
     pod_template: dict[str, Any]
     """Merged into the pods on TPU hosts."""
     gcs_fuse: tuple[GcsFuse, ...]
+    fuse_on_host: bool
+    """Whether the driver has to act as the pods' account although they are on the network of the host."""
     files: tuple[RunFile, ...]
     on_change: OnChange
     priority_class: str = ""

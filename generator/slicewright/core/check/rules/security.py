@@ -14,6 +14,7 @@ from slicewright.core.kubernetes.labels import (
     GOOGLE_ACCOUNT,
     METADATA_SERVER,
     POD_SECURITY,
+    RUN,
 )
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text
@@ -24,6 +25,12 @@ _RESTRICTED = (
     "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "
     "and securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}} to each container, "
     "or write podSecurity: baseline for the team"
+)
+
+
+_FUSE = 'leave hostNetwork out, or with GKE 1.33.3 write the volumeAttribute hostNetworkPodKSA: "true"'
+_OWN_FUSE = (
+    "leave hostNetwork out, or write the cluster's gke.version, which must be 1.33.3 or later"
 )
 
 
@@ -44,7 +51,8 @@ def _host_network(resource: Resource, objects: ObjectSet) -> Findings:
         # The driver itself can run beside the host's network since 1.33.3, and says so in the volume.
         served = [at(volume, "csi", "volumeAttributes", "hostNetworkPodKSA") == "true" for volume in mounted]
         if not all(served) or (pods.annotations.get(FUSE) == "true" and not mounted):
-            yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork")
+            hint = _OWN_FUSE if objects.site and RUN in resource.labels else _FUSE
+            yield Finding(path, "GCS FUSE volumes do not mount in pods with hostNetwork", hint)
         account = text(pods.spec.get("serviceAccountName"))
         accounts = objects.candidates("ServiceAccount", account, resource.namespace, resource.file)
         impersonates = accounts and all(GOOGLE_ACCOUNT in candidate.annotations for candidate in accounts)
