@@ -172,7 +172,7 @@ def test_bucket_is_mounted_on_the_network_of_the_host(
     pattern: str, version: str, expected: str | None
 ) -> None:
     """Where the version of GKE is known to be able to, pods with hostNetwork mount as their own account."""
-    on_host = {} if pattern == "pathwaysjob" else {"hostNetwork": True}
+    on_host: dict[str, Any] = {} if pattern == "pathwaysjob" else {"hostNetwork": True}
     cluster = {"gke": {"version": version} if version else {}}
 
     made = run(pattern, cluster=cluster, gcsFuse=[{"bucket": "b", "mountPath": "/b"}], **on_host)

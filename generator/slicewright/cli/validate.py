@@ -17,13 +17,20 @@ from slicewright.binaries.find import find
 from slicewright.cli import candidates, earlier, placeholder_values, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
-from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, versions_refused
+from slicewright.cli.repository import (
+    cluster_named,
+    git_errors_shown,
+    open_checkout,
+    repository_root,
+    versions_refused,
+)
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
 from slicewright.core.check.examine import Report, examine
 from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
+from slicewright.core.run.folder import platform_folder
 from slicewright.workspace import package
 from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
 from slicewright.workspace.examine_units import examine_units
@@ -133,7 +140,12 @@ _selector_option = partial(
 @placeholder_values.options
 @click.option("--helm", is_flag=True, help="Render Helm charts with the helm on PATH, and check the result.")
 @click.option(
-    "--one-cluster", is_flag=True, help="Treat all objects below the paths as objects of one cluster."
+    "--one-cluster",
+    is_flag=True,
+    help="Treat all objects below the paths as objects of one cluster, with those of overlays/CLUSTER.",
+)
+@candidates.cluster_option(
+    "--cluster", help="Check the paths against this TPUCluster of the repository and its rendered objects."
 )
 def validate(
     paths: tuple[str, ...],
@@ -158,6 +170,7 @@ def validate(
     env_file: Path | None,
     helm: bool,
     one_cluster: bool,
+    cluster: str | None,
     output: str,
 ) -> None:
     """Check Kubernetes objects offline: schemas, references, quota.
@@ -177,6 +190,9 @@ def validate(
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None
     scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
+    site = _joined(scope, cluster) if cluster else {}
+    if one_cluster and len(scope.clusters) == 1:
+        scope.join(min(scope.clusters))
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
@@ -202,7 +218,7 @@ def validate(
         reading: Iterator[Examined],
         before: Callable[[], Iterable[Resource]] = tuple,
     ) -> Report:
-        of_input, sites, origins = ((), {}, None) if paths else _input(root)
+        of_input, sites, origins = ((), site, None) if paths else _input(root)
         report = examine(
             _with_progress(reading, len(scope.units)),
             by_schema,
@@ -216,7 +232,7 @@ def validate(
             origins=origins,
             ignores=read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path}),
             known=lambda: tuple(ids()),
-            one_cluster=one_cluster or not paths,
+            one_cluster=one_cluster or bool(cluster) or not paths,
             whole=() if schemas_only else scope.whole,
             of_render=tuple if paths else lambda: _render_problems(root),
             selection=selection,
@@ -236,7 +252,8 @@ def validate(
     def check(reading: Iterator[Examined]) -> Report:
         report = look(root, scope, reading, past.objects if past else tuple)
         report = past.without(report, scope) if past else report
-        checked = () if schemas_only else [*scope.whole, *(unit.name for unit in scope.units)]
+        names = [unit.name for unit in scope.units if not unit.beside]
+        checked = () if schemas_only else [*scope.whole, *names]
         if had:
             report = earlier.new(report, had, checked, selection, writes=write_baseline)
         return replace(report, problems=by_sweep(report.problems))
@@ -259,6 +276,20 @@ def validate(
     sys.exit(bool(unchecked or mending.after) if diff and mending else fails)
 
 
+def _joined(scope: Targets, cluster: str) -> dict[str, ResolvedCluster]:
+    """Join what there is to check to a cluster of the repository, and return the cluster. Raises Refused."""
+    root = repository_root(instead="to check the manifests by themselves, leave out --cluster")
+    with versions_refused():
+        site = cluster_named(cluster, read_input(root))
+    if others := scope.clusters - {cluster}:
+        raise click.UsageError(f"--cluster {cluster}: the paths hold objects of cluster {min(others)}")
+    tree = [unit for unit in of_overlays(root) if unit.cluster == cluster]
+    if site.cluster.managed and not any(unit.name == platform_folder(cluster) for unit in tree):
+        raise show.unknown(f"cluster '{cluster}' is not rendered", "run slicewright render")
+    scope.join(cluster, (*tree, *of_custom(root).units))
+    return {cluster: site}
+
+
 def _refuse_together(options: Mapping[str, Any]) -> None:
     """Refuse options that do nothing, or harm, together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
@@ -272,6 +303,8 @@ def _refuse_together(options: Mapping[str, Any]) -> None:
     if writes and (mends or changed or options["schemas_only"]):
         others = "--changed, --schemas-only, --fix and --diff"
         raise click.UsageError(f"--write-baseline writes all problems: leave out {others}")
+    if options["cluster"] and (changed or options["one_cluster"] or not options["paths"]):
+        raise click.UsageError("--cluster needs PATH, and neither --changed nor --one-cluster")
     if changed and STDIN in options["paths"]:
         raise click.UsageError("--changed compares files with git: stdin has no earlier version")
 

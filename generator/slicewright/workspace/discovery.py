@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.core.check.examine import Unit
 from slicewright.core.check.passed_by import (
@@ -41,6 +42,19 @@ class Targets(Struct):
     whole: list[str] = field(default_factory=list)
     """Folders from which nothing was left out, as reports name them; '' is all of a repository."""
     passed_by: list[PassedBy] = field(default_factory=list)
+
+    @property
+    def clusters(self) -> set[str]:
+        """The clusters whose trees the paths lead to."""
+        return {unit.cluster for unit in self.units if unit.cluster}
+
+    def join(self, cluster: str, beside: Iterable[Unit] = ()) -> None:
+        """Make what is of no cluster's tree part of a cluster, and read what it may refer to there."""
+        self.units = [
+            unit if unit.cluster else replace(unit, cluster=cluster, joins=True) for unit in self.units
+        ]
+        paths = {unit.path for unit in self.units}
+        self.units += (replace(unit, beside=True) for unit in beside if unit.path not in paths)
 
 
 class Discovery:

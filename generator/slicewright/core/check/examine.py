@@ -65,6 +65,10 @@ class Unit(Struct, frozen=True):
     """Whether a folder above the file has a kustomization, and none names the file."""
     text: str | Problem | None = None
     """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
+    joins: bool = False
+    """Whether it is checked with its cluster, but is not of the tree: nothing says that it is synced."""
+    beside: bool = False
+    """Whether the other units only refer to its objects, and nothing of it is reported."""
 
     @property
     def folder(self) -> str:
@@ -209,11 +213,14 @@ def examine(
 
     resources = [checked.resource for checked in (*objects, *others)]
     resources += inputs(origins.sources) if origins else ()
+    beside = _files(part for part in examined if part.unit.beside)
     ours = {checked.resource.file for checked in others if scopes[id(checked.resource)].cluster}
+    ours -= _files(part for part in examined if part.unit.joins)
     entries = ignores.entries if ignores else ()
     if not may_suppress(resources, entries):  # a reason is of use where its rule would find something
         rules = rules.without(selection.is_idle(resources, ours))
-    remaining = [checked for checked in others if rules or not checked.clean]
+    own = [checked for checked in others if checked.resource.file not in beside]
+    remaining = [checked for checked in own if rules or not checked.clean]
     sets = partial(
         object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster, before=tuple(before())
     )
@@ -240,15 +247,26 @@ def examine(
         of_render,
         lambda file: file not in partly and is_below(file, whole),
     )
+    left = tuple(problem for problem in left if problem.file not in beside)
+    objects = [checked for checked in objects if checked.resource.file not in beside]
     reported, hidden = selection.select(in_order(rules.without_repeats(left)), resources, ours)
     return Report(
         reported,
         tuple(checked.resource for checked in objects),
-        len(examined),
+        sum(not part.unit.beside for part in examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
-        tuple(chain(passed_by, *(part.passed_by for part in examined))),
+        tuple(chain(passed_by, *(part.passed_by for part in examined if not part.unit.beside))),
         hidden,
     )
+
+
+def _files(examined: Iterable[Examined]) -> set[str]:
+    """Return the files and folders that some units read, as reports name them."""
+    files = set()
+    for part in examined:
+        files |= {part.unit.name, *(checked.resource.file for checked in part.objects)}
+        files |= {name for name, _ in part.kustomizations}
+    return files
 
 
 def _object_check(

@@ -29,9 +29,7 @@ _RESTRICTED = (
 
 
 _FUSE = 'leave hostNetwork out, or with GKE 1.33.3 write the volumeAttribute hostNetworkPodKSA: "true"'
-_OWN_FUSE = (
-    "leave hostNetwork out, or write the cluster's gke.version, which must be 1.33.3 or later"
-)
+_OWN_FUSE = "leave hostNetwork out, or write the cluster's gke.version, which must be 1.33.3 or later"
 
 
 def _of_slices(resource: Resource) -> tuple[Pods, ...]:
