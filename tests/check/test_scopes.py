@@ -375,6 +375,14 @@ def test_one_cluster_takes_all_paths_together(tmp_path: Path) -> None:
     assert [] == findings_of(tmp_path, ".")
 
 
+def test_service_that_a_cluster_lacks_is_missed(tmp_path: Path) -> None:
+    """A folder need not show the Service of a Job; a cluster without any has none of this name."""
+    write(tmp_path, {"a.yaml": slice_of("svc")})
+
+    assert [] == findings_of(tmp_path, ".")
+    assert ["a.yaml TPU116"] == findings_of(tmp_path, ".", "--one-cluster")
+
+
 def test_files_that_are_named_have_the_scope_of_their_folder(tmp_path: Path) -> None:
     """A hook that names changed files judges them as the folder is judged."""
     write(tmp_path, {"a/q.yaml": local("gpus"), "a/j.yaml": job(), "b/j.yaml": job()})

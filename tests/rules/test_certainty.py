@@ -169,6 +169,16 @@ def test_an_accelerator_of_an_unknown_generation_may_be_newer(name: str, severit
     assert [severity] == _said("TPU101", {"a.yaml": _job("Job", pods)})
 
 
+def test_job_without_a_queue_is_missed_in_the_file_of_the_queue_or_in_a_cluster() -> None:
+    """In a folder, the queue of another file may be for another way to run the same program."""
+    job = _job("Job", _SLICE)
+    queue = "\n---\n{kind: LocalQueue, apiVersion: kueue.x-k8s.io/v1beta2, metadata: {name: tpu}, spec: {}}"
+
+    assert ["warning"] == _said("REF165", {"a.yaml": job + queue})
+    assert [] == _said("REF165", {"a.yaml": job, "b.yaml": queue})
+    assert ["warning"] == _said("REF165", {"a.yaml": job, "b.yaml": queue}, is_cluster=True)
+
+
 @pytest.mark.parametrize(("value", "severity"), [("flexstart", "error"), ("capacity", "warning")])
 def test_a_way_of_provisioning_that_is_like_no_other_may_be_newer(value: str, severity: str) -> None:
     """A misspelt value of gke-provisioning is an error; another word may be a newer way."""

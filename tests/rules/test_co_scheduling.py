@@ -268,3 +268,10 @@ def test_hosts_of_one_slice_where_a_pool_has_several(
 
     head = "the pods have no exclusive placement and can be on hosts of several slices: "
     assert ([], [head + names for names in expected]) == (placed, found)
+    spec = item["spec"]["replicatedJobs"][0]["template"]["spec"]
+    alone = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
+    assert found == findings("TPU113", alone, site=site), "a Job has no exclusive placement"
+    term = {"topologyKey": POOL, "labelSelector": {"matchLabels": {"app": "a"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec["template"]["spec"]["affinity"] = affinity
+    assert [] == findings("TPU113", alone, site=site)

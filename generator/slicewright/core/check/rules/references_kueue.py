@@ -1,12 +1,14 @@
 """Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
 
+from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import quota_read
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import may_be
 from slicewright.core.check.rules.kueue_queues import checks, groups
 from slicewright.core.check.rules.references_pods import dangling
 from slicewright.core.check.scheduler import requirement
-from slicewright.core.kubernetes.kinds import QUEUED_KINDS
+from slicewright.core.check.spelling import meant_key
+from slicewright.core.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -22,7 +24,7 @@ from slicewright.core.problem import did_you_mean
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _DEFAULT = "default"
-"""The LocalQueue and ClusterQueue that OpenShift AI makes."""
+"""The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
 
 
 @rule("REF101", QUEUED_KINDS)
@@ -44,6 +46,30 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
         hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"
     is_certain = objects.misses("LocalQueue", name, resource)
     yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
+
+
+@rule("REF165", RUN_KINDS, "warning")
+def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
+    uses_chips = resource.kind == "PathwaysJob" or any(pods.asks_for_tpu for pods in resource.pods)
+    keys = {*resource.labels, *map(meant_key, resource.labels)}  # KQ150 reports a misspelt one
+    if QUEUE in keys or RUN in keys or not uses_chips:
+        return
+    # Where nobody declared a cluster, queues of other files may be for another way to run the same program.
+    queues = [
+        queue.name
+        for queue in objects.of_kind("LocalQueue")
+        if (objects.is_cluster or queue.file == resource.file)
+        and (queue.namespace or "default") == (resource.namespace or "default")
+    ]
+    if not queues or _DEFAULT in queues:  # Kueue itself adds the label of the queue `default`
+        return
+    effect = "so Kueue does not count its chips"
+    if quota_read.configuration(objects).get("manageJobsWithoutQueueName") is True:
+        effect = "so Kueue keeps it suspended"
+    message = f"the {resource.kind} has no label {QUEUE}, {effect}"
+    yield Finding(
+        ("metadata", "labels"), message, f"name a LocalQueue of its namespace: {joined(queues, 'or')}"
+    )
 
 
 @rule("REF102", {"LocalQueue"})

@@ -6,9 +6,11 @@ from typing import Any
 
 from slicewright.core.catalogue.shape import Generation, is_below
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.quota import Flavor
+from slicewright.core.check.rules.fit import asked
 from slicewright.core.check.rules.tpu_shape import is_pathways, is_tpu, shape, shapes
-from slicewright.core.check.scheduler import tolerates
-from slicewright.core.kubernetes.kinds import POD_KINDS, TEMPLATE_KINDS
+from slicewright.core.check.scheduler import PURCHASE, tolerates
+from slicewright.core.kubernetes.kinds import POD_KINDS, RUN_KINDS, TEMPLATE_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -26,6 +28,7 @@ from slicewright.core.kubernetes.labels import (
     RESERVATION_AFFINITY,
     SPOT,
     TOPOLOGY,
+    TPU,
 )
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
@@ -197,6 +200,32 @@ def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
             path = ("spec", "workers", index, "nodeSelector", SPOT)
             hint = "add a queue whose flavor tolerates the taint, or write a JobSet"
             yield Finding(path, "the workers select Spot nodes but cannot tolerate their taint", hint)
+
+
+@rule("TPU157", RUN_KINDS, "warning")
+def _way_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
+    # Where the pools are known, FIT120 compares them with the selector.
+    ask = None if objects.site else asked(resource, objects)
+    if ask is None or not all(name in ask.known.flavors for choice in ask.choices for name in choice.group):
+        return
+    members = {
+        member.name: choice for choice in ask.choices if TPU in choice.requests for member in choice.pods
+    }
+    # Flavors that never say how nodes are bought may hold several kinds.
+    says = any(way in flavor.labels for flavor in ask.known.flavors.values() for way in PURCHASE)
+    for pods in resource.pods if says else ():
+        choice = members.get(pods.name or "main")
+        flavors = [ask.known.flavors[name] for name in choice.group] if choice else []
+        for key in (SPOT, FLEX_START) if flavors else ():
+            if pods.selector.get(key) == "true" and not any(_is_of(flavor, key) for flavor in flavors):
+                message = (
+                    f"the pods select {key}=true, but no flavor of ClusterQueue '{ask.queue.name}' has it"
+                )
+                yield Finding(pods.selector_path(key), message)
+
+
+def _is_of(flavor: Flavor, key: str) -> bool:
+    return key in flavor.labels or any(taint.get("key") == key for taint in flavor.taints)
 
 
 @rule("TPU127", {"JobSet", "Job"})

@@ -20,7 +20,7 @@ from slicewright.core.kubernetes.labels import (
     SPOT,
     TPU,
 )
-from slicewright.core.kubernetes.pods import Pods
+from slicewright.core.kubernetes.pods import REQUIRED, Pods
 from slicewright.core.kubernetes.read import at, entries, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.topology import SLICE_LEVEL
@@ -85,7 +85,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(pods.replicas_path, message)
 
 
-@rule("TPU113", _SLICES, "warning")
+@rule("TPU113", {"JobSet", "Job"}, "warning")
 def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = tpu_shape.shape(pods, objects)
@@ -101,13 +101,19 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"the pods have no exclusive placement and can be on hosts of several slices: {among}"
         else:
             continue
+        if resource.kind == "Job":
+            yield Finding(pods.spec_path, message, f"select one node pool ({NODE_POOL}), or write a JobSet")
+            continue
         place = (*pods.job_path[:-1], "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
         yield Finding(pods.path[:3], message, fix=edits.write(resource.data, {place: NODE_POOL}))
 
 
 def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
     """Return the node pools of a pool of the cluster, each a slice, where pods may be on several."""
-    for _, labels in quota_read.pools_of(objects.site) if NODE_POOL not in pods.selector else ():
+    together = entries(at(pods.spec, "affinity", "podAffinity", REQUIRED))
+    if NODE_POOL in pods.selector or any(term.get("topologyKey") == NODE_POOL for _, term in together):
+        return ()
+    for _, labels in quota_read.pools_of(objects.site):
         fits = all(value in labels.get(key, ()) for key, value in pods.selector.items())
         if fits and labels[NODE_POOL][1:] and (SPOT in pods.selector or SPOT not in labels):
             return labels[NODE_POOL]
@@ -156,7 +162,7 @@ def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(pods.job_path, message, "write completionMode: Indexed", fix)
         if not text(pods.spec.get("subdomain")):
             message = f"the pods of a slice of {row.hosts} hosts have no DNS names"
-            hint = "write subdomain with the name of a headless Service, or use a JobSet"
+            hint = "add a headless Service and write its name as subdomain, or use a JobSet"
             yield Finding(pods.spec_path, message, hint)
 
 
@@ -172,9 +178,10 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         if services:
             yield from unfit[:1] if len(unfit) == len(services) else ()
         elif objects.lost("Service", name, resource.namespace) or (
-            objects.of_kind("Service") and not objects.has("Service", name, resource.namespace)
+            (objects.is_cluster or objects.of_kind("Service"))
+            and not objects.has("Service", name, resource.namespace)
         ):
-            is_certain = objects.misses("Service", name, resource)
+            is_certain = bool(objects.of_kind("Service")) and objects.misses("Service", name, resource)
             yield Finding(path, f"Service '{name}' is not among the objects", is_certain=is_certain)
 
 
