@@ -20,6 +20,13 @@ from slicewright.workspace.package import catalogue
 THING = {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": "a"}}
 
 
+def test_key_of_a_label_is_named_as_it_is_written() -> None:
+    """A key with dots and slashes is quoted once."""
+    (problem,) = problems(jobset(pod={"nodeSelector": {"cloud.google.com/gke-spot": True}}))
+
+    assert "'cloud.google.com/gke-spot' must be a string, not true" == problem.message
+
+
 @pytest.mark.parametrize(
     ("api_version", "kind", "hint"),
     [

@@ -42,7 +42,9 @@ def test_stdout_of_an_edited_run_is_refused(repo: Repo) -> None:
 
     done = repo.run("render", "a", "--stdout", code=1)
 
-    assert (done.out, done.err.startswith(f"{path}: RUN001 ")) == ("", True)
+    message = "RUN001 a frozen run was edited by hand: it did not have '# mine' here"
+    line = len(repo.read(path).splitlines())
+    assert (done.out, done.err.startswith(f"{path}:{line}: {message}\n")) == ("", True)
 
 
 def test_stdout_prints_several_objects_and_workloads(repo: Repo) -> None:

@@ -103,6 +103,42 @@ def test_new_neighbours_conflict_in_one_line_and_a_render_resolves_it(tracked: R
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("image", ["ours", "theirs"])
+def test_edits_of_one_workload_are_resolved_by_a_render(tracked: Repo, image: str) -> None:
+    """The run of the other branch is new and nobody asks for it any more: a render deletes it."""
+    parallel(tracked, {"a": "Hashed"}, {"a": "Hashed"}, code=1)
+    write(tracked, "a", image=image)
+    for run in (f"overlays/c1/default/a/{name}" for name in tracked.runs()):
+        for branch in ("main", "theirs"):  # each has one of the two
+            command = ["git", "checkout", branch, "--", run]
+            subprocess.run(command, cwd=tracked.root, check=False, capture_output=True)
+
+    checked = tracked.run("render", "--check", code=1)
+
+    assert "RUN008" not in checked.err
+    assert "hint: slicewright render, and commit" in checked.err
+    commit(tracked)
+    assert tracked.run("render", "--check").code == 0
+
+
+@pytest.mark.slow
+def test_run_with_marks_of_a_conflict_is_rendered_once_it_is_deleted(tracked: Repo) -> None:
+    """Git takes the runs of two branches for one file that both renamed, and writes marks into both."""
+    parallel(tracked, {"a": "Hashed"}, {"a": "Hashed"}, code=1)
+    write(tracked, "a", image="ours")
+    runs = [f"overlays/c1/default/a/{name}" for name in tracked.runs()]
+
+    refused = tracked.run("render", code=1).err
+
+    assert "RUN001 a frozen run has marks of a merge conflict" in refused
+    assert "hint: delete the file, and run slicewright render" in refused
+    for run in runs:
+        (tracked.root / run).unlink()
+    commit(tracked)
+    assert tracked.run("render", "--check").code == 0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs"), [("h", "i"), ("i", "h")])
 def test_merge_driver_union_merges_neighbours_in_either_order(tracked: Repo, ours: str, theirs: str) -> None:
     """With `merge=union` git takes both lines by itself, ours first; either order is current and stays."""

@@ -20,7 +20,7 @@ from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_
 from slicewright.core.record import plain
 from slicewright.core.render import limits, tree
 from slicewright.core.render.changes import render as render_tree
-from slicewright.core.render.existing import Existing, edited, reused
+from slicewright.core.render.existing import Existing, reused
 from slicewright.core.render.outdated import Outdated, forged
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.rendering import MOST_NAMED, Rendering, RunChange
@@ -231,7 +231,8 @@ def _forged(
         with git_errors_shown() if since else contextlib.nullcontext(), gitrepo.objects(root) as store:
             commit = since or gitrepo.base(root)
             before = gitrepo.read_revision(root, commit, store).read_text
-            return forged(checkout.repository, planned, checkout.existing, before, since or commit[:12])
+            name = since or commit[:12]
+            return forged(checkout.repository, planned, checkout.existing, before, name, rendering.deletes)
     except gitrepo.NoGitRepositoryError as error:
         return (), (_not_compared(str(error), "see what git status says"),)
     except gitrepo.GitError as error:
@@ -288,7 +289,7 @@ def _body(
     """Return the objects of a run as text: as they are frozen, else as slicewright makes them today."""
     path = tree.frozen_file(entry.plan)
     if path in existing.frozen:
-        problems += (*edited(existing, [path]), *reused(existing, path, entry))
+        problems += (*tree.edited(existing, [path], [entry], bases), *reused(existing, path, entry))
         return existing.body(path) or ""
     overlay, unsupported = tree.make(entry, bases)
     problems += unsupported

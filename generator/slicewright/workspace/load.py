@@ -28,7 +28,7 @@ from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.document.read import Document, read_manifests
 from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
-from slicewright.core.run.header import is_ours
+from slicewright.core.run.header import edited, is_edited, is_ours
 from slicewright.workspace import helm, kustomize
 from slicewright.workspace.builders import gets_components, is_lifted, of_restriction
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
@@ -134,6 +134,8 @@ class _Tree(Struct):
 
     refused: dict[str, Problem] = field(default_factory=dict)
     kustomizations: dict[str, str] = field(default_factory=dict)
+    edited: list[Problem] = field(default_factory=list)
+    """Of frozen runs that are not as slicewright wrote them."""
     straight: dict[str, bool] = field(default_factory=dict)
     """Whether no link leads to a folder."""
 
@@ -156,6 +158,8 @@ class _Tree(Struct):
             return None
         if name in FILE_NAMES and not is_ours(text):
             self.kustomizations[path] = text
+        elif is_edited(text):
+            self.edited.append(edited(path, text))
         return text
 
 
@@ -221,6 +225,8 @@ def _compose(unit: Unit) -> Loaded:
     named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
     unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
     named = list(map(of_restriction, named)) if unrestricted else named
+    if unit.cluster and not unit.joins:  # our own tree: elsewhere people may have copied a run to edit it
+        named += (_renamed(problem, folder, unit) for problem in tree.edited)
     if unrestricted and gets_components(unit):
         named = [of_patch_alone(problem, _BY_FLUX) for problem in named]
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))

@@ -184,7 +184,7 @@ def explain(error: Any) -> Iterator[Problem]:
 def _subject(path: Path) -> str:
     """Return what a message calls the value at a path: its key, with the index where it is in a list."""
     keys = [index for index, part in enumerate(path) if isinstance(part, str)]
-    return f"'{dotted(path[keys[-1] :])}'" if keys else "the document"
+    return f"'{path[keys[-1]]}{dotted(path[keys[-1] + 1 :])}'" if keys else "the document"
 
 
 def _quoted(value: Any) -> str:

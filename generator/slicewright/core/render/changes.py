@@ -12,7 +12,7 @@ from slicewright.core.gitops import anchor, place
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import gitops, limits, platform, shared, tree
 from slicewright.core.render.conflicts import conflicts
-from slicewright.core.render.existing import Existing, edited, foreign, missing, reused
+from slicewright.core.render.existing import Existing, foreign, missing, reused
 from slicewright.core.render.lockout import locked_out, refused, waiting
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.platform import PlatformChange
@@ -123,7 +123,7 @@ def render(
     if not errors(draft.problems):
         _render_syncing(draft, synced, rendered)
     begun = frozenset(f"{run.folder}/{run.name}" for run in draft.runs if run.effect != "ends")
-    return replace(_finish(draft, planned), staying=staying, begun=begun, untainted=untainted)
+    return replace(_finish(draft, planned, bases), staying=staying, begun=begun, untainted=untainted)
 
 
 def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[str]]]) -> None:
@@ -287,7 +287,7 @@ def _keep_unnamed(
             draft.kept.update(paths)
 
 
-def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
+def _finish(draft: _Draft, planned: tuple[Planned, ...], bases: tree.Bases) -> Rendering:
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
@@ -302,7 +302,7 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...]) -> Rendering:
         if path.endswith(OTHER_NAMES) and existing.is_foreign(path):
             folder, name = posixpath.split(path)
             draft.problems += second(folder, [name] if f"{folder}/{FILE_NAME}" in stay else [])
-    draft.problems += edited(existing, sorted(stay))
+    draft.problems += tree.edited(existing, sorted(stay), planned, bases)
     problems = in_order(draft.problems)
     if errors(problems):
         return Rendering(problems=problems, planned=planned)

@@ -16,7 +16,7 @@ from slicewright.core.run.folder import run_folder
 from slicewright.core.run.listing import FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from slicewright.core.render.plans import Planned
 
@@ -121,13 +121,3 @@ def lost(existing: Existing, path: str) -> Iterator[Problem]:
         yield foreign(path)
     elif path not in existing.texts and path in existing.live_runs(posixpath.dirname(path)):
         yield missing(path)
-
-
-def edited(existing: Existing, paths: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem for each of the frozen runs that somebody edited by hand."""
-    for path in paths:
-        frozen = existing.frozen.get(path)
-        if frozen is not None and not frozen.intact:
-            message = "a frozen run was edited by hand: its content does not match its header"
-            hint = "restore it (git checkout), or start a new run: slicewright rerun NAME"
-            yield Problem("RUN001", message, hint, file=path)

@@ -1,13 +1,13 @@
 """Frozen runs against what today's tool would write: those that differ, and those that were not rendered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
 from slicewright.core.document.difference import unified
 from slicewright.core.problem import Problem, errors, in_order
 from slicewright.core.render import limits, tree
-from slicewright.core.render.existing import Existing, edited, lost
+from slicewright.core.render.existing import Existing, lost
 from slicewright.core.render.plans import Planned, plan_all
 from slicewright.core.render.repository import ReadText, Repository
 from slicewright.core.run import header
@@ -47,12 +47,14 @@ def forged(
     existing: Mapping[str, str],
     before: ReadText,
     since: str,
+    deletes: Collection[str] = (),
 ) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
     """Return the frozen runs that are new since an earlier version of the tree and not what a render writes.
 
     `before` reads the earlier version, which the user calls `since`; `planned` holds all plans. Each run
-    comes with its difference and with a problem. A run that was there before stays frozen: what today's tool
-    would write for it says nothing about who wrote it.
+    comes with its difference and with a problem. A run that a render `deletes` is left to it, as after a
+    merge. A run that was there before stays frozen: what today's tool would write for it says nothing about
+    who wrote it.
     """
     present = Existing(existing)
     new = {
@@ -70,7 +72,7 @@ def forged(
     for path, entry in rendered.items():
         body, levels = present.body(path) or "", repository.levels
         problems += limits.of_frozen(entry.workload, entry.plan.cluster, path, body, levels, warning=False)
-    for path in sorted(new - entries.keys()):
+    for path in sorted(new - entries.keys() - {*deletes}):
         message = (
             f"the run is new since {since}, but no TPUWorkload declares it now, so it cannot be compared"
         )
@@ -94,7 +96,7 @@ def _compared(
             problems += lost(present, path) if plan.run else ()
             continue
         if not frozen.intact:
-            problems += edited(present, [path])
+            problems += tree.edited(present, [path], [entry], bases)
             continue
         run, stopped = tree.make(entry, bases)
         problems += stopped

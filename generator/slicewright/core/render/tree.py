@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slicewright.core.intent.source import Source
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.plan import Plan
+    from slicewright.core.render.existing import Existing
     from slicewright.core.render.plans import Planned
     from slicewright.core.render.repository import ReadText
 
@@ -224,6 +225,17 @@ def frozen_text(run: BuiltRun, tool: str) -> str:
 def frozen_body(run: BuiltRun) -> str:
     """Return what a hashed run's file holds below its header."""
     return write_documents(run.objects)
+
+
+def edited(
+    existing: Existing, paths: Iterable[str], planned: Iterable[Planned], bases: Bases
+) -> Iterator[Problem]:
+    """Yield a problem for each frozen run that somebody edited, compared with what a render writes today."""
+    broken = [path for path in paths if path in existing.frozen and not existing.frozen[path].intact]
+    entries = {frozen_file(entry.plan): entry for entry in planned} if broken else {}
+    for path in broken:
+        run, _ = make(entries[path], bases) if path in entries else (None, ())
+        yield header.edited(path, existing.texts[path], frozen_body(run) if run else None)
 
 
 def own(plan: Plan) -> list[Identity]:
