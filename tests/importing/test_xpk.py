@@ -102,7 +102,7 @@ def remarks(args: str, *queues: str) -> list[str]:
     """Return what is said of arguments beside the cluster and the wrapper of the command."""
     found = imported(args, *queues)
     assert isinstance(found, ImportedCommand), found
-    usual = ("--cluster is left out", "--command runs without")
+    usual = ("--cluster is left out", "--command runs without", "hostNetwork, privileged")
     return [problem.message for problem in found.remarks if not problem.message.startswith(usual)]
 
 
@@ -238,6 +238,35 @@ def test_queue_is_that_of_the_cluster_where_it_has_one() -> None:
     assert [
         "--cluster cannot be imported: namespace 'default' has no LocalQueue 'multislice-queue', only a, b"
     ] == refusals("create", "a", "b")
+
+
+def test_run_can_be_one_of_my_queues_namespaces_and_pools() -> None:
+    """What is chosen counts instead of what xpk takes, and the file says what comes from xpk's habits."""
+    team = {"name": "mine", "namespace": "team"}
+    quota = [{"pool": "v6e-16", "nominalSlices": 9}]
+    body: Object = {"managed": False, "project": "p", "location": "us-west4"}
+    body["pools"] = [*POOLS, {"name": "heads", "machineType": "n2-standard-64"}]
+    body["clusterQueues"] = [{"name": "q", "quota": quota, "localQueues": [team]}]
+    cluster = {**HEAD, "kind": "TPUCluster", "metadata": {"name": "c1"}, "spec": body}
+    known = read_repository(
+        [SourceFile("clusters/c1.yaml", json.dumps(cluster))], Settings(), package(), read_text
+    )
+    command = words("create-pathways")
+
+    refused = imported_command(command, XPK, "c1", known)
+    chosen = {"queue": "mine", "namespace": "team", "head-pool": "heads"}
+    found = imported_command(command, XPK, "c1", known, chosen)
+
+    assert not isinstance(refused, ImportedCommand)
+    assert ["add --namespace NAMESPACE before the command"] == [one.hint for one in errors(refused)]
+    assert isinstance(found, ImportedCommand), found
+    document = found.document
+    assert ("team", "mine", "heads") == (
+        document["metadata"]["namespace"],
+        document["spec"]["queueName"],
+        document["spec"]["pathways"]["head"]["pool"],
+    )
+    assert 1 == sum("what xpk gives every run" in remark.message for remark in found.remarks)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """`slicewright import gcluster` and `import xpk`: a TPUWorkload file from a command of another tool."""
 
+from collections.abc import Mapping
+
 import click
 
 from slicewright.cli import candidates, repository, show
@@ -43,20 +45,46 @@ def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: s
     name="import",
 )
 @_options
-def import_xpk(words: tuple[str, ...], cluster: str, write: bool, output: str) -> None:
+@click.option(
+    "--queue",
+    metavar="QUEUE",
+    shell_complete=candidates.queues,
+    help="The LocalQueue of the run. Default: xpk's own, or the only one of the namespace.",
+)
+@click.option("--namespace", metavar="NAMESPACE", help="The namespace of the run, instead of xpk's.")
+@click.option("--head-pool", metavar="POOL", help="The CPU pool of a Pathways head, instead of xpk's cpu-np.")
+def import_xpk(
+    words: tuple[str, ...],
+    cluster: str,
+    write: bool,
+    queue: str | None,
+    namespace: str | None,
+    head_pool: str | None,
+    output: str,
+) -> None:
     """Write a TPUWorkload file from a command `xpk workload create` or `create-pathways`.
 
     Everything after `--` is the command of xpk; it is read, not run. Differences between the file and the
     command are listed.
     """
-    _finish(words, XPK, cluster, output, write=write)
+    own = {"queue": queue, "namespace": namespace, "head-pool": head_pool}
+    chosen = {name: value for name, value in own.items() if value is not None}
+    _finish(words, XPK, cluster, output, write=write, chosen=chosen)
 
 
-def _finish(words: tuple[str, ...], tool: Tool, cluster: str, output: str, *, write: bool) -> None:
+def _finish(
+    words: tuple[str, ...],
+    tool: Tool,
+    cluster: str,
+    output: str,
+    *,
+    write: bool,
+    chosen: Mapping[str, str] | None = None,
+) -> None:
     """Print the TPUWorkload of a command or write its file, and end with its problems."""
     checkout = repository.open_checkout(repository.repository_root())
     repository.cluster_named(cluster, checkout.repository)
-    workload = imported_command(words, tool, cluster, checkout.repository)
+    workload = imported_command(words, tool, cluster, checkout.repository, chosen)
     if not isinstance(workload, ImportedCommand):
         show.stop(workload)
     path = f"workloads/{workload.document['metadata']['name']}.yaml"

@@ -1,7 +1,7 @@
 """The command line of another tool, read by a table of its options, and the TPUWorkload that it means."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -73,10 +73,18 @@ class ImportedCommand(Struct, frozen=True):
 
 
 def imported_command(
-    words: Sequence[str], tool: Tool, cluster: str, known: Repository
+    words: Sequence[str],
+    tool: Tool,
+    cluster: str,
+    known: Repository,
+    chosen: Mapping[str, str] | None = None,
 ) -> ImportedCommand | tuple[Problem, ...]:
-    """Return the TPUWorkload that a command means on a cluster of the repository, or why there is none."""
+    """Return the TPUWorkload that a command means on a cluster of the repository, or why there is none.
+
+    What is `chosen` counts instead of what the tool takes: `queue`, `namespace`, `head-pool`.
+    """
     flags = read(words, tool)
+    flags.chosen = chosen or {}
     if errors(flags.problems):
         return tuple(flags.problems)
     site = known.sites.get(cluster)

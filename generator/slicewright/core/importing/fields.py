@@ -26,6 +26,8 @@ class Flags:
     def __init__(self) -> None:
         self.verb = ""
         self.values: dict[str, list[str]] = {}
+        self.chosen: Mapping[str, str] = {}
+        """What the run gets on its cluster, whatever the command says."""
         self.problems: list[Problem] = []
 
     def stop(self, message: str, hint: str) -> None:

@@ -6,11 +6,16 @@ from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.importing.fields import LOGS, Flags, components, elastic_slices, env, filled, template
 from slicewright.core.intent.cluster import LocalQueue
 from slicewright.core.kubernetes.types import Object
+from slicewright.core.problem import Problem
 
 _QUEUE = "multislice-queue"
 _GRACE = 30
 """The seconds before SIGKILL of Kubernetes."""
 _HEAD_POOL = "cpu-np"
+_HABITS = (
+    "hostNetwork, privileged containers and the pod priority are what xpk gives every run: remove what yours "
+    "does not need"
+)
 _PRIORITIES = ("very-low", "low", "medium", "high", "very-high")
 _CODES = re.compile(r"\s*([0-9]+)(?:-([0-9]+))?\s*")
 _RESTARTS_ON: tuple[int | str, ...] = (42, "127-255")
@@ -22,6 +27,7 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
     """Return what the options of a command of xpk 1.16.0 mean."""
     under_pathways = flags.verb == "create-pathways"
     _judge(flags)
+    namespace = flags.chosen.get("namespace") or flags.text("namespace")
     name = flags.text("docker-name") or "jax-tpu"
     pull = flags.text("docker-image-pull-secret")
     own = filled(imagePullSecrets=[{"name": pull}] if pull else [])
@@ -44,7 +50,7 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
         workers["volumes"], container["volumeMounts"] = _memory(flags)
     pathways = _pathways(flags, own, name) if under_pathways else {}
     spec: Object = {
-        "queueName": _queue(flags, queues),
+        "queueName": flags.chosen.get("queue") or _queue(flags, queues, namespace),
         "tpu": flags.text("tpu-type") or flags.text("device-type"),
         "slices": slices if (slices := flags.whole("num-slices", 1)) != 1 else None,
         "provisioning": _provisioning(flags),
@@ -56,7 +62,8 @@ def meant(flags: Flags, _catalogue: Catalogue, queues: tuple[LocalQueue, ...]) -
         "failurePolicy": _failures(flags, under_pathways=under_pathways),
         "pathways": pathways,
     }
-    metadata = filled(name=flags.text("workload"), namespace=flags.text("namespace"))
+    metadata = filled(name=flags.text("workload"), namespace=namespace)
+    flags.problems.append(Problem("IMP031", _HABITS, severity="note"))
     return metadata, filled(**spec)
 
 
@@ -76,17 +83,22 @@ def _judge(flags: Flags) -> None:
         flags.remark("command", f"{difference}: write exec before the program")
 
 
-def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
+def _queue(flags: Flags, queues: tuple[LocalQueue, ...], namespace: str) -> str:
     """Return the queue of a run: xpk's own, unless the cluster has another one only."""
-    namespace = flags.text("namespace") or "default"
+    namespace = namespace or "default"
     names = sorted({queue.name for queue in queues if queue.namespace == namespace})
-    if not names or _QUEUE in names:
+    if _QUEUE in names or not queues:
         return _QUEUE
+    if not names:
+        elsewhere = ", ".join(sorted({queue.namespace for queue in queues}))
+        why = f"namespace '{namespace}' has no LocalQueue, only {elsewhere}"
+        flags.refuse("cluster", why, "add --namespace NAMESPACE before the command")
+        return ""
     if len(names) == 1:
         flags.remark("cluster", f"has no '{_QUEUE}' of xpk: queueName is '{names[0]}'")
         return names[0]
     why = f"namespace '{namespace}' has no LocalQueue '{_QUEUE}', only {', '.join(names)}"
-    flags.refuse("cluster", why, f"add the LocalQueue '{_QUEUE}' to the TPUCluster")
+    flags.refuse("cluster", why, "add --queue QUEUE before the command")
     return ""
 
 
@@ -174,5 +186,8 @@ def _pathways(flags: Flags, own: Object, container: str) -> Object:
         mainContainerName=None if is_headless else container,
         colocatedPython={"image": sidecar} if sidecar else None,
         customComponents=components(flags, parts),
-        head={"pool": _HEAD_POOL, "podTemplate": template({**own, **({} if is_headless else head)})},
+        head={
+            "pool": flags.chosen.get("head-pool") or _HEAD_POOL,
+            "podTemplate": template({**own, **({} if is_headless else head)}),
+        },
     )
