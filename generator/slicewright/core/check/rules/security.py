@@ -29,7 +29,9 @@ _RESTRICTED = (
 
 
 _FUSE = 'leave hostNetwork out, or with GKE 1.33.3 write the volumeAttribute hostNetworkPodKSA: "true"'
-_OWN_FUSE = "leave hostNetwork out, or write the cluster's gke.version, which must be 1.33.3 or later"
+_OWN_FUSE = (
+    "leave hostNetwork out, or write gke.version 1.33.3 or later for the cluster and start the run again"
+)
 
 
 def _of_slices(resource: Resource) -> tuple[Pods, ...]:
