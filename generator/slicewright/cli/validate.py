@@ -190,9 +190,7 @@ def validate(
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
     change = _change(root, changed, paths) if changed is not None else None
     scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
-    site = _joined(scope, cluster) if cluster else {}
-    if one_cluster and len(scope.clusters) == 1:
-        scope.join(min(scope.clusters))
+    site = _joined(scope, cluster, one_cluster=one_cluster)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
@@ -276,8 +274,12 @@ def validate(
     sys.exit(bool(unchecked or mending.after) if diff and mending else fails)
 
 
-def _joined(scope: Targets, cluster: str) -> dict[str, ResolvedCluster]:
-    """Join what there is to check to a cluster of the repository, and return the cluster. Raises Refused."""
+def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[str, ResolvedCluster]:
+    """Join what there is to check to a cluster, and return the cluster that is named. Raises Refused."""
+    if cluster is None:
+        if one_cluster and len(scope.clusters) == 1:
+            scope.join(min(scope.clusters))
+        return {}
     root = repository_root(instead="to check the manifests by themselves, leave out --cluster")
     with versions_refused():
         site = cluster_named(cluster, read_input(root))
