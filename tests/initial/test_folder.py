@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from tests.files import git
@@ -40,6 +41,32 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "Makefile").is_symlink()
 
 
+def test_own_makefile_and_requirements_stay_beside_ours(tmp_path: Path) -> None:
+    """CI, hooks and pages call our targets by another file, which installs from another list."""
+    own = {"Makefile": "render:\n\techo mine\n", "requirements.txt": "jax\n"}
+    for path, text in own.items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
+
+    said, _ = init(str(tmp_path), "--keep")
+
+    written = files(tmp_path)
+    assert own == {path: written[path] for path in own}
+    assert said.splitlines()[0].endswith(" files written, 2 kept: Makefile, requirements.txt")
+    assert "clusters/sample.yaml, make -f slicewright.mk render, and commit" in said
+    ours = {path: text for path, text in written.items() if not path.startswith(("bases/", "schemas/"))}
+    calls = {path: re.findall(r"\bmake (?!-f slicewright\.mk)[a-z]+", text) for path, text in ours.items()}
+    assert {} == {path: found for path, found in calls.items() if found}
+    targets = re.findall(r"-f slicewright\.mk ([a-z]+)", written[".github/workflows/slicewright.yaml"])
+    assert ["review", "comment"] == targets
+    known = {*re.findall(r"^([a-z]+):", written["slicewright.mk"], re.MULTILINE)}
+    assert {*targets, "tracked", "check"} <= known
+    assert "-r requirements-slicewright.txt" in written["slicewright.mk"]
+    assert "\nslicewright" in written["requirements-slicewright.txt"]
+    assert "# /slicewright.mk " in written["CODEOWNERS"]
+    again, _ = init(str(tmp_path), "--keep")
+    assert "slicewright.mk" not in again
+
+
 def test_repository_that_is_there_is_led_to_the_upgrade(tmp_path: Path) -> None:
     """The second init says so."""
     init(str(tmp_path))
@@ -57,8 +84,11 @@ def test_repository_that_is_there_is_led_to_the_upgrade(tmp_path: Path) -> None:
 def test_git_repository_that_is_there_is_taken(tmp_path: Path) -> None:
     """An empty one without a word; below its top, where CI does not look, with a warning."""
     git(tmp_path, "init", "--quiet")
+    requirement = ("--slicewright-requirement", "slicewright")
 
-    assert ("", "INIT002") == (init(str(tmp_path))[1], init(str(tmp_path / "sub"))[1].split()[1])
+    top, below = (init(str(folder), *requirement)[1] for folder in (tmp_path, tmp_path / "sub"))
+
+    assert ("", "INIT002") == (top, below.split()[1])
 
 
 def test_folder_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:

@@ -164,10 +164,9 @@ def test_actions_are_pinned_as_ours_are(made: Path) -> None:
     assert set(uses.findall(text)) <= ours
 
 
-@pytest.mark.ci
 @pytest.mark.slow
-def test_steps_of_ci_run(made: Path) -> None:
-    """What the workflows run are targets of the Makefile, which leave what they keep and show."""
+def test_steps_of_ci_are_targets(made: Path) -> None:
+    """What the workflows and the hook run are targets of the Makefile."""
     text = (made / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+): ", text, re.MULTILINE))
     github = (made / ".github/workflows/slicewright.yaml").read_text(encoding="utf-8")
@@ -177,15 +176,6 @@ def test_steps_of_ci_run(made: Path) -> None:
     assert set(called) == {"review", "comment"} < targets
     assert hook["entry"] == "make tracked check"
     assert "files" not in hook, "any file can be one that a run takes"
-    environ = {**os.environ, "SLICEWRIGHT": f"{BIN}/slicewright", "SINCE": "HEAD", "LINK": "https://h/1"}
-    subprocess.run(["make", "review"], cwd=made, env=environ, check=True, capture_output=True)
-    comment = (made / "slicewright-review/comment.md").read_text(encoding="utf-8")
-    assert comment.startswith("### slicewright: all 3 checks passed\n")
-    done = subprocess.run(
-        ["make", "comment"], cwd=made, env=environ, check=True, capture_output=True, text=True
-    )
-    assert "FORGE001 no comment is written: this is not a job" in done.stderr
-    assert git(made, "status", "--porcelain") == ""
 
 
 @pytest.mark.slow

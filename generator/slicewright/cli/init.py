@@ -1,11 +1,13 @@
 """`slicewright init`: make a GitOps repository, or bring the bases of one to this version."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import click
 from msgspec.structs import replace
@@ -14,12 +16,14 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
+from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.problem import Problem, counted, errors, first_of, in_order
 from slicewright.core.record import plain
 from slicewright.core.render.outdated import Outdated
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.folder import SETTINGS
 from slicewright.initial import files
+from slicewright.initial.wheel import NotPackableError, packed
 from slicewright.version import __version__
 from slicewright.workspace import write
 from slicewright.workspace.judge import acknowledged
@@ -30,7 +34,7 @@ _SHOWN = 5
 
 @command(
     "slicewright init training",
-    "slicewright init --slicewright-requirement ./wheels/slicewright-0.1.0-py3-none-any.whl",
+    "slicewright init --slicewright-requirement slicewright==0.1.0",
     "slicewright init --upgrade",
 )
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
@@ -41,7 +45,8 @@ _SHOWN = 5
     "requirement",
     metavar="REQ",
     default="",
-    help="What pip installs as slicewright: a requirement, or the path of a wheel.",
+    help="What pip installs as slicewright: a requirement, or the path of a wheel. Default: a wheel of this "
+    "slicewright, written into vendor/.",
 )
 def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str) -> None:
     """Create a GitOps repository, or upgrade one.
@@ -65,25 +70,35 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
 
 
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
-    texts = files.files(__version__, requirement)
-    kept = tuple(path for path in sorted(texts) if (root / path).is_symlink() or (root / path).exists())
+    names = files.renamed(root) if keep else {}
+    listing = names.get("requirements.txt", "requirements.txt")
+    wheel, warnings = dict[str, bytes](), list[Problem]()
+    if not requirement and not os.path.lexists(root / listing):
+        requirement, wheel, warnings = _own_requirement(listing)
+    contents: dict[str, str | bytes] = {**files.files(__version__, requirement, names), **wheel}
+    kept = tuple(path for path in sorted({*contents, *names}) if os.path.lexists(root / path))
     problems = [_exists(kept)] if kept and not keep else []
-    writes = {path: text for path, text in sorted(texts.items()) if path not in kept}
+    writes = {path: contents[path] for path in sorted(contents) if path not in kept}
     if not problems:
         problems += _write(root, writes)
     record = _record(root, kept, () if problems else writes)
     problems += _outside_of_ci(root)
+    if record["written"]:
+        problems += warnings
     if output == "text" and record["written"]:
-        say(f"{root}: {counted(len(writes), 'file')} written, {len(kept):,} kept")
+        which = f": {first_of(kept, _SHOWN)}" if kept else ""
+        say(f"{root}: {counted(len(writes), 'file')} written, {len(kept):,} kept{which}")
+        for path, name in names.items():
+            say(f"{path} is kept, so {name} has what slicewright needs")
+        make = f"make -f {names['Makefile']}" if "Makefile" in names else "make"
         first = "" if _git_top(root) else "git init, "
-        say(f"next: {first}write your project into clusters/sample.yaml, make render, and commit")
-        if not requirement:
-            for line in _origin(f"slicewright{files.specifier(__version__)}"):
-                say(line)
+        say(f"next: {first}write your project into clusters/sample.yaml, {make} render, and commit")
+        for path in wheel:
+            say(f"make installs {path}, also in CI: commit it")
     show.finish(record, in_order(problems), output)
 
 
-def _write(root: Path, writes: dict[str, str], deletes: Iterable[str] = ()) -> Iterable[Problem]:
+def _write(root: Path, writes: Mapping[str, str | bytes], deletes: Iterable[str] = ()) -> Iterable[Problem]:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -110,19 +125,41 @@ def _check_requirement(requirement: str, root: Path) -> None:
         raise show.Refused("USE001", message, hint)
 
 
-def _origin(required: str) -> Iterator[str]:
-    """Say what make installs, and what to do if no index has it: this is likely if it came from a file."""
+def _own_requirement(file: str) -> tuple[str, dict[str, bytes], list[Problem]]:
+    """Return the requirement of this slicewright, its wheel by path, and a warning if there is no wheel."""
     try:
-        recorded = distribution("slicewright").read_text("direct_url.json")  # PEP 610
+        installed = distribution("slicewright")
+        name, wheel = packed(installed)
     except PackageNotFoundError:
-        recorded = None
-    if recorded is None:
-        yield f"make installs {required}; to install a wheel, write its path into requirements.txt"
-        return
-    yield f"make installs {required} from an index, but this slicewright was installed from a file"
-    yield "if the index does not have it, choose one:"
-    yield "  copy the wheel into wheels/, and write ./wheels/NAME.whl into requirements.txt"
-    yield "  use the installed program: make SLICEWRIGHT=slicewright"
+        return _by_name(file, "slicewright is not installed")
+    except NotPackableError as error:
+        checkout = _checkout(installed)
+        return _of_checkout(file, checkout) if checkout else _by_name(file, str(error))
+    path = f"{files.WHEELS}/{name}"
+    return f"./{path}", {path: wheel}, []
+
+
+def _checkout(installed: Distribution) -> str:
+    """Return the URL of the folder that an editable installation runs from; '' for another installation."""
+    try:
+        recorded = mapping(json.loads(installed.read_text("direct_url.json") or "{}"))  # PEP 610
+    except ValueError:
+        return ""
+    return text(recorded.get("url")) if mapping(recorded.get("dir_info")).get("editable") else ""
+
+
+def _of_checkout(file: str, url: str) -> tuple[str, dict[str, bytes], list[Problem]]:
+    folder = unquote(urlsplit(url).path)
+    message = f"make installs slicewright from {folder}, but CI and other machines do not have this checkout"
+    hint = f"run make wheel in {folder}, install the wheel from its dist/, and run init with that slicewright"
+    return f"slicewright @ {url}", {}, [Problem("INIT003", message, hint, "warning", file)]
+
+
+def _by_name(file: str, reason: str) -> tuple[str, dict[str, bytes], list[Problem]]:
+    requirement = f"slicewright{files.specifier(__version__)}"
+    message = f"make installs {requirement} from pip's package index, because no wheel was written: {reason}"
+    hint = "if your index does not have slicewright, write the path of a wheel into the file"
+    return requirement, {}, [Problem("INIT004", message, hint, "warning", file)]
 
 
 def _exists(paths: tuple[str, ...]) -> Problem:

@@ -5,8 +5,11 @@ Beside the copies is a record of their digests, so that an upgrade knows what a 
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -15,6 +18,7 @@ from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.platform import release
 from slicewright.core.problem import Problem
+from slicewright.core.run.folder import SETTINGS
 from slicewright.workspace.package import data_folder
 
 _TEMPLATE = Path(__file__).with_name("template")
@@ -34,6 +38,11 @@ _PLACES = {
     ".vscode/settings.json": "vscode.json",
 }
 """Files that a team then owns: an upgrade does not look at them."""
+_RENAMED = {"Makefile": "slicewright.mk", "requirements.txt": "requirements-slicewright.txt"}
+"""Names for files that the others call, where a repository has its own file of the usual name."""
+_TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
+WHEELS = "vendor"
+"""The folder of the wheel; usual .gitignore files ignore `wheels/` and `dist/`."""
 
 
 def specifier(version: str) -> str:
@@ -45,16 +54,27 @@ def specifier(version: str) -> str:
     return f"~=0.{minor}.0" if major == "0" else f"~={major}.{minor}"
 
 
-def files(version: str, requirement: str = "") -> dict[str, str]:
+def renamed(root: Path) -> dict[str, str]:
+    """Return other names for files that a folder has already, unless slicewright made its repository."""
+    if (root / SETTINGS).exists():
+        return {}
+    return {path: name for path, name in _RENAMED.items() if os.path.lexists(root / path)}
+
+
+def files(version: str, requirement: str, names: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return the text of every file of a new repository.
 
-    `requirement` is what pip installs slicewright from; by default the versions that may render it.
+    `requirement` is what pip installs slicewright from, `names` has other names for some of the files.
     """
-    versions = specifier(version)
-    requirement = requirement or f"slicewright{versions}"
     texts = {path: _text(_TEMPLATE / name) for path, name in _PLACES.items()}
+    calls = re.compile(rf"\bmake (?=(?:{'|'.join(_TARGET.findall(texts['Makefile']))})\b)")
+    values = {"@SPECIFIER@": specifier(version), "@REQUIREMENT@": requirement}
     for path, template in texts.items():
-        texts[path] = template.replace("@SPECIFIER@", versions).replace("@REQUIREMENT@", requirement)
+        text = calls.sub(f"make -f {names['Makefile']} ", template) if "Makefile" in names else template
+        for word, other in {**names, **values}.items():
+            text = text.replace(word, other)
+        texts[path] = text
+    texts = {names.get(path, path): text for path, text in texts.items()}
     copies = shipped()
     return texts | copies | records(copies, version)
 

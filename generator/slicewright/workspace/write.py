@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from slicewright.core.problem import Problem
@@ -39,7 +39,7 @@ def locked(root: Path, *, shared: bool = False, quiet: bool = False) -> Iterator
 
 
 def apply(
-    root: Path, writes: Mapping[str, str], deletes: tuple[str, ...], empty: tuple[str, ...] = ()
+    root: Path, writes: Mapping[str, str | bytes], deletes: tuple[str, ...], empty: tuple[str, ...] = ()
 ) -> tuple[Problem, ...]:
     """Write files and delete others, in the order given; return the problems that prevented it.
 
@@ -91,8 +91,11 @@ def replace_file(path: Path, text: str) -> tuple[Problem, ...]:
         return (_unwritable(path.name, error),)
 
 
-def _stage(staged: str, target: str, text: str) -> None:
+def _stage(staged: str, target: str, text: str | bytes) -> None:
     """Write a file that will replace another one."""
+    if isinstance(text, bytes):
+        Path(staged).write_bytes(text)
+        return
     is_edited = not header.is_ours(text) and os.path.exists(target)
     mark = byte_order_mark(target) if is_edited else b""
     with open(staged, "wb") as file:
@@ -113,7 +116,7 @@ _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
 """A relative path without empty parts, `.` or `..`."""
 
 
-def refused(root: Path, writes: Mapping[str, str], deletes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
+def refused(root: Path, writes: Iterable[str], deletes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
     """Find what is in the way, or leads out of the tree, before anything is written."""
     problems: dict[str, Problem] = {}
     seen: set[str] = set()
