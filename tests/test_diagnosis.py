@@ -36,7 +36,7 @@ def test_package_is_of_a_version_that_slicewright_accepts() -> None:
         ("rich", "wrong", ">=1 is needed", "'/my python' -m pip install 'rich>=1'"),
         (
             *("urllib3", "missing", ">=2 is needed by the extra 'testbed'"),
-            "'/my python' -m pip install 'slicewright[testbed]'",
+            "'/my python' -m pip install 'urllib3>=2'",
         ),
         ("celly", "ok", "1.0rc1", ""),
     ] == [(one.name, *brief(one)) for one in diagnosis.packages(requires, installed, python)]
@@ -75,7 +75,7 @@ def test_repository_is_for_this_version() -> None:
         diagnosis.repository("/r", "~=0.1.0", "0.1.0", satisfied=True)
     )
     assert ("ok", "requires no version", "") == brief(diagnosis.repository("/r", "", "0.1.0", satisfied=True))
-    assert "pip install 'slicewright~=0.2.0'" == other.mend
+    assert "" == other.mend, "no index has slicewright yet"
     assert ("wrong", "requires slicewright ~=0.2.0, and this is 0.1.0") == brief(other)[:2]
 
 

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from slicewright import gitrepo
 from slicewright.binaries.build import available
-from slicewright.binaries.find import WHEELS, cache_root, in_checkout, install_testbed, locate, which
+from slicewright.binaries.find import WHEELS, cache_root, locate, which
 from slicewright.core import diagnosis
 from slicewright.core.diagnosis import Check
 from slicewright.core.document.read import read_documents
@@ -74,8 +74,7 @@ def _programs() -> Iterator[Check]:
             title = f"{tool.name} {program.version or tool.version}"
             yield Check("program", title, "ok", f"{program.path} ({program.origin})")
         elif program.id == "TOOL001":
-            build = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}"
-            mend = build if in_checkout() else install_testbed()
+            mend = f"slicewright tools build{f' {tool.name}' if tool.asked else ''}"
             yield Check("program", tool.title, "missing", program.message, mend)
         else:
             yield Check("program", tool.title, "wrong", program.message, f"unset {tool.variable}")

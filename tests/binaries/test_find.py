@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,7 +138,8 @@ def test_nothing_there_in_an_installed_package(
         id="TOOL001",
         message="tiny-tool v1.2.3 is missing",
         hint=(
-            f"run {sys.executable} -m pip install 'slicewright[testbed]' or 'slicewright tools build', "
+            "run 'slicewright tools build' or install the test bed "
+            "(https://slicewright.dev/docs/how-to/install/), "
             "put tiny-tool v1.2.3 on PATH, or set SLICEWRIGHT_TINY_TOOL to its path"
         ),
     )

@@ -126,7 +126,7 @@ def test_without_the_library_the_warning_names_it(tmp_path: Path) -> None:
     done = run(tmp_path, "a.yaml", "--schema", "mine", "-o", "json", "--schemas-only")
 
     assert ["SCHEMA012"] == done.ids
-    assert "slicewright[cel]" in done.json["problems"][0]["hint"]
+    assert "common-expression-language" in done.json["problems"][0]["hint"]
 
 
 def rules() -> dict[str, tuple[list[dict[str, str]], list[dict[str, Any]]]]:

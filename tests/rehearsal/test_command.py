@@ -304,7 +304,7 @@ def test_cluster_of_a_slip_is_refused_before_it_fills_the_memory(empty: Repo) ->
     ("checkout", "hint"),
     [
         (True, "run 'make tools', which also builds"),
-        (False, " -m pip install 'slicewright[testbed]'"),
+        (False, " -m pip install cryptography"),
     ],
 )
 def test_missing_package_is_told_with_the_way_to_it(

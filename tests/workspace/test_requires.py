@@ -60,7 +60,7 @@ def test_another_version_exits_2_and_says_how_to_install_the_right_one(
 
     assert (
         "Error: slicewright.yaml requires slicewright ~=0.3, and this is 0.1.0\n"
-        "  hint: pip install 'slicewright~=0.3'\n"
+        "  hint: install slicewright ~=0.3: https://slicewright.dev/docs/how-to/install/\n"
     ) in done.err
     assert done.out == ""
     assert not (repo.root / "overlays").exists()

@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from slicewright.binaries.pins import Tool, tools, versions
 from slicewright.core.problem import Problem
+from slicewright.documentation import page
 from slicewright.home import home
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
@@ -127,13 +127,8 @@ def run(
 
 def _get(tool: Tool) -> str:
     if not in_checkout():
-        return f"run {install_testbed()} or 'slicewright tools build'"
+        return f"run 'slicewright tools build' or install the test bed ({page('how-to/install')})"
     return f"run 'slicewright tools build{f' {tool.name}' if tool.asked else ''}'"
-
-
-def install_testbed() -> str:
-    """Return the command that installs the programs, and the Python packages of the test bed."""
-    return f"{sys.executable} -m pip install 'slicewright[testbed]'"
 
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}

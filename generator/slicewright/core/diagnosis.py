@@ -41,8 +41,7 @@ def packages(requires: Iterable[str], installed: Mapping[str, str], python: str)
         if needed.marker and not needed.marker.evaluate({"extra": extra}):
             continue  # for another system, or another Python
         version = installed[needed.name]
-        package = f"slicewright[{extra}]" if extra else f"{needed.name}{needed.specifier}"
-        mend = f"{pip} {shlex.quote(package)}"
+        mend = f"{pip} {shlex.quote(f'{needed.name}{needed.specifier}')}"
         purpose = f"{needed.specifier} is needed" + (f" by the extra '{extra}'" if extra else "")
         if not version:
             yield Check("package", needed.name, "missing" if extra else "wrong", purpose, mend)
@@ -70,8 +69,7 @@ def repository(root: str, requires: str, version: str, *, satisfied: bool) -> Ch
     """Return the check of what slicewright.yaml requires."""
     if satisfied:
         return Check("repository", root, "ok", f"requires {requires}" if requires else "requires no version")
-    mend = f"pip install {shlex.quote(f'slicewright{requires}')}"
-    return Check("repository", root, "wrong", f"requires slicewright {requires}, and this is {version}", mend)
+    return Check("repository", root, "wrong", f"requires slicewright {requires}, and this is {version}")
 
 
 def copies(folder: str, recorded: str, version: str) -> Check:

@@ -1,7 +1,9 @@
 """What goes wrong with a test bed, as exceptions; they need no package of the extra `testbed`."""
 
+import sys
+
 from slicewright.apiserver.errors import AccessError
-from slicewright.binaries.find import in_checkout, install_testbed
+from slicewright.binaries.find import in_checkout
 from slicewright.core.problem import Problem
 
 
@@ -14,6 +16,6 @@ def missing_package(package: str | None, feature: str) -> Problem:
     hint = (
         "run 'make tools', which also builds the programs of the test bed: about 6 minutes, once"
         if in_checkout()
-        else f"run {install_testbed()}"
+        else f"run {sys.executable} -m pip install {package}"
     )
     return Problem("BED008", f"{feature} needs the Python package {package}", hint)

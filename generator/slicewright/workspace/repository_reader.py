@@ -15,6 +15,7 @@ from slicewright.core.document.read import paired, read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import BASES, PROVISION, ROOT, SETTINGS
+from slicewright.documentation import page
 from slicewright.workspace.package import catalogue, catalogue_with, package
 from slicewright.workspace.text_file import read_file, unreadable
 
@@ -137,7 +138,7 @@ def _require(source: Source, problems: list[Problem]) -> None:
         problems.append(source.problem("IN005", ("requires",), str(error), hint))
         return
     message = f"{SETTINGS} requires slicewright {requirement}, and this is {version}"
-    raise WrongVersionError(f"{message}\n  hint: pip install 'slicewright{requirement}'")
+    raise WrongVersionError(f"{message}\n  hint: install slicewright {requirement}: {page('how-to/install')}")
 
 
 _COMPATIBLE = re.compile(r"~=\s*(\d{1,6}\.\d{1,6}(?:\.\d{1,6})?)")
