@@ -81,11 +81,9 @@ class Engine:
             if rules:
                 named = "; ".join(f"'{rule}'" for rule in rules)
                 message = f"CEL rules of {resource.kind} are not evaluated: {named}"
-                hint = (
-                    _ASK
-                    if cel.library.is_installed()
-                    else f"{_ASK}; or install the Python package common-expression-language"
-                )
+                hint = _ASK
+                if not cel.library.is_installed():
+                    hint += "; or install the Python package common-expression-language"
                 yield resource.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
 
     def without_schema(self, resources: Iterable[Resource]) -> Iterator[Problem]:
