@@ -296,3 +296,46 @@ def test_run_from_before_a_topology_is_to_start_again(empty: Repo) -> None:
     empty.run("rerun", "default/a")
     empty.run("render")
     assert [] == said(empty.run("validate", "-o", "json"))
+
+
+PRIORITY = FITS + "podTemplate: {spec: {priorityClassName: high}}\n"
+CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 9\n"
+OWN_CLASS = "  priorityClasses: [{name: high, value: 9, podPriorityClass: true}]\n"
+EXISTING = "  existing: [{kind: PriorityClass, name: 'hi*'}]\n"
+
+
+def test_priority_class_that_no_cluster_has_is_refused(empty: Repo) -> None:
+    """The API server refuses its pods: an error of render and of validate, and the hint mends it."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    empty.workload("a", PRIORITY)
+
+    (found,) = empty.run("render", "-o", "json", code=1).json["problems"]
+
+    assert ("error", "REF125", 10) == (found["severity"], found["id"], found["line"])
+    assert "did you mean workloadPriorityClassName: high?" in found["hint"]
+    empty.workload("a", f"{FITS}workloadPriorityClassName: high\n")
+    empty.run("render")
+    assert [] == said(empty.run("validate", "-o", "json"))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "custom", "name"),
+    [
+        (CLUSTER + OWN_CLASS, "", "high"),
+        (CLUSTER + EXISTING, "", "high"),
+        (CLUSTER, CLASS, "high"),
+        (CLUSTER, "", "system-node-critical"),
+    ],
+    ids=["rendered", "existing", "custom", "built in"],
+)
+def test_priority_class_of_the_cluster_is_known(empty: Repo, cluster: str, custom: str, name: str) -> None:
+    """The platform renders it, the file says that it exists, custom/ holds it, or every cluster has it."""
+    empty.write("clusters/c1.yaml", cluster)
+    empty.workload("a", PRIORITY.replace("high", name))
+    if custom:
+        empty.write("custom/class.yaml", custom)
+
+    empty.run("render")
+
+    found = said(empty.run("validate", "-o", "json"))
+    assert [] == [entry for entry in found if entry[0] == "error"]

@@ -79,6 +79,7 @@ def repository(*more: Object, queues: tuple[str, ...] = ()) -> Repository:
     }
     body: Object = {"mode": "Standard", "managed": False, "project": "p", "location": "us-west4"}
     body |= {"pools": [*POOLS, *more], **({"clusterQueues": [cluster_queue]} if queues else {})}
+    body |= {"existing": [{"kind": "PriorityClass", "name": "*"}]}
     cluster = {**HEAD, "kind": "TPUCluster", "metadata": {"name": "c1"}, "spec": body}
     files = [SourceFile("clusters/c1.yaml", json.dumps(cluster))]
     return read_repository(files, Settings(), package(), read_text)

@@ -66,12 +66,13 @@ LISTED_FOR = {
 """Ways to facts that differ for some arguments: what xpk exports in the script is a variable here."""
 
 
-def repository(*queues: str) -> Repository:
-    """Return a repository with a cluster that has LocalQueues in `default`."""
+def repository(*queues: str, classes: str = "*") -> Repository:
+    """Return a repository with a cluster that has LocalQueues in `default`, and PriorityClasses."""
     own = [{"name": name} for name in queues]
     cluster_queue = {"name": "q", "quota": [{"pool": "v6e-16", "nominalSlices": 9}], "localQueues": own}
     body: Object = {"mode": "Standard", "managed": False, "project": "p", "location": "us-west4"}
     body |= {"pools": POOLS, **({"clusterQueues": [cluster_queue]} if queues else {})}
+    body |= {"existing": [{"kind": "PriorityClass", "name": classes}]}
     cluster = {**HEAD, "kind": "TPUCluster", "metadata": {"name": "c1"}, "spec": body}
     files = [SourceFile("clusters/c1.yaml", json.dumps(cluster))]
     return read_repository(files, Settings(), package(), read_text)
@@ -353,3 +354,16 @@ def test_command_prints_or_writes_the_file(repo: Repo) -> None:
     assert "script: python train.py" in shown.out
     assert "IMP031 --zone is left out: the TPUCluster has it" in shown.err
     assert (["workloads/x.yaml"], "v6e-16") == (written["written"], written["workload"]["spec"]["tpu"])
+
+
+@pytest.mark.parametrize("args", ["create --priority high", "create-pathways --priority high"])
+def test_priority_is_that_of_the_queue_where_pods_have_no_class(args: str) -> None:
+    """A PriorityClass that a cluster does not have would keep all pods from starting; the note says it."""
+    found = imported_command(words(args), XPK, "c1", repository("q", classes="other"))
+
+    assert isinstance(found, ImportedCommand), found
+    made = found.document["spec"]
+    assert "high" == made["workloadPriorityClassName"]
+    assert "priorityClassName" not in json.dumps(made)
+    (note,) = (one for one in found.remarks if one.message.startswith("--priority"))
+    assert "becomes workloadPriorityClassName" in note.message

@@ -111,7 +111,7 @@ def test_stand_ins_have_the_keys_that_pods_need() -> None:
     other["metadata"]["name"] = "b"
     parts = [part_of("", account), part_of("", other, name="b")]
     existing = [
-        Existing(kind, "def*", "*")
+        Existing(kind, "*", "def*")
         for kind in ("Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
     ]
     found = surroundings(parts, (), existing)

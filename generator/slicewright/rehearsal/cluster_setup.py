@@ -118,7 +118,7 @@ class ClusterSetup:
 
     def has(self, need: Need) -> bool:
         """Tell whether the cluster has an object."""
-        return self.api.find("v1", need.kind, need.name, need.namespace) is not None
+        return self.api.find(need.api_version, need.kind, need.name, need.namespace) is not None
 
     def is_ours(self, item: Object) -> bool:
         """Tell whether an object carries the label of this rehearsal."""

@@ -290,7 +290,8 @@ class Rehearsal:
 
     def _surround(self, namespaces: set[str]) -> None:
         """Make what the tree holds beside its workloads, and what the cluster is said to have."""
-        beside = [item for item in self._scenario.beside if need_of(item).namespace in namespaces]
+        used = {"", *namespaces}
+        beside = [item for item in self._scenario.beside if need_of(item).namespace in used]
         self._setup.surround((*beside, *(item for _, item in self._around.stand_ins)))
         for run, needs in self._around.missing.items():
             lacks = tuple(need for need in needs if need.key or not self._setup.has(need))

@@ -1,5 +1,9 @@
 """Check a rendering by the rules of `validate`, and leave out the problems that the repository ignores."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from slicewright.core.problem import Problem, errors
@@ -8,7 +12,12 @@ from slicewright.core.render.changes import render
 from slicewright.core.render.plans import Planned
 from slicewright.core.render.rendering import Rendering
 from slicewright.workspace.ignore_files import read_ignore_files
-from slicewright.workspace.repository_reader import Checkout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slicewright.core.check.model import Resource
+    from slicewright.workspace.repository_reader import Checkout
 
 
 def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
@@ -24,7 +33,22 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
 
     ignored = read_ignore_files(checkout.root).entries
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
-    return judge.judged(rendering, checkout.repository, checkout.existing, ignored, added().rules)
+    known = (checkout.repository, checkout.existing, ignored, added().rules)
+    result = judge.judged(rendering, *known)
+    if any(problem.id == judge.LOOKS_BESIDE for problem in result.problems):
+        return judge.judged(rendering, *known, _custom(checkout.root))
+    return result
+
+
+def _custom(root: Path) -> list[Resource]:
+    """Return the hand-written objects of custom/."""
+    from slicewright.core.check.model import Resource  # noqa: PLC0415 - few runs need any
+    from slicewright.workspace.discovery import of_custom  # noqa: PLC0415
+    from slicewright.workspace.load import load  # noqa: PLC0415
+
+    units = of_custom(root).units
+    objects = [(document.data, unit.name) for unit in units for document in load(unit).documents]
+    return [Resource(data, file) for data, file in objects if isinstance(data, dict)]
 
 
 def judged_beside(checkout: Checkout, further: Beside) -> tuple[list[Planned], tuple[Problem, ...]]:

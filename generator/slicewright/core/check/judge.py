@@ -47,6 +47,8 @@ _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
 """Fields of a workload that say nothing of what it wants of its cluster."""
+LOOKS_BESIDE = "REF125"
+"""The rule of runs that also looks at what custom/ holds for all clusters."""
 _OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
 _OF_PLACE = frozenset(_OF_RUNS).intersection((*rules_of(fit, fit_flavors), minimum_version, gates))
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
@@ -59,12 +61,13 @@ def judged(
     existing: Mapping[str, str],
     ignored: Sequence[Entry] = (),
     added: Iterable[Rule] = (),
+    beside: Sequence[Resource] = (),
 ) -> Rendering:
     """Return a rendering with what the rules say of its runs; with nothing to write if that is an error.
 
     `ignored` are the problems that the repository has a reason for: warnings among them are left out. `added`
-    are rules of other packages. A cluster whose own file is wrong is skipped: what its runs lack may follow
-    from that.
+    are rules of other packages, and `beside` is what custom/ holds. A cluster whose own file is wrong is
+    skipped: what its runs lack may follow from that.
     """
     wrong = {problem.file for problem in errors(rendering.problems)}
     origins = Origins(repository.workloads, repository.sites)
@@ -77,7 +80,7 @@ def judged(
             continue
         untainted = rendering.untainted.get(name, ())
         below = platform.objects(site, untainted) if site.cluster.managed else []
-        problems, places = _problems_of_runs(site, below, runs, repository.package, others)
+        problems, places = _problems_of_runs(site, below, runs, repository.package, others, beside)
         if not problems:
             continue
         placed = [origins.placed(problem, places[problem.file, problem.object][0]) for problem in problems]
@@ -146,6 +149,7 @@ def _problems_of_runs(
     runs: list[_Run],
     package: Package,
     added: Sequence[Rule],
+    beside: Sequence[Resource],
 ) -> tuple[tuple[Problem, ...], _Places]:
     """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
 
@@ -161,7 +165,8 @@ def _problems_of_runs(
     problems: tuple[Problem, ...] = ()
     for entries in ([some[0] for some in alike.values()], chain.from_iterable(alike.values())):
         others = _places(entries)
-        object_set = ObjectSet((*below, *_items(own), *_items(others)), package.catalogue, site)
+        items = (*below, *_items(own), *_items(others))
+        object_set = ObjectSet(items, package.catalogue, site, beside)
         problems = about_place.problems(object_set, _items(others))
         if not problems:
             break

@@ -10,7 +10,7 @@ from slicewright.core.check.filling import names_in
 from slicewright.core.check.placeholder import is_unfinished
 from slicewright.core.importing.fields import FALSE, TRUE, Flags
 from slicewright.core.importing.workload import rendered
-from slicewright.core.intent.cluster import LocalQueue
+from slicewright.core.intent.cluster import Cluster, LocalQueue
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem, did_you_mean, errors
@@ -92,6 +92,8 @@ def imported_command(
     metadata, spec = tool.meant(flags, known.package.catalogue, queues)
     if errors(flags.problems):
         return tuple(flags.problems)
+    if site is not None:
+        _to_queue(flags, spec, site.cluster)
     document = {
         "apiVersion": SLICEWRIGHT_VERSION,
         "kind": "TPUWorkload",
@@ -100,6 +102,22 @@ def imported_command(
     }
     _, problems = rendered(document, "JobSet", known)
     return problems if errors(problems) else ImportedCommand(document, tuple(flags.problems))
+
+
+def _to_queue(flags: Flags, spec: Object, cluster: Cluster) -> None:
+    """Make the priority of pods that of their Workload where a cluster has the class for queues only."""
+    head = spec.get("pathways", {}).get("head", {})
+    for holder in (spec, head):
+        own = holder.get("podTemplate", {}).get("spec", {})
+        name = own.get("priorityClassName", "")
+        if name in cluster.priority_classes and not cluster.has_pod_priority(name):
+            del own["priorityClassName"]
+            if not own:
+                del holder["podTemplate"]
+            if "workloadPriorityClassName" not in spec:
+                why = f"cluster '{cluster.name}' has no PriorityClass '{name}', only a WorkloadPriorityClass"
+                flags.remark("priority", f"becomes workloadPriorityClassName: {why}")
+                spec["workloadPriorityClassName"] = name
 
 
 def read(words: Sequence[str], tool: Tool) -> Flags:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Per = Literal["Namespace", "Workload"]
 
+BUILT_IN_PRIORITIES = ("system-cluster-critical", "system-node-critical")
+"""The PriorityClasses that every cluster has."""
+
 
 class ArgoCD(Struct, frozen=True):
     """Where Argo CD finds the tree, and how it knows the cluster."""
@@ -192,8 +195,8 @@ class Existing(Struct, frozen=True):
     """Objects that the cluster has and the repository does not hold; `*` and `?` stand for others."""
 
     kind: str
-    namespace: str
     name: str
+    namespace: str = "*"
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
         """Tell whether an object is one of them."""
@@ -246,6 +249,12 @@ class Cluster(Struct, frozen=True):
         """Return a pool as the file writes it."""
         written: dict[str, Any] = self.spec["pools"][pool.index]
         return written
+
+    def has_pod_priority(self, name: str) -> bool:
+        """Tell whether pods may name a PriorityClass: it is built in, or the file says that it exists."""
+        own = any(entry.pods and entry.name == name for entry in self.priorities)
+        others = (entry for entry in self.existing if entry.kind == "PriorityClass")
+        return own or name in BUILT_IN_PRIORITIES or any(fnmatchcase(name, entry.name) for entry in others)
 
     def queue_behind(self, name: str, namespace: str) -> ClusterQueue | None:
         """Return the ClusterQueue behind the LocalQueue of a namespace; None where the file tells of none."""

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from slicewright.core.check.rules.references_pods import absent_keys, needed
 from slicewright.core.intent.cluster import Existing
+from slicewright.core.kubernetes.kinds import SCHEDULING_VERSION
 from slicewright.core.kubernetes.pods import pods_of
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
 from slicewright.rehearsal.model.simulate import PENDING
 
+_CLASS = "PriorityClass"
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")
 """Kinds of which simulated nodes do not know whether they are there: the API server refuses the pods of a
 ServiceAccount that is missing, and the scheduler those of a volume claim."""
@@ -31,7 +33,13 @@ class Need(Struct, frozen=True, order=True):
     def describe(self) -> str:
         """Return what is wrong where it is missing."""
         lacks = f"has no key '{self.key}'" if self.key else "is not in the tree"
-        return f"{self.kind} '{self.name}' of namespace '{self.namespace}' {lacks}"
+        place = f" of namespace '{self.namespace}'" if self.namespace else ""
+        return f"{self.kind} '{self.name}'{place} {lacks}"
+
+    @property
+    def api_version(self) -> str:
+        """The API version of the kind."""
+        return SCHEDULING_VERSION if self.kind == _CLASS else "v1"
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
@@ -59,7 +67,7 @@ def surroundings(
         lacks = []
         namespace = need_of(item).namespace
         for reference, is_declared in needed(pods_of(item, item["kind"]), namespace, existing):
-            need = Need(reference.kind, namespace, reference.name)
+            need = Need(reference.kind, _place(reference.kind, namespace), reference.name)
             if need in held:
                 lacks += [replace(need, key=key) for key in absent_keys(reference.keys, held[need])]
             elif is_declared:
@@ -92,7 +100,12 @@ def not_in_tree(
 def need_of(item: Object) -> Need:
     """Return an object as what pods may need."""
     metadata = item["metadata"]
-    return Need(item["kind"], metadata.get("namespace", "default"), metadata["name"])
+    return Need(item["kind"], _place(item["kind"], metadata.get("namespace", "default")), metadata["name"])
+
+
+def _place(kind: str, namespace: str) -> str:
+    """Return the namespace of what the pods of a namespace need; a PriorityClass has none."""
+    return "" if kind == _CLASS else namespace
 
 
 def held_back(item: Object, missing: Iterable[Need]) -> Object:
@@ -117,10 +130,12 @@ def held_back(item: Object, missing: Iterable[Need]) -> Object:
 
 def _stand_in(need: Need, keys: Iterable[str]) -> Object:
     item: Object = {
-        "apiVersion": "v1",
+        "apiVersion": need.api_version,
         "kind": need.kind,
-        "metadata": {"name": need.name, "namespace": need.namespace},
+        "metadata": {"name": need.name, **({"namespace": need.namespace} if need.namespace else {})},
     }
+    if need.kind == _CLASS:
+        item["value"] = 0
     if need.kind == "PersistentVolumeClaim":
         item["spec"] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     elif need.kind in _NOT_LOOKED_AT:

@@ -60,7 +60,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
         if listed := list(lines):
             parts += ["", title, *listed]
     if report.stand_ins:
-        names = (f"{need.kind} {need.namespace}/{need.name}" for need in report.stand_ins)
+        names = (f"{need.kind} {need.namespace}/{need.name}".replace(" /", " ") for need in report.stand_ins)
         parts += ["", f"Stand-ins for what exists on the cluster: {', '.join(names)}."]
     if not report.has_pods:
         parts += ["", f"Rehearsed {on_what(report.has_pods)}."]

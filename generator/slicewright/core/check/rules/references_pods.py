@@ -12,15 +12,15 @@ from msgspec import Struct
 
 from slicewright.core.check.model import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import is_subdomain
-from slicewright.core.intent.cluster import Existing
+from slicewright.core.intent.cluster import BUILT_IN_PRIORITIES, Existing
 from slicewright.core.kubernetes.kinds import TEMPLATE_KINDS
-from slicewright.core.kubernetes.labels import COMPUTE_CLASS
+from slicewright.core.kubernetes.labels import COMPUTE_CLASS, PRIORITY_CLASS, WORKLOAD
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.problem import Path, did_you_mean, nearest
 
-KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
+KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "PriorityClass", "ServiceAccount")
 _GIVEN = (("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"))
 """What Kubernetes itself makes in every namespace."""
 _INJECTED = ("istio-ca-root-cert", "openshift-service-ca.crt")
@@ -50,9 +50,9 @@ def references(pods: Pods) -> Iterator[Reference]:
 def needed(
     templates: Iterable[Pods], namespace: str, existing: Sequence[Existing] = ()
 ) -> Iterator[tuple[Reference, bool]]:
-    """Yield what pods need, pull secrets too, and whether `existing` says that it is there."""
+    """Yield what pods need, with pull secrets and classes, and whether `existing` says that it is there."""
     for pods in templates:
-        for needed in (*references(pods), *pull_secrets(pods)):
+        for needed in (*references(pods), *pull_secrets(pods), *_classes(pods)):
             yield needed, any(entry.has(needed.kind, namespace, needed.name) for entry in existing)
 
 
@@ -67,6 +67,13 @@ def pull_secrets(pods: Pods) -> Iterator[Reference]:
     for index, entry in entries(pods.spec.get("imagePullSecrets")):
         if text(entry.get("name")):
             yield Reference("Secret", text(entry["name"]), (*pods.spec_path, "imagePullSecrets", index))
+
+
+def _classes(pods: Pods) -> Iterator[Reference]:
+    """Yield the PriorityClass of pods: without it the API server refuses them."""
+    name = text(pods.spec.get("priorityClassName"))
+    if name and name not in BUILT_IN_PRIORITIES:
+        yield Reference("PriorityClass", name, (*pods.spec_path, "priorityClassName"))
 
 
 def _of_volumes(pods: Pods) -> Iterator[Reference]:
@@ -117,7 +124,6 @@ def dangling(resource: Resource, objects: ObjectSet, kind: str, name: str, path:
         yield Finding(path, message, did_you_mean(name, known), is_certain=is_certain)
 
 
-_BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _GKE_CLASSES = (
     "Accelerator", "Balanced", "General-purpose", "Performance", "Scale-Out", "autopilot", "autopilot-spot",
 )  # fmt: skip
@@ -258,12 +264,40 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
                     yield Finding(reference.path, message)
 
 
-@rule("REF125", TEMPLATE_KINDS, "warning")
+@rule("REF125", TEMPLATE_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
-        name, path = text(pods.spec.get("priorityClassName")), (*pods.spec_path, "priorityClassName")
-        own = "" if name in _BUILT_IN else name
-        yield from dangling(resource, objects, "PriorityClass", own, path)
+    """Compare with all classes of a cluster, and with those of a scope where it has one of either kind."""
+    site = objects.site
+    for reference in (reference for pods in resource.pods for reference in _classes(pods)):
+        name, known = reference.name, _priority_classes(objects)
+        is_there = name in known or objects.has(reference.kind, name)
+        if is_there or (site is not None and site.cluster.has_pod_priority(name)):
+            continue
+        of_queues = name in _queue_classes(objects)
+        if site is not None or known or of_queues or objects.lost(reference.kind, name):
+            hint = did_you_mean(name, known)
+            if of_queues:
+                hint = f"did you mean the label {PRIORITY_CLASS}: {name}?"
+                if WORKLOAD in resource.labels:
+                    hint = f"did you mean workloadPriorityClassName: {name}?"
+            if site is not None:
+                beside = f"list the PriorityClass under existing: in {site.cluster.source.file.path}"
+                hint = f"{hint} Otherwise {beside}" if hint else f"correct the name, or {beside}"
+            is_certain = objects.misses(reference.kind, name, resource)
+            message = f"PriorityClass '{name}' is not defined"
+            yield Finding(reference.path, message, hint, is_certain=is_certain)
+
+
+def _priority_classes(objects: ObjectSet) -> list[str]:
+    """Return the names of the PriorityClasses among some objects, and of those in custom/."""
+    beside = (resource for resource in objects.beside if resource.kind == "PriorityClass")
+    return [resource.name for resource in (*objects.of_kind("PriorityClass"), *beside)]
+
+
+def _queue_classes(objects: ObjectSet) -> set[str]:
+    """Return the names of the WorkloadPriorityClasses."""
+    declared = objects.site.cluster.priority_classes if objects.site else ()
+    return {*declared, *(resource.name for resource in objects.of_kind("WorkloadPriorityClass"))}
 
 
 @rule("REF126", TEMPLATE_KINDS, "warning")
