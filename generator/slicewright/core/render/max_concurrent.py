@@ -5,8 +5,10 @@ from itertools import accumulate
 
 from slicewright.core.intent.cluster import ClusterQueue
 from slicewright.core.intent.workload import Workload
+from slicewright.core.plan.placement import shape_selector
 from slicewright.core.plan.plan import Plan
 from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.plan.ways import fits
 from slicewright.core.platform.flavor import TpuCapacity, capacities
 from slicewright.core.platform.quota import chips
 from slicewright.core.problem import Path, Problem
@@ -14,21 +16,26 @@ from slicewright.core.problem import Path, Problem
 _PLACE: Path = ("spec", "matrix", "maxConcurrent")
 
 
+_Runs = list[tuple[Workload, Plan]]
+"""The runs of a sweep on one cluster."""
+
+
 def problems(
     planned: Iterable[tuple[Workload, Plan]], sites: Mapping[str, ResolvedCluster]
 ) -> Iterator[Problem]:
     """Yield a problem for each sweep and cluster whose queue admits more runs than the sweep allows."""
-    sweeps: dict[tuple[str, str], tuple[Workload, int, list[Plan]]] = {}
+    sweeps: dict[tuple[str, str], _Runs] = {}
     for workload, plan in planned:
         if workload.sweep and workload.sweep.most is not None:
-            key = (plan.cluster, workload.declared)
-            sweeps.setdefault(key, (workload, workload.sweep.most, []))[2].append(plan)
-    for (cluster, _), (workload, most, plans) in sweeps.items():
-        yield from _held(workload, most, plans, sites[cluster])
+            sweeps.setdefault((plan.cluster, workload.declared), []).append((workload, plan))
+    for (cluster, _), runs in sweeps.items():
+        yield from _held(runs, sites[cluster])
 
 
-def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluster) -> Iterator[Problem]:
+def _held(runs: _Runs, site: ResolvedCluster) -> Iterator[Problem]:
+    workload, _ = runs[0]
     source, name = workload.source, site.cluster.name
+    most = workload.sweep.most if workload.sweep and workload.sweep.most else 0
     if not workload.queue_name:
         message = "maxConcurrent needs a queue: without one, all runs of the sweep start at the same time"
         yield source.problem("SWEEP004", _PLACE, message, "write queueName", key=True)
@@ -42,21 +49,36 @@ def _held(workload: Workload, most: int, plans: list[Plan], site: ResolvedCluste
             hint = "only chips are counted: leave maxConcurrent out, or give the CPU pool fewer nodes"
         yield source.problem("SWEEP004", _PLACE, message, hint, key=True, warning=True)
         return
-    number = _at_once(plans, queue, site)
+    number = _at_once(runs, queue, site)
     if number > most:
         held = f"ClusterQueue '{queue.name}' of cluster '{name}'"
         message = f"{held} can admit {number} runs of the sweep at the same time, but maxConcurrent is {most}"
-        yield source.problem("SWEEP004", _PLACE, message, _hint(plans, queue, site, most), key=True)
+        yield source.problem("SWEEP004", _PLACE, message, _hint(runs, queue, site, most), key=True)
 
 
-def _at_once(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster) -> int:
+def _at_once(runs: _Runs, queue: ClusterQueue, site: ResolvedCluster) -> int:
     """Return how many runs the quota of a queue can hold together, the smallest first, in every flavor."""
     number = 0
     for flavor, limit in _limits(queue, site).items():
-        shapes = [capacity.shape for capacity in _pools(site) if capacity.flavor.name == flavor]
-        sizes = sorted(plan.slices * plan.shape.chips for plan in plans if plan.shape in shapes)
+        pools = [capacity for capacity in _pools(site) if capacity.flavor.name == flavor]
+        # Without its taint, a flavor also takes runs of other ways.
+        mixed = not site.cluster.managed or not all(capacity.pool.flavor_taint for capacity in pools)
+        sizes = sorted(
+            plan.slices * plan.shape.chips
+            for workload, plan in runs
+            if any(_alike(plan, pool) and (mixed or _takes(workload, plan, pool)) for pool in pools)
+        )
         number += sum(total <= limit for total in accumulate(sizes))
-    return min(number, len(plans))
+    return min(number, len(runs))
+
+
+def _alike(plan: Plan, capacity: TpuCapacity) -> bool:
+    return shape_selector(plan.shape) == shape_selector(capacity.shape)
+
+
+def _takes(workload: Workload, plan: Plan, capacity: TpuCapacity) -> bool:
+    """Tell whether a run asks for slices such as those of a pool: of its shape, in one of its ways."""
+    return _alike(plan, capacity) and any(fits(way, capacity.pool.provisioning) for way in workload.ways)
 
 
 def _pools(site: ResolvedCluster) -> list[TpuCapacity]:
@@ -82,19 +104,32 @@ def _limits(queue: ClusterQueue, site: ResolvedCluster) -> dict[str, int]:
     return limits
 
 
-def _hint(plans: list[Plan], queue: ClusterQueue, site: ResolvedCluster, most: int) -> str:
-    """Return the ClusterQueue that holds the limit."""
-    sizes = sorted(plan.slices for plan in plans)
-    holds = sum(sizes[: most + 1]) - 1
-    if holds < sizes[-1] or len({plan.shape for plan in plans}) > 1:
+def _hint(runs: _Runs, queue: ClusterQueue, site: ResolvedCluster, most: int) -> str:
+    """Return the ClusterQueue that holds the limit; where a run can have several flavors, they share it."""
+    pools = {capacity.pool.name: capacity for capacity in _pools(site)}
+    quotas = {
+        pools[quota.pool].flavor.name: quota
+        for quota in reversed(queue.quota)
+        if quota.pool in pools and all(_takes(*run, pools[quota.pool]) for run in runs)
+    }
+    sizes = sorted(plan.slices for _, plan in runs)
+    first = most - min(most, len(quotas)) + 1
+    if not quotas or sum(sizes[: first + 1]) - 1 < sizes[-1]:
         return "runs of different sizes have no common limit: write a sweep for each size"
-    names = {capacity.pool.name for capacity in _pools(site)}
-    pool = next(quota.pool for quota in queue.quota if quota.pool in names)
+    entries = []
+    for index, quota in enumerate(reversed(quotas.values())):
+        number = first if index == 0 else int(index < most)
+        hosts = ", cpuAndMemory: true" if quota.cpu_and_memory else ""
+        limit = f"borrowingLimit: {sum(sizes[: number + 1]) - 1}"
+        entries.append(f"{{pool: {quota.pool}, nominalSlices: 0, {limit}{hosts}}}")
+    # What runs need beside their slices, they borrow without a limit.
+    if any(plan.auxiliaries or (plan.pathways and not plan.pathways.colocate_head) for _, plan in runs):
+        others = (quota.pool for quota in queue.quota if quota.pool not in pools)
+        entries += [f"{{pool: {pool}, nominalNodes: 0}}" for pool in others]
     cohort = f"cohortName: {queue.cohort_name}"
     if not queue.cohort_name:
         cohort = f"cohortName: all (here and in ClusterQueue {queue.name}, with cohorts: [{{name: all}}])"
     return (
         f"write a separate ClusterQueue in {site.cluster.source.file.path}, with {cohort}, "
-        f"quota: [{{pool: {pool}, nominalSlices: 0, borrowingLimit: {holds}}}], "
-        "and its LocalQueue as queueName"
+        f"quota: [{', '.join(entries)}], and its LocalQueue as queueName"
     )
