@@ -378,3 +378,32 @@ def test_warning_that_a_cluster_acknowledges_is_silent(repo: Repo, command: str)
     repo.write("clusters/c1.yaml", text.replace("name: c1", note))
 
     assert "POOL043" not in repo.run(*arguments).err
+
+
+@pytest.mark.slow
+def test_run_that_borrows_says_how_much(repo: Repo) -> None:
+    """What is beyond the nominal quota of its queue, in JSON and in the table."""
+    two_queues(repo)
+    repo.workload("large", JOB.format(slices=1, queue="small"))
+
+    runs = repo.run("capacity", "c1", "-o", "json").json["clusters"][0]["workloads"]
+
+    assert {"default/fits": 0, "default/large": 8} == {run["workload"]: run["borrows"] for run in runs}
+    shown = text(repo.run("capacity"))
+    assert "JobSet queue 16 24 yes v5e-2x4-4t" in shown
+    assert "JobSet small 8 8 yes, borrows 8 chips v5e-2x4-4t" in shown
+
+
+@pytest.mark.slow
+def test_run_beyond_the_quota_of_its_team_does_not_fit(repo: Repo) -> None:
+    """Capacity takes the answer of the rule that render and validate have."""
+    two_queues(repo)
+    team = "  teams: [{name: n, namespace: n, resourceQuota: {requests.google.com/tpu: '8'}}]\n"
+    cluster = repo.read("clusters/c1.yaml").replace("{name: queue}", "{name: queue, namespace: n}")
+    repo.write("clusters/c1.yaml", cluster + team)
+    (repo.root / "workloads/large.yaml").unlink()
+    repo.workload("fits", JOB.format(slices=2, queue="queue"), metadata=", namespace: n")
+
+    (run,) = repo.run("capacity", "-o", "json", code=1).json["clusters"][0]["workloads"]
+
+    assert (False, ["FIT132"]) == (run["fits"], [problem["id"] for problem in run["problems"]])

@@ -81,6 +81,13 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _with_priorities(repo: Repo) -> None:
+    """Let the cluster have the PriorityClasses that pods name."""
+    cluster = repo.read("clusters/c1.yaml")
+    repo.write("clusters/c1.yaml", f"{cluster}  existing: [{{kind: PriorityClass, name: '*'}}]\n")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_limit_is_held_against_objects(repo: Repo, case: str) -> None:
     """What a workload, a pod template or a patch makes of a run stays within the limits, or is refused."""

@@ -13,7 +13,7 @@ from slicewright.core.capacity.capacity import Capacity
 from slicewright.core.capacity.capacity import capacity as capacity_of
 from slicewright.core.capacity.supply import Holder, shown
 from slicewright.core.capacity.workloads import Workload
-from slicewright.core.problem import Problem, errors
+from slicewright.core.problem import Problem, counted, errors
 from slicewright.core.record import record
 from slicewright.workspace.ignore_files import read_ignore_files
 from slicewright.workspace.meaning import ids
@@ -113,6 +113,8 @@ def _runs(workloads: Iterable[Workload]) -> Iterator[tuple[str, ...]]:
 def _run(workload: Workload) -> tuple[str, ...]:
     """Return the namespace of a run and the cells after its name."""
     fits = {True: "yes", False: "NO", None: _UNKNOWN if workload.queue else _NONE}[workload.fits]
+    if workload.fits and workload.borrows:
+        fits += f", borrows {counted(workload.borrows, 'chip')}"
     flavors = dict.fromkeys(name for by_name in workload.flavors.values() for name in by_name.values())
     return (
         workload.workload.partition("/")[0],

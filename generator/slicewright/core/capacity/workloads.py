@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from msgspec import Struct
@@ -48,6 +49,8 @@ class Workload(Struct, frozen=True):
     """The most chips that the queue can give to pods like these; None where no queue is known."""
     fits: bool | None
     """Whether it can ever be admitted and run; None where nobody knows."""
+    borrows: int
+    """The chips beyond the nominal quota of its queue that it needs, with nothing else running."""
     flavors: dict[str, dict[str, str]]
     """The flavors that each pod set is given by resource, with nothing else running."""
     problems: tuple[Problem, ...]
@@ -93,9 +96,20 @@ def _workload(
         chips=int(sum(pods.requests.get(TPU, 0) for pods in sets)),
         possible=None if queue is None else _possible(object_set, queue, sets),
         fits=False if problems else None if assigned is None else True,
+        borrows=_borrowed(queue, assigned or ()) if queue else 0,
         flavors={pods.pods.name: pods.flavors for pods in assigned or ()},
         problems=problems,
     )
+
+
+def _borrowed(queue: quota.Node, assigned: Sequence[assignment.Assignment]) -> int:
+    """Return the chips that a queue borrows for some assigned pod sets."""
+    asked: dict[str, Fraction] = {}
+    for pods in assigned:
+        if TPU in pods.flavors:
+            quota.add(asked, {pods.flavors[TPU]: pods.pods.requests[TPU]})
+    beyond = (chips - queue.cells[flavor, TPU].nominal for flavor, chips in asked.items())
+    return int(sum(chips for chips in beyond if chips > 0))
 
 
 def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]) -> int:
