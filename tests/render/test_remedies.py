@@ -75,6 +75,15 @@ POOLS = """
 """
 
 
+BOARD = """
+auxiliaryJobs:
+- name: board
+  pool: cpu
+  podTemplate:
+    spec: {containers: [{name: b, image: 'b:1.0.0', resources: {requests: {cpu: 1, memory: 1Gi}}}]}
+"""
+
+
 @pytest.mark.parametrize("cohort", ["", "cohortName: all"])
 @pytest.mark.parametrize(
     "more",
@@ -83,8 +92,7 @@ POOLS = """
         "provisioning: FlexStart\nmaxRunDurationSeconds: 604800",
         "alternativeProvisioning: [FlexStart]",
         "pathways: {pathwaysDir: 'gs://b/p', pathwaysVersion: jax-0.5.3}",
-        "auxiliaryJobs: [{name: board, pool: cpu, podTemplate: {spec: {containers: "
-        "[{name: b, image: 'b:1.0.0', resources: {requests: {cpu: 1, memory: 1Gi}}}]}}}]",
+        BOARD,
     ],
     ids=["on demand", "flex-start", "both", "pathways", "auxiliary"],
 )
@@ -103,4 +111,116 @@ def test_queue_of_a_sweep_holds_its_limit(empty: Repo, more: str, cohort: str) -
     spec["clusterQueues"].append(queue)
     write(empty, spec)
     empty.workload("lr", SWEEP.replace("queueName: team", "queueName: sweeps") + more)
+    assert_clean(empty)
+
+
+TPUS = """
+  pools: [{name: v5e, tpu: v5litepod-16, slices: 2}]
+  clusterQueues:
+  - {name: tpu, quota: [{pool: v5e}], localQueues: [{name: team, namespace: research}]}
+"""
+RUN = """
+clusters: [c1]
+tpu: v5litepod-16
+queueName: team
+container: {image: 'x:1.0.0'}
+"""
+PATHWAYS = "pathways: {pathwaysDir: 'gs://b/p', pathwaysVersion: jax-0.5.3}\n"
+NO_QUEUE, NO_PROGRAM = "# no queueName\n", "# no container:\n"
+
+
+def paste(hint: str, spec: dict[str, Any]) -> None:
+    """Write what a hint tells to write into the spec of a cluster."""
+    queues = {queue["name"]: queue for queue in spec["clusterQueues"]}
+    done = 0
+    for pool in re.findall(r"add (\{name: .*?\}) to pools", hint):
+        spec["pools"].append(yaml.safe_load(pool))
+        done += 1
+    for quota, queue in re.findall(r"(\{pool: [^}]*\}) to the quota of ClusterQueue '(.*?)'", hint):
+        queues[queue]["quota"].append(yaml.safe_load(quota))
+        done += 1
+    for pool, queue in re.findall(
+        r"cpuAndMemory: true in the quota of pool '(.*?)' of ClusterQueue '(.*?)'", hint
+    ):
+        (quota,) = (quota for quota in queues[queue]["quota"] if quota["pool"] == pool)
+        quota["cpuAndMemory"] = True
+        done += 1
+    for entry, team in re.findall(r"write (\S+: \S+) or more in resourceQuota of team '(.*?)'", hint):
+        (own,) = (own for own in spec["teams"] if own["name"] == team)
+        own["resourceQuota"] |= yaml.safe_load(entry)
+        done += 1
+    for nodes, name in re.findall(r"write (nodes: [0-9]+) for pool '(.*?)'", hint):
+        (pool,) = (pool for pool in spec["pools"] if pool["name"] == name)
+        pool |= yaml.safe_load(nodes)
+        done += 1
+    if not done and "write kueue: {}" in hint:
+        spec["kueue"] = {}
+        done += 1
+    assert done, hint
+
+
+def with_team(hard: str) -> str:
+    """Return a cluster whose team has a ResourceQuota."""
+    return f"{TPUS}  teams: [{{name: research, namespace: research, resourceQuota: {{{hard}}}}}]\n"
+
+
+CASES = {
+    "head without a CPU pool": (TPUS, PATHWAYS, "FIT103"),
+    "head whose queue has no CPU quota": (TPUS + "  kueue: {}\n", PATHWAYS, "FIT102"),
+    "head beside a small CPU pool": (
+        TPUS.replace(
+            "  pools: [",
+            "  pools: [{name: small, machineType: n2-standard-8}, {name: big, machineType: n2-standard-80}, ",
+        ),
+        PATHWAYS,
+        "FIT103",
+    ),
+    "PathwaysJob": (TPUS, PATHWAYS + "api: PathwaysJob\n", "FIT103"),
+    "head without a queue": (TPUS, PATHWAYS + NO_QUEUE, "FIT131"),
+    "headless PathwaysJob without a queue": (
+        TPUS,
+        PATHWAYS.replace("3}", "3, headless: true}") + "api: PathwaysJob\n" + NO_QUEUE + NO_PROGRAM,
+        "FIT131",
+    ),
+    "head on the hosts": (
+        TPUS,
+        PATHWAYS.replace("3}", "3, deploymentMode: colocate_head_with_workers}"),
+        "FIT103",
+    ),
+    "cpu of a TPU host": (TPUS, "container: {image: 'x:1.0.0', resources: {requests: {cpu: 8}}}\n", "FIT103"),
+    "disk of a TPU host": (
+        TPUS,
+        "container: {image: 'x:1.0.0', resources: {requests: {ephemeral-storage: 8Gi}}}\n",
+        "FIT103",
+    ),
+    "auxiliary job": (
+        TPUS.replace("slices: 2}]", "slices: 2}, {name: cpu, machineType: n2-standard-8}]"),
+        BOARD,
+        "FIT103",
+    ),
+    "other slices": (
+        TPUS.replace("slices: 2}]", "slices: 2}, {name: v6e, tpu: v6e-16, slices: 2}]"),
+        "tpu: v6e-16\n",
+        "FIT102",
+    ),
+    "chips of a team": (with_team('requests.google.com/tpu: "8"'), "", "FIT132"),
+    "pods of a team": (with_team('pods: "2"'), "", "FIT132"),
+}
+
+
+@pytest.mark.parametrize(("cluster", "more", "ident"), CASES.values(), ids=CASES)
+def test_hint_mends_the_cluster(empty: Repo, cluster: str, more: str, ident: str) -> None:
+    """One finding, whose remedy the file of the cluster takes."""
+    spec = spec_of(cluster)
+    write(empty, spec)
+    own = {key for key in ("container", "tpu") if f"{key}:" in more}
+    lines = [line for line in RUN.strip().splitlines() if line.partition(":")[0] not in own]
+    body = "\n".join(line for line in lines if "queueName" not in line or NO_QUEUE not in more)
+    empty.workload("a", f"{body}\n{more}", metadata=", namespace: research")
+
+    found = hints(empty)
+
+    assert [ident] == list(found)
+    paste(found[ident], spec)
+    write(empty, spec)
     assert_clean(empty)

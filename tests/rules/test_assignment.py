@@ -264,7 +264,8 @@ def test_pods_with_flavors_of_two_topologies_are_reported() -> None:
 def test_pods_that_bar_those_after_them_are_reported() -> None:
     """Zero of what no group covers is not counted, and Kueue stops there."""
     flat = _platform(a={}, f={})
-    said = "Kueue counts no request of pods 's0', so it never admits those after them"
+    said = "pods 's0' request example.com/link, but ClusterQueue 'cq' does not cover it"
+    said += ", so Kueue never admits the run"
 
     assert [said] == findings("FIT102", *flat, _jobset({"example.com/link": "0"}, ASKS))
     assert [] == findings("FIT102", *flat, _jobset(ASKS, {"example.com/link": "0"}))

@@ -141,7 +141,7 @@ class Rehearsal:
         by_key = {part.key: part for part in scenario.parts}
         is_cut_short = self._interrupted or bool(self._problems)
         timelines = event_log.timelines.close(self._end)
-        fits = never_fits(self._runs, scenario.platform, scenario.catalogue)
+        fits = never_fits(self._runs, scenario.platform, scenario.catalogue, scenario.site)
         faults = self._faults.injected(timelines)
         queue_of = metrics.queues_asked(self._runs, scenario.platform)
         setting = waits.read_setting(

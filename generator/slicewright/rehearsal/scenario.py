@@ -139,7 +139,7 @@ def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]
     arriving = arrivals(scenario.parts)
-    never = never_fits(arriving.values(), scenario.platform, scenario.catalogue)
+    never = never_fits(arriving.values(), scenario.platform, scenario.catalogue, scenario.site)
     hopeless = {of: never[run_key(item)] for of, item in arriving.items() if run_key(item) in never}
     return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))
 

@@ -1,7 +1,7 @@
 """Machines without accelerators: vCPUs and memory by the name of a type, and what pods may ask of them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,8 @@ _CUSTOM = re.compile(
 )
 _OLDEST = "n1"
 """The family of a custom machine type that names none."""
+_COMMON, _SIZES = "n2", (2, 4, 8, 16, 32, 48, 64, 80, 96, 128)
+"""The family of machines that a hint names, and its numbers of vCPUs."""
 _KINDS = ("standard", "highmem", "highcpu")
 _GIB = 1024
 
@@ -92,6 +94,12 @@ class CpuMachines(Struct, frozen=True):
         families = self.families.items()
         names = [f"{name}-{kind}-{vcpus}" for name, family in families for kind in family.gib_per_vcpu]
         return next((name for name in nearest(machine_type, names) if self.find(name)), "")
+
+    def common(self) -> Iterator[tuple[str, CpuMachine]]:
+        """Yield the machine types that hints name, the smallest first."""
+        for name in (f"{_COMMON}-standard-{vcpus}" for vcpus in _SIZES):
+            if machine := self.find(name):
+                yield name, machine
 
     def sized(self, vcpus: int, memory_mib: int) -> CpuMachine:
         """Return a machine of a size that is known otherwise."""

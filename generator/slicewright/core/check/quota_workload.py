@@ -1,14 +1,15 @@
 """What a workload asks Kueue for: its pod sets, with their requests added up."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.check.assignment import PODS
-from slicewright.core.check.model import ObjectSet, Resource
+from slicewright.core.check.model import ObjectSet, Resource, once
 from slicewright.core.check.quota import PodSet, add
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.check.training import nodes_of, runtimes_of
@@ -28,6 +29,42 @@ _POD_LEVEL = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, in place of its containers; huge pages aside."""
 # What the operator gives to the resource manager and to the proxy in the head of a PathwaysJob.
 _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
+
+
+class Defaults(Struct, frozen=True):
+    """What containers of a namespace get that write nothing of a resource."""
+
+    limits: dict[str, Fraction] = {}
+    requests: dict[str, Fraction] = {}
+
+
+_NO_DEFAULTS = Defaults()
+
+
+@once
+def limit_ranges(objects: ObjectSet) -> dict[str, Defaults]:
+    """Return what LimitRanges give to containers, by namespace.
+
+    The API server fills the default limit from `max`, the default request from that limit, else from `min`
+    (SetDefaults_LimitRangeItem). Of several values Kueue takes the first (pkg/util/limitrange).
+    """
+    found: dict[str, Defaults] = {}
+    for resource in objects.of_kind("LimitRange"):
+        defaults = found.setdefault(resource.namespace or "default", Defaults({}, {}))
+        for _, item in entries(at(resource.data, "spec", "limits")):
+            if item.get("type") == "Container":
+                limits = {**amounts(item.get("max")), **amounts(item.get("default"))}
+                requests = {**amounts(item.get("min")), **limits, **amounts(item.get("defaultRequest"))}
+                for name, value in limits.items():
+                    defaults.limits.setdefault(name, value)
+                for name, value in requests.items():
+                    defaults.requests.setdefault(name, value)
+    return found
+
+
+def written(pods: Pods) -> frozenset[str]:
+    """Return the resources that pods ask for themselves."""
+    return frozenset(_of_pod(pods, _NO_DEFAULTS, container_requests))
 
 
 def pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
@@ -50,14 +87,20 @@ def _pod_sets(resource: Resource, objects: ObjectSet) -> list[PodSet]:
 
 def _of_templates(resource: Resource, objects: ObjectSet) -> list[PodSet]:
     least = resource.annotations.get(MIN_PARALLELISM) if resource.kind == "Job" else None
+    defaults = defaults_of(resource, objects)
     read = [
         (_template(pods), _picked(pods.job, _OF_JOB), (pods.name, pods.replicas)) for pods in resource.pods
     ]
-    key = repr((least, read))
+    key = repr((least, read, defaults))
     shared: dict[str, list[PodSet]] = objects.widest.once("shared pod sets", lambda _: {})
     if key not in shared:
-        shared[key] = [_of_job(Pods((), pod, job, (), {}, *more), least) for pod, job, more in read]
+        shared[key] = [_of_job(Pods((), pod, job, (), {}, *more), least, defaults) for pod, job, more in read]
     return shared[key]
+
+
+def defaults_of(resource: Resource, objects: ObjectSet) -> Defaults:
+    """Return what LimitRanges of its namespace give to containers of an object."""
+    return limit_ranges(objects).get(resource.namespace or "default", _NO_DEFAULTS)
 
 
 _OF_JOB = ("parallelism", "completions")
@@ -77,15 +120,17 @@ def _picked(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: whole[key] for key in keys if key in whole}
 
 
-def _of_job(pods: Pods, least: str | None) -> PodSet:
+def _of_job(pods: Pods, least: str | None, defaults: Defaults) -> PodSet:
     """Return a pod set, with how many pods will do where a Job says that fewer than all will."""
     few = amount(least)
-    pod_set = _pod_set(pods, pods.name or "main", pods.count)
+    pod_set = _pod_set(pods, pods.name or "main", pods.count, defaults)
     return replace(pod_set, least=int(few)) if few is not None and 0 < few < pods.count else pod_set
 
 
-def _pod_set(pods: Pods, name: str, count: int, beside: dict[str, Fraction] | None = None) -> PodSet:
-    requests = _of_pod(pods)
+def _pod_set(
+    pods: Pods, name: str, count: int, defaults: Defaults, beside: dict[str, Fraction] | None = None
+) -> PodSet:
+    requests = _of_pod(pods, defaults, container_requests)
     add(requests, beside or {})
     whole = {resource: _rounded(resource, value) * count for resource, value in requests.items()}
     levels = [pods.annotations[PODSET + way] for way in _LEVELS if PODSET + way in pods.annotations]
@@ -107,8 +152,9 @@ def _rounded(resource: str, value: Fraction) -> Fraction:
 
 
 def _of_pathwaysjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
+    defaults = defaults_of(resource, objects)
     for pods in resource.pods:
-        yield _pod_set(pods, "pathways-head", 1, _HEAD)
+        yield _pod_set(pods, "pathways-head", 1, defaults, _HEAD)
     if not resource.pods:
         yield PodSet("pathways-head", 1, {**_HEAD, PODS: Fraction(1)}, NodeSelector({}))
     for _, worker in entries(at(resource.data, "spec", "workers")):
@@ -117,7 +163,8 @@ def _of_pathwaysjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         if row is not None and slices is not None and slices > 0:
             selector = {**texts(worker.get("nodeSelector")), **shape_selector(row)}
             hosts = int(slices) * row.hosts
-            requests = {TPU: slices * row.chips, PODS: Fraction(hosts)}
+            requests = {name: value * hosts for name, value in defaults.requests.items()}
+            requests |= {TPU: slices * row.chips, PODS: Fraction(hosts)}
             yield PodSet("worker", hosts, requests, NodeSelector(selector))
 
 
@@ -128,7 +175,8 @@ def _of_trainjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         return
     for pods in nodes_of(resource, runtimes[0] if runtimes else None):
         spec = pods.spec if runtimes else {**pods.spec, "tolerations": [{"operator": "Exists"}]}
-        yield _pod_set(replace(pods, template={"spec": spec}), pods.name, pods.count)
+        own = replace(pods, template={"spec": spec})
+        yield _pod_set(own, pods.name, pods.count, defaults_of(resource, objects))
 
 
 def _of_appwrapper(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
@@ -154,22 +202,42 @@ def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
 _MADE_OTHERWISE = {"AppWrapper": _of_appwrapper, "PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}
 
 
-def _of_pod(pods: Pods) -> dict[str, Fraction]:
+def limits(pods: Pods, defaults: Defaults) -> dict[str, Fraction]:
+    """Return the limits of one pod."""
+    return _of_pod(pods, defaults, container_limits)
+
+
+def usage(pods: Pods, defaults: Defaults) -> dict[str, Fraction]:
+    """Return what one pod requests of its namespace.
+
+    The API server makes a request of a written limit first, where Kueue takes the default request.
+    """
+    return _of_pod(pods, defaults, _pod_requests)
+
+
+def of_pod_level(pods: Pods) -> dict[str, Fraction]:
+    """Return what a pod requests as a whole, in place of its containers."""
+    return _picked(container_requests(pods.spec, _NO_DEFAULTS), _POD_LEVEL)
+
+
+def _of_pod(
+    pods: Pods, defaults: Defaults, of_container: Callable[[dict[str, Any], Defaults], dict[str, Fraction]]
+) -> dict[str, Fraction]:
     """Return what one pod requests: sidecars and containers, or an init container that takes more."""
     running: dict[str, Fraction] = {}
     highest: dict[str, Fraction] = {}
     for _, container in pods.init_containers:
-        own = _of_container(container)
+        own = of_container(container, defaults)
         if container.get("restartPolicy") == "Always":
             add(running, own)
             own = {}
         add(own, running)
         _raise(highest, own)
     for _, container in pods.containers:
-        add(running, _of_container(container))
+        add(running, of_container(container, defaults))
     _raise(highest, running)
-    highest |= _picked(_of_container(pods.spec), _POD_LEVEL)
-    add(highest, _amounts(pods.spec.get("overhead")))
+    highest |= _picked(of_container(pods.spec, _NO_DEFAULTS), _POD_LEVEL)
+    add(highest, amounts(pods.spec.get("overhead")))
     return highest
 
 
@@ -178,14 +246,22 @@ def _raise(highest: dict[str, Fraction], others: dict[str, Fraction]) -> None:
         highest[resource] = max(highest.get(resource, _ZERO), value)
 
 
-def _of_container(container: dict[str, Any]) -> dict[str, Fraction]:
+def container_limits(container: dict[str, Any], defaults: Defaults) -> dict[str, Fraction]:
+    """Return a container's limits."""
+    return {**defaults.limits, **amounts(at(container, "resources", "limits"))}
+
+
+def container_requests(container: dict[str, Any], defaults: Defaults) -> dict[str, Fraction]:
     """Return a container's requests; a limit counts where there is no request."""
-    return {
-        **_amounts(at(container, "resources", "limits")),
-        **_amounts(at(container, "resources", "requests")),
-    }
+    written = amounts(at(container, "resources", "requests"))
+    return {**container_limits(container, defaults), **defaults.requests, **written}
 
 
-def _amounts(quantities: Any) -> dict[str, Fraction]:
-    amounts = {resource: amount(value) for resource, value in mapping(quantities).items()}
-    return {resource: value for resource, value in amounts.items() if value is not None}
+def _pod_requests(container: dict[str, Any], defaults: Defaults) -> dict[str, Fraction]:
+    return {**defaults.requests, **container_requests(container, _NO_DEFAULTS)}
+
+
+def amounts(quantities: Any) -> dict[str, Fraction]:
+    """Return quantities by resource, without those that cannot be read."""
+    read = {resource: amount(value) for resource, value in mapping(quantities).items()}
+    return {resource: value for resource, value in read.items() if value is not None}

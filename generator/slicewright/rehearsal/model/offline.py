@@ -7,6 +7,7 @@ from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.rules import fit, fit_flavors
 from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.types import Object
+from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.rehearsal.model.scenario_part import run_key
 
 _NEVER = ("FIT101", "FIT102", "FIT103")
@@ -16,10 +17,18 @@ _NOWHERE = "FIT120"
 _RULES = tuple(rule for rule in rules_of(fit, fit_flavors) if rule.id in (*_NEVER, _NOWHERE))
 
 
-def never_fits(runs: Iterable[Object], platform: Iterable[Object], catalogue: Catalogue) -> dict[str, str]:
-    """Return why runs are never admitted by a platform, or do not run on what they get, for those."""
+def never_fits(
+    runs: Iterable[Object],
+    platform: Iterable[Object],
+    catalogue: Catalogue,
+    site: ResolvedCluster | None = None,
+) -> dict[str, str]:
+    """Return why runs are never admitted by a platform, or do not run on what they get, for those.
+
+    The TPUCluster has the configuration of a Kueue that is installed beside the platform.
+    """
     resources = [Resource(item, "") for item in runs]
-    object_set = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
+    object_set = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue, site)
     rules, reasons = RuleSet(_RULES), dict[str, str]()
     for resource in resources:
         for problem in rules.problems(object_set, (resource,)):

@@ -6,79 +6,27 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from slicewright.core.catalogue.cpu_machine import CpuMachine
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import assignment, quota, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.placeholder import is_unfinished
+from slicewright.core.check.rules import fit_nodes as nodes
 from slicewright.core.check.rules.kueue_queues import quotas
 from slicewright.core.check.rules.tpu_shape import of_labels
-from slicewright.core.intent.cluster import CpuPool
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
-    NODE_POOL,
     QUEUE,
     RUN,
     TOPOLOGY,
     TPU,
     WORKLOAD,
 )
-from slicewright.core.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.core.kubernetes.quantity import amount, plain
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.flavor import TpuCapacity
 from slicewright.core.problem import Path
-
-
-def needs(names: list[str]) -> str:
-    """Return how a message begins that says what some pod sets ask for."""
-    if names == [PATHWAYS_HEAD]:
-        return "the Pathways head needs"
-    listed = joined([f"'{name}'" for name in names])
-    return f"pods {listed} need"
-
-
-def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what a pod requests beyond a node of its pool, with the names of its pod set and the resource."""
-    for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
-        pool, sizes = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, {}))
-        if pool is None or not pod_set.count:
-            continue
-        for name, most in sizes.items():
-            request = pod_set.requests.get(name, Fraction(0)) / pod_set.count
-            if request > most:
-                each = " each" if pod_set.count > 1 else ""
-                message = f"{needs([pod_set.name])} {_amount(name, request)}{each}, "
-                message += f"but a node of pool {pool.name} has {_number(name, most)}"
-                hint = f"write a larger machineType than {pool.machine_type} for the pool, or request less"
-                yield Finding(pods.spec_path, message, hint), pod_set.name, name
-
-
-def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, dict[str, Fraction]]]:
-    """Return the CPU pools whose machines are known, with the size of a node, by names of node pools."""
-    site = objects.site
-    if site is None:
-        return {}
-    return {
-        name: (pool, _sizes(site.machines[pool.name]))
-        for pool in site.cluster.cpu_pools
-        for name in pool.node_pool_names
-        if pool.name in site.machines
-    }
-
-
-def _sizes(machine: CpuMachine) -> dict[str, Fraction]:
-    cpus, mebibytes = Fraction(machine.allocatable_millicpus) / 1000, machine.allocatable_mib
-    return {"cpu": cpus, "memory": Fraction(mebibytes) * 2**20}
-
-
-@rule("FIT130", QUEUED_KINDS)
-def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
-    for finding, _, _ in beyond(resource, objects):
-        yield finding
-
 
 LABEL: Path = ("metadata", "labels", QUEUE)
 _ASK = (
@@ -163,7 +111,7 @@ def _asked(
         least = [pods if pods.least is None else pods.resized(pods.least) for pods in sets]
         fewest = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
-    too_large = {name for _, name, _ in beyond(resource, objects)}
+    too_large = {name for _, name, _ in nodes.beyond(resource, objects)}
     deciding = [
         choice
         for choice in fewest
@@ -189,17 +137,17 @@ def _never_fits(resource: Resource, objects: ObjectSet) -> Findings:
         for name, value in choice.requests.items():
             most = {flavor: quota.most(known, queue, (flavor, name)) for flavor in choice.flavors}
             if all(value > of_flavor.total for of_flavor in most.values()):
-                path, names = _asking(resource, choice.pods[0].name), [pods.name for pods in choice.pods]
+                path, names = place_of(resource, choice.pods[0].name), [pods.name for pods in choice.pods]
                 if name == TPU:
                     yield Finding(path, _shortage(queue.name, name, value, most))
                 else:
-                    asking = f"{needs(names)} {_amount(name, value)} in total"
+                    asking = f"{nodes.needs(names)} {nodes.amount(name, value)} in total"
                     yield Finding(path, f"{asking}, but {_gives(queue.name, name, most)}", _MORE_NODES)
                 return
     yield Finding(LABEL, _together(known, queue, ask.deciding))
 
 
-def _asking(resource: Resource, name: str) -> Path:
+def place_of(resource: Resource, name: str) -> Path:
     """Return the field that multiplies what a pod set asks for, else the label of the queue."""
     for pods in resource.pods:
         if pods.name == name and name and pods.replicas_path:
@@ -209,12 +157,8 @@ def _asking(resource: Resource, name: str) -> Path:
     return ("spec", "parallelism") if "parallelism" in mapping(resource.data.get("spec")) else LABEL
 
 
-def _unit(resource: str) -> str:
-    return "chips" if resource == TPU else resource
-
-
 def _shortage(queue: str, resource: str, value: Fraction, most: dict[str, quota.Most]) -> str:
-    return f"the run requests {_amount(resource, value)}, but {_gives(queue, resource, most)}"
+    return f"the run requests {nodes.amount(resource, value)}, but {_gives(queue, resource, most)}"
 
 
 def _gives(queue: str, resource: str, most: dict[str, quota.Most]) -> str:
@@ -222,19 +166,10 @@ def _gives(queue: str, resource: str, most: dict[str, quota.Most]) -> str:
     return f"ClusterQueue '{queue}' can give only {' or '.join(amounts)}"
 
 
-def _amount(resource: str, value: Fraction) -> str:
-    """Return `32 chips`, `8 cpu` or `64Gi memory`."""
-    return f"{_number(resource, value)} {_unit(resource)}"
-
-
-def _number(resource: str, value: Fraction) -> str:
-    return f"{plain(round(value / 2**30, 1))}Gi" if resource == "memory" else plain(value)
-
-
 def _most(resource: str, most: quota.Most) -> str:
     """Return `24`, with borrowing `24 (nominal 16, borrowing 8)`."""
     total, nominal, borrowing = (
-        _number(resource, value) for value in (most.total, most.nominal, most.total - most.nominal)
+        nodes.number(resource, value) for value in (most.total, most.nominal, most.total - most.nominal)
     )
     return f"{total} (nominal {nominal}, borrowing {borrowing})" if most.total != most.nominal else total
 
@@ -251,7 +186,7 @@ def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.C
         if value > sum(of_flavor.total for of_flavor in most[resource].values()):
             return _shortage(queue.name, resource, value, most[resource])
     if len(choices) == 1:
-        amounts = joined([_amount(resource, value) for resource, value in requests.items()])
+        amounts = joined([nodes.amount(resource, value) for resource, value in requests.items()])
         none = f"no flavor of ClusterQueue '{queue.name}' has enough of all of them"
         return f"the run requests {amounts}, but {none}"
     return (
@@ -269,14 +204,14 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
     for choice in ask.choices:
         if not choice.flavors and all(name in known.flavors for name in choice.group):
             names = joined([f"'{pods.name}'" for pods in choice.pods])
-            message = (
-                f"pods {names} request {_unit(next(iter(choice.requests)))}, but no flavor of ClusterQueue "
-                f"'{queue.name}' matches them: {', '.join(choice.group)}"
-            )
-            yield Finding(LABEL, message, _hint(known, choice, resource))
+            message = f"pods {names} request {nodes.unit(next(iter(choice.requests)))}, but no flavor of "
+            message += f"ClusterQueue '{queue.name}' matches them: {', '.join(choice.group)}"
+            add = nodes.quota_hint(queue.name, choice.pods[0], list(choice.requests), objects)
+            yield Finding(LABEL, message, _hint(known, choice, resource) or add)
     if (first := assignment.stuck(known, queue, sets)) is not None:
-        message = f"Kueue counts no request of pods '{first.name}', so it never admits"
-        yield Finding(LABEL, f"{message} those after them", _LAST)
+        asked_for = [name for name in first.requests if name != assignment.PODS]
+        message = f"{nodes.uncovered(queue.name, first, asked_for)}, so Kueue never admits the run"
+        yield Finding(LABEL, message, nodes.quota_hint(queue.name, first, asked_for, objects) or _LAST)
     has_topologies = any(flavor.has_topology for flavor in known.flavors.values())
     for assigned in (has_topologies and assignment.give(known, queue, sets, ask.choices)) or ():
         if assignment.misplaced(known, queue, assigned):
@@ -312,14 +247,36 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
     if ask is None:
         return
-    first: dict[str, str] = {}
+    seen: set[str] = set()
     for pods in ask.sets:
-        for request in assignment.uncovered(ask.known, ask.queue, pods):
-            if objects.is_cluster or "/" not in request or request in _COUNTED:
-                first.setdefault(request, pods.name)
-    for request, name in first.items():
-        message = f"pods '{name}' request {request}, but ClusterQueue '{ask.queue.name}' does not cover it"
-        yield Finding(LABEL, message)
+        own = [
+            request
+            for request in assignment.uncovered(ask.known, ask.queue, pods)
+            if objects.is_cluster or "/" not in request or request in _COUNTED
+        ]
+        first = [request for request in own if request not in seen]
+        seen.update(first)
+        by_default = _defaulted(resource, objects, pods.name)
+        given = [request for request in first if request in by_default]
+        if own_requests := [request for request in first if request not in given]:
+            message = nodes.uncovered(ask.queue.name, pods, own_requests)
+            yield Finding(LABEL, message, nodes.quota_hint(ask.queue.name, pods, own_requests, objects))
+        if given:
+            named, them = joined(given), "it" if len(given) == 1 else "them"
+            message = (
+                f"a LimitRange of namespace '{resource.namespace or 'default'}' gives pods '{pods.name}' "
+            )
+            message += f"a request of {named}, but ClusterQueue '{ask.queue.name}' does not cover {them}"
+            leave = f"leave {named} out of the LimitRange (default, defaultRequest, max and min)"
+            more = nodes.quota_hint(ask.queue.name, pods, given, objects, leave)
+            yield Finding(LABEL, message, more or f"{leave}, or cover {named} in the queue")
+
+
+def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[str]:
+    """Return the resources that some pods request only by default."""
+    defaults = quota_workload.defaults_of(resource, objects).requests
+    own = [quota_workload.written(pods) for pods in resource.pods if pods.name == name]
+    return frozenset(defaults).difference(*own)
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
