@@ -26,6 +26,7 @@ from slicewright.core.check.rules import (
     pathways,
     pod_values,
     priorities,
+    provisioning_requests,
     ray,
     ray_fields,
     references_kueue,
@@ -44,6 +45,7 @@ RULES = rules_of(
     *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors),
+    *(provisioning_requests,),
     *(keys, versions, pod_values, object_limits),
     *(references_kueue, references_pods, gitops, content, kustomize),
 )
