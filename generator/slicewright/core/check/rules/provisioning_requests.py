@@ -13,7 +13,12 @@ from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, T
 from slicewright.core.problem import Path, counted
 
 
-@rule("KQ164", QUEUED_KINDS)
+@rule(
+    "KQ164",
+    QUEUED_KINDS,
+    hint="write a separate run for each slice, or use flex-start without a ProvisioningRequest "
+    "(provisioning: FlexStart), which creates the slices one by one",
+)
 def _one_node_pool(resource: Resource, objects: ObjectSet) -> Findings:
     ask = asked(resource, objects)
     queued = queued_flavors(objects).get(ask.queue.name) if ask else None
