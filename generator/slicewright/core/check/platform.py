@@ -14,11 +14,12 @@ from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import capacities
+from slicewright.core.platform.kueue_configuration import configuration
 from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.problem import Path, Problem
 from slicewright.core.run.folder import platform_folder
 
-_RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
+_RULES = rules_of(kueue_queues, kueue_flavors)
 _COMPARES = "KQ104"
 """The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
@@ -26,10 +27,11 @@ _COMPARES = "KQ104"
 def platform_problems(
     site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
 ) -> Iterator[Problem]:
-    """Yield what Kueue would refuse of a cluster's platform, one problem a rule and a field of the file."""
-    below = platform_folder(site.cluster.name)
+    """Yield what is wrong with a cluster's platform for Kueue, one problem a rule and a field of the file."""
+    below, written = platform_folder(site.cluster.name), site.cluster.spec.get("kueue")
     resources = [Resource(data, below) for data in kueue_objects(site)]
-    objects = ObjectSet(resources, catalogue, site)
+    settings = [] if written is None else [Resource(configuration(site, written), below)]
+    objects = ObjectSet([*resources, *settings], catalogue, site)
     rules = RuleSet(_RULES, hint_of)
     reported: set[tuple[str, Path]] = set()
     for resource in resources:
@@ -38,7 +40,8 @@ def platform_problems(
             if (problem.id, path) not in reported:
                 reported.add((problem.id, path))
                 message = problem.message + (_summed(site, path) if problem.id == _COMPARES else "")
-                yield site.cluster.source.problem(problem.id, path, message, problem.hint)
+                is_warning = problem.severity == "warning"
+                yield site.cluster.source.problem(problem.id, path, message, problem.hint, warning=is_warning)
 
 
 def _summed(site: ResolvedCluster, path: Path) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 from slicewright.core.catalogue.geometry import joined
 from slicewright.core.catalogue.shape import version_numbers
-from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, once, rule
 from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
-from slicewright.core.check.rules.kueue_queues import checks, groups
+from slicewright.core.check.rules.fit import queue_of
+from slicewright.core.check.rules.kueue_queues import checks, groups, queued_flavors
 from slicewright.core.check.rules.limits import KEY_FORM, VALUE_FORM
 from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
@@ -266,17 +267,44 @@ def _timeout(objects: ObjectSet) -> int | None:
     return _DEFAULT_TIMEOUT
 
 
-@rule("KQ153", RUN_KINDS, "warning")
+_LABELS: Path = ("spec", "nodeLabels")
+
+
+@rule("KQ153", RUN_KINDS | {"ResourceFlavor"}, "warning")
 def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     timeout = objects.once("timeout of Kueue", _timeout)
-    if QUEUE not in resource.labels or timeout is None or timeout > _ENOUGH:
+    if timeout is None or timeout > _ENOUGH:
         return
-    for pods in resource.pods:
+    message = "flex-start nodes are created after admission, but Kueue evicts a run that is not ready after "
+    message += f"{timeout} s"
+    of_flavors = _flex_start_flavors(objects)
+    if resource.name in of_flavors and resource.kind == "ResourceFlavor":
+        yield Finding((*_LABELS, FLEX_START), message, _waits_longer(objects))
+    if QUEUE not in resource.labels or of_flavors:
+        return  # a flavor says it for all of its runs
+    queue = queue_of(resource, objects)
+    queued = queued_flavors(objects).get(queue.name) if queue else None
+    for pods in resource.pods if not queued else ():
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
-            message = (
-                "flex-start nodes are created after admission, but Kueue evicts a run that is not ready after"
-            )
-            yield Finding(pods.selector_path(FLEX_START), f"{message} {timeout} s")
+            yield Finding(pods.selector_path(FLEX_START), message)
+
+
+@once
+def _flex_start_flavors(objects: ObjectSet) -> set[str]:
+    """Return the names of the flavors whose nodes GKE creates for pods of admitted runs."""
+    queued = set().union(*queued_flavors(objects).values())
+    flavors = objects.of_kind("ResourceFlavor")
+    names = {flavor.name for flavor in flavors if at(flavor.data, *_LABELS, FLEX_START) == "true"}
+    return names - queued
+
+
+def _waits_longer(objects: ObjectSet) -> str:
+    """Return what to write into the file of a cluster that has no configuration of Kueue; '' for others."""
+    if objects.site is None or "kueue" in objects.site.cluster.spec:
+        return ""
+    file = objects.site.cluster.source.file.path
+    hint = f"write kueue: {{}} in {file}: the pods of all runs of the cluster then have a day to be ready; "
+    return f"{hint}or use FlexStartQueued, whose wait is before admission"
 
 
 @rule("KQ154", {"JobSet"}, "warning")
