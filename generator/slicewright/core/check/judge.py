@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import Origins, of_inputs, said_of_input
-from slicewright.core.check.rules import fit, fit_flavors, provisioning_requests
+from slicewright.core.check.rules import fit, fit_flavors, pods_ready, provisioning_requests
 from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.tpu_provisioning import minimum_version
 from slicewright.core.check.run import RuleSet
@@ -48,9 +48,12 @@ _OWN_AFFAIRS = frozenset(
     ("container", "failurePolicy", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run")
 )
 """Fields of a workload that say nothing of what it wants of its cluster."""
-_OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
+_WAITS = rules_of(pods_ready)
+_OF_RUNS = tuple(
+    rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
+)
 _OF_PLACE = frozenset(_OF_RUNS).intersection(
-    (*rules_of(fit, fit_flavors, provisioning_requests), minimum_version)
+    (*rules_of(fit, fit_flavors, provisioning_requests), *_WAITS, minimum_version)
 )
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
 nothing to that, it is what bases and builders make."""

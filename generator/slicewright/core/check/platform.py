@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
-from slicewright.core.check.rules import kueue_flavors, kueue_queues
+from slicewright.core.check.rules import kueue_flavors, kueue_queues, pods_ready
 from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import capacities
-from slicewright.core.platform.kueue_configuration import configuration
 from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.problem import Path, Problem
 from slicewright.core.run.folder import platform_folder
 
-_RULES = rules_of(kueue_queues, kueue_flavors)
+_RULES = rules_of(kueue_queues, kueue_flavors, pods_ready)
 _COMPARES = "KQ104"
 """The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
@@ -28,10 +27,9 @@ def platform_problems(
     site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
 ) -> Iterator[Problem]:
     """Yield what is wrong with a cluster's platform for Kueue, one problem a rule and a field of the file."""
-    below, written = platform_folder(site.cluster.name), site.cluster.spec.get("kueue")
+    below = platform_folder(site.cluster.name)
     resources = [Resource(data, below) for data in kueue_objects(site)]
-    settings = [] if written is None else [Resource(configuration(site, written), below)]
-    objects = ObjectSet([*resources, *settings], catalogue, site)
+    objects = ObjectSet(resources, catalogue, site)
     rules = RuleSet(_RULES, hint_of)
     reported: set[tuple[str, Path]] = set()
     for resource in resources:

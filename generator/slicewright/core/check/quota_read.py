@@ -20,6 +20,7 @@ from slicewright.core.plan.placement import shape_selector
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.scaling import slice_names
 from slicewright.core.plan.ways import node_labels
+from slicewright.core.platform import kueue_configuration
 from slicewright.core.platform.flavor import Capacity, TpuCapacity, capacities
 from slicewright.core.platform.quota import Chips, chips
 
@@ -276,7 +277,7 @@ def _fraction(number: int | None) -> Fraction | None:
 
 @once
 def configuration(objects: ObjectSet) -> dict[str, Any]:
-    """Return Kueue's own configuration: an object's or a ConfigMap's, else what the TPUCluster says of it."""
+    """Return Kueue's own configuration: an object's or a ConfigMap's, else that of the TPUCluster."""
     for resource in objects.of_kind("Configuration"):
         if resource.group == "config.kueue.x-k8s.io":
             return resource.data
@@ -286,4 +287,7 @@ def configuration(objects: ObjectSet) -> dict[str, Any]:
             return mapping(documents[0].data) if documents else {}
     if objects.widest is not objects:
         return configuration(objects.widest)
-    return mapping(objects.site.cluster.spec.get("kueue")) if objects.site else {}
+    written = objects.site.cluster.spec.get("kueue") if objects.site else None
+    if objects.site is None or written is None or not objects.site.cluster.managed:
+        return mapping(written)
+    return kueue_configuration.configuration(objects.site, written)

@@ -25,6 +25,7 @@ from slicewright.core.check.rules import (
     object_limits,
     pathways,
     pod_values,
+    pods_ready,
     priorities,
     provisioning_requests,
     ray,
@@ -45,7 +46,7 @@ RULES = rules_of(
     *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang, fit, fit_flavors),
-    *(provisioning_requests,),
+    *(pods_ready, provisioning_requests),
     *(keys, versions, pod_values, object_limits),
     *(references_kueue, references_pods, gitops, content, kustomize),
 )
