@@ -102,3 +102,14 @@ def test_flex_start_that_kueue_does_not_wait_for(
         warned = [problem for problem in problems if problem["id"] == "KQ153"]
         assert expected == [f"{problem['id']}:{problem['line']}" for problem in warned]
         assert {problem["file"] for problem in warned} <= {"clusters/c1.yaml"}
+
+
+@pytest.mark.parametrize(("kueue", "expected"), [("versions: {}", ["KQ166:10"]), ("kueue: {}", [])])
+def test_weight_without_fair_sharing(repo: Repo, kueue: str, expected: list[str]) -> None:
+    """A render says at the weight that it has no effect; `kueue: {}` turns fair sharing on."""
+    queue = "cohorts: [{name: a, fairSharing: {weight: 2}}]"
+    repo.write("clusters/c1.yaml", f"{CLUSTER}  {queue}\n  {kueue}\n")
+
+    found = repo.run("render", "-o", "json").json["problems"]
+
+    assert expected == [f"{one['id']}:{one['line']}" for one in found if one["id"] == "KQ166"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, once, rule
-from slicewright.core.check.quota_read import parent_of, variants
+from slicewright.core.check.quota_read import configuration, parent_of, variants
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.intent.fixes import of_choice
 from slicewright.core.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS
@@ -223,6 +223,20 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
         message = "the queue admits nothing: without namespaceSelector it selects no namespace"
         fix = edits.write(resource.data, {("spec", "namespaceSelector"): {}}, safe=False)
         yield Finding(("spec",), message, fix=fix)
+
+
+@rule("KQ166", _QUOTAS, "warning")
+def _weight(resource: Resource, objects: ObjectSet) -> Findings:
+    site, settings = objects.site, configuration(objects)
+    path: Path = ("spec", "fairSharing", "weight")
+    is_known = bool(settings) or (site is not None and site.cluster.managed)
+    sharing = settings.get("fairSharing")
+    is_on = isinstance(sharing, dict) and sharing.get("enable") is not False
+    if is_known and not is_on and at(resource.data, *path) is not None:
+        hint = ""
+        if site is not None and "kueue" not in site.cluster.spec:
+            hint = f"write kueue: {{}} in {site.cluster.source.file.path}, which turns fair sharing on"
+        yield Finding(path, "the weight has no effect: fair sharing is off in Kueue's configuration", hint)
 
 
 @rule("KQ112", _QUEUES)
