@@ -339,3 +339,50 @@ def test_priority_class_of_the_cluster_is_known(empty: Repo, cluster: str, custo
 
     found = said(empty.run("validate", "-o", "json"))
     assert [] == [entry for entry in found if entry[0] == "error"]
+
+
+QUEUED = """\
+apiVersion: slicewright.dev/v1alpha1
+kind: TPUCluster
+metadata: {name: c1}
+spec:
+  mode: MODE
+  project: p
+  location: us-east5
+  nodeLocations: [us-east5-a]
+  pools:
+  - {name: stands, tpu: v6e-32, slices: 2}
+  - {name: several-hosts, tpu: v6e-32, slices: 2, provisioning: FlexStartQueued}
+  - {name: one-host, tpu: v6e-4, slices: 2, provisioning: FlexStartQueued}
+  clusterQueues:
+  - name: tpu
+    quota: [{pool: stands}, {pool: several-hosts}, {pool: one-host}]
+    localQueues: [{name: team, namespace: default}]
+"""
+ONLY_QUEUED, ALSO_QUEUED = "provisioning: FlexStartQueued", "alternativeProvisioning: [FlexStartQueued]"
+
+
+@pytest.mark.parametrize(
+    ("mode", "spec", "severity", "fits"),
+    [
+        ("Standard", f"tpu: v6e-32\n{ONLY_QUEUED}", None, True),
+        ("Standard", f"tpu: v6e-32\nslices: 2\n{ONLY_QUEUED}", "error", False),
+        ("Standard", f"tpu: v6e-32\nslices: 2\n{ALSO_QUEUED}", "warning", True),
+        ("Standard", f"tpu: v6e-4\nslices: 2\n{ONLY_QUEUED}", "error", False),
+        ("Autopilot", f"tpu: v6e-32\nslices: 2\n{ONLY_QUEUED}", "error", False),
+        ("Autopilot", f"tpu: v6e-4\nslices: 2\n{ONLY_QUEUED}", None, True),
+    ],
+)
+def test_queued_run_that_needs_several_node_pools_is_refused(
+    empty: Repo, mode: str, spec: str, severity: str | None, fits: bool
+) -> None:
+    """GKE provisions it in one node pool; a run that can also get other nodes is warned of."""
+    empty.write("clusters/c1.yaml", QUEUED.replace("MODE", mode))
+    empty.workload("a", f"clusters: [c1]\n{spec}\nqueueName: team\ncontainer: {{image: 'x:1.0.0'}}")
+
+    found = said(empty.run("render", "-o", "json", code=int(severity == "error")))
+    (run,) = empty.run("capacity", "-o", "json", code=int(not fits)).json["clusters"][0]["workloads"]
+
+    expected = [(severity, "KQ164", "workloads/a.yaml", 7, "overlays/c1/default/a")] if severity else []
+    assert expected == [one for one in found if one[1] == "KQ164"]
+    assert run["fits"] is fits

@@ -65,3 +65,51 @@ def test_too_much_quota_is_reported_once(repo: Repo) -> None:
 
     about_quota = [one["id"] for one in found if one["id"].startswith(("QUOTA", "FIT"))]
     assert ["QUOTA008"] == about_quota
+
+
+FLEX = "pools: [{name: flex, tpu: v6e-16, provisioning: FlexStart}]"
+QUEUE = "clusterQueues: [{name: q, quota: [{pool: flex}], localQueues: [{name: team}]}]"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((FLEX, QUEUE), ["KQ153:6"]),
+        ((FLEX, QUEUE, "kueue: {waitForPodsReady: {timeout: 45m}}"), ["KQ153:6"]),
+        ((FLEX, QUEUE, "kueue: {waitForPodsReady: {timeout: 2h}}"), []),
+        ((FLEX, QUEUE, "kueue: {}"), []),
+        ((FLEX, QUEUE, "versions: {kueue: v0.18.0}\n  controllers: {managed: false}"), []),
+        ((FLEX.replace("FlexStart", "FlexStartQueued"), QUEUE), []),
+        ((FLEX,), []),
+    ],
+)
+def test_flex_start_that_kueue_does_not_wait_for(
+    empty: Repo, lines: tuple[str, ...], expected: list[str]
+) -> None:
+    """A render and `validate` warn once, at the pool, however many runs use it."""
+    spec = "".join(f"  {line}\n" for line in ("location: us-east5-a", *lines))
+    empty.write("clusters/c1.yaml", CLUSTER.partition("  project")[0] + spec)
+    way = "FlexStartQueued" if "FlexStartQueued" in lines[0] else "FlexStart"
+    queue = "\nqueueName: team" if QUEUE in lines else ""
+    for name in ("a", "b"):
+        run = f"tpu: v6e-16\nprovisioning: {way}{queue}\ncontainer: {{image: 'x:1.0.0'}}"
+        empty.workload(name, f"clusters: [c1]\n{run}")
+
+    rendered = empty.run("render", "-o", "json").json["problems"]
+    found = empty.run("validate", "-o", "json").json["problems"]
+
+    for problems in (rendered, found):
+        warned = [problem for problem in problems if problem["id"] == "KQ153"]
+        assert expected == [f"{problem['id']}:{problem['line']}" for problem in warned]
+        assert {problem["file"] for problem in warned} <= {"clusters/c1.yaml"}
+
+
+@pytest.mark.parametrize(("kueue", "expected"), [("versions: {}", ["KQ166:10"]), ("kueue: {}", [])])
+def test_weight_without_fair_sharing(repo: Repo, kueue: str, expected: list[str]) -> None:
+    """A render says at the weight that it has no effect; `kueue: {}` turns fair sharing on."""
+    queue = "cohorts: [{name: a, fairSharing: {weight: 2}}]"
+    repo.write("clusters/c1.yaml", f"{CLUSTER}  {queue}\n  {kueue}\n")
+
+    found = repo.run("render", "-o", "json").json["problems"]
+
+    assert expected == [f"{one['id']}:{one['line']}" for one in found if one["id"] == "KQ166"]

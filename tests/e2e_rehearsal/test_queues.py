@@ -150,3 +150,25 @@ def test_workload_that_never_fits_is_told_with_both_reasons(bed: Bed, empty: Rep
     assert ("REH001", cause) == (problem["id"], problem["hint"])
     assert "16 chips of v5e-2x4-4t: the quota is 8 chips" in cause
     assert large["quotaCheck"] in problem["message"]
+
+
+@pytest.mark.ci
+def test_queued_run_of_several_slices_gets_no_nodes(bed: Bed, empty: Repo) -> None:
+    """Two free node pools are of no use to a ProvisioningRequest, as on GKE; the quota check has said so."""
+    empty.cluster(
+        spec=f"""
+        pools: [{{name: queued, tpu: {V6E}, slices: 2, provisioning: FlexStartQueued}}]
+        clusterQueues:
+        - name: cq
+          quota: [{{pool: queued}}]
+          localQueues: [{{name: q, namespace: default}}]
+        """
+    )
+    empty.workload("several", spec("provisioning: FlexStartQueued\nslices: 2\nqueueName: q", tpu=V6E))
+    allow(empty, "KQ164", "the autoscaler is to say so too")
+    record = play(bed, empty, speed=60, delay=20)
+    several = run(record, "several")
+
+    assert ("failed", None) == (record["verdict"], several["admitted"])
+    assert several["quotaCheck"].startswith("KQ164")
+    assert "poolGrew" not in {event["kind"] for event in record["events"]}

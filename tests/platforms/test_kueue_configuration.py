@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
+from slicewright.core.platform import kueue_configuration
 from slicewright.core.platform.kueue_configuration import merged, simulated
 
 from .kit import POOLS, documents, one, site
@@ -101,6 +103,27 @@ def test_kueue_waits_as_long_as_the_slowest_nodes_take(pools: str, timeout: str)
     found = configuration(f"pools: [{pools}]\nkueue: {{}}")["waitForPodsReady"]
 
     assert (timeout, timeout) == (found["timeout"], found["recoveryTimeout"])
+
+
+@pytest.mark.parametrize(
+    ("kueue", "written", "recovery"),
+    [
+        ("v0.19.2", "", "0s"),
+        ("v0.16.0", "", "0s"),
+        ("v0.15.0", "", None),
+        ("v0.19.2", "waitForPodsReady: {recoveryTimeout: 3h}", "3h"),
+    ],
+)
+def test_elastic_runs_keep_their_quota_without_a_slice(
+    kueue: str, written: str, recovery: str | None
+) -> None:
+    """Kueue has one recoveryTimeout for all runs: none where some are elastic, unless the file has one."""
+    spec = f"{POOLS}\nversions: {{kueue: {kueue}}}\nkueue: {{{written}}}"
+    found = kueue_configuration.configuration(
+        replace(site(spec), has_elastic_runs=True), site(spec).cluster.spec["kueue"]
+    )["waitForPodsReady"]
+
+    assert ("30m", recovery) == (found["timeout"], found.get("recoveryTimeout"))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,20 @@ def test_nothing_against_a_platform_of_others() -> None:
     assert surveyed(written)[1] == ""
 
 
+def test_sub_block_holds_slices_of_64_chips_in_all() -> None:
+    """A slice of a sub-block's size, and beside it one of half the size twice in another sub-block, pass."""
+    pool = "provisioning: {type: Reservation, name: r, block: b, subBlock: %s}}"
+    written = f"""
+    location: us-central1
+    nodeLocations: [us-central1-c]
+    pools:
+    - {{name: whole, tpu: {{accelerator: tpu7x, topology: 4x4x4}}, {pool % "s0"}
+    - {{name: halves, tpu: {{accelerator: tpu7x, topology: 2x4x4}}, slices: 2, {pool % "s1"}
+    """
+
+    assert surveyed(text(written))[1] == ""
+
+
 @pytest.mark.parametrize(
     "name",
     [

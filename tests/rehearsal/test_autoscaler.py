@@ -58,12 +58,23 @@ class Cluster:
         self.made: list[str] = []
         self.refused: list[str] = []
         """Names of nodes that are refused once."""
+        self.requests: list[Object] = []
         self.api = self
 
     def list(self, _version: str, kind: str) -> list[Object]:
-        """Return pods or nodes; there are no ProvisioningRequests."""
+        """Return pods, nodes or ProvisioningRequests."""
         nodes = [{"metadata": {"name": name}} for name in self.made]
-        return {"Pod": self.pods, "Node": nodes}.get(kind, [])
+        return {"Pod": self.pods, "Node": nodes, "ProvisioningRequest": self.requests}.get(kind, [])
+
+    def get(self, _version: str, kind: str, name: str, _namespace: str) -> Object:
+        """Return a ProvisioningRequest, or the template of pods that fit every pool."""
+        requests = {request["metadata"]["name"]: request for request in self.requests}
+        template = {"spec": {"nodeSelector": LABELS, "tolerations": [TAINT]}}
+        return requests[name] if kind == "ProvisioningRequest" else {"template": template}
+
+    def patch(self, item: Object, change: Object, subresource: str) -> None:
+        """Change the status of a ProvisioningRequest."""
+        item[subresource] = change[subresource]
 
     def delete(self, item: Object) -> None:
         """Delete a node."""
@@ -90,14 +101,16 @@ class Cluster:
 
 
 def scaled(
-    cluster: Cluster, time: ClockSettings = TIME, clock: Clock | None = None
+    cluster: Cluster, time: ClockSettings = TIME, clock: Clock | None = None, queued: tuple[str, ...] = ()
 ) -> tuple[Autoscaler, EventLog]:
-    """Return the double with a growing pool of two nodes, and what it writes into."""
+    """Return the double with a growing pool of two nodes, or with queued ones, and what it writes into."""
     clock = clock or Clock(1.0)
     event_log = EventLog(clock, {}, ())
-    pool = NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)
+    pools = [
+        NodePool(name, "np", (node(f"{name}-0"), node(f"{name}-1")), queued=True) for name in queued
+    ] or [NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)]
     setup: Any = cluster
-    return Autoscaler(setup, event_log, clock, [pool], time, namespaces=["default"]), event_log
+    return Autoscaler(setup, event_log, clock, pools, time, namespaces=["default"]), event_log
 
 
 def pools(event_log: EventLog) -> list[str]:
@@ -237,3 +250,68 @@ def test_nodes_that_affinity_refuses_do_not_come(key: str, *, grows: bool) -> No
     spec = {"nodeSelector": LABELS, "tolerations": [TAINT], "affinity": {"nodeAffinity": required}}
 
     assert grows == _fits({"spec": spec}, NodePool("p-0", "p", (node("p-0"),), queued=False))
+
+
+def request(*counts: int) -> Object:
+    """Return a ProvisioningRequest for pod sets of some sizes."""
+    name = "-".join(map(str, counts))
+    metadata = {
+        "name": name,
+        "uid": name,
+        "namespace": "default",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return {
+        "metadata": metadata,
+        "spec": {"podSets": [{"podTemplateRef": {"name": "pods"}, "count": count} for count in counts]},
+    }
+
+
+def said(item: Object) -> list[str]:
+    """Return the conditions of a ProvisioningRequest."""
+    return [entry["type"] for entry in item.get("status", {}).get("conditions", ())]
+
+
+@pytest.mark.parametrize("counts", [(2,), (1, 1), (1,)])
+def test_request_gets_the_nodes_of_one_node_pool(counts: tuple[int, ...]) -> None:
+    """All of its pod sets go to one node pool, which grows to its full size."""
+    cluster = Cluster()
+    asked = request(*counts)
+    cluster.requests = [asked]
+    scaler, _ = scaled(cluster, queued=("np-0", "np-1"))
+    with scaler:
+        eventually("nodes", lambda: said(asked) == ["Accepted", "Provisioned"])
+
+    assert ["np-0-0", "np-0-1"] == cluster.made
+
+
+@pytest.mark.parametrize("counts", [(3,), (4,), (2, 2)])
+def test_request_for_more_than_a_node_pool_fails(counts: tuple[int, ...]) -> None:
+    """Two free node pools together do not help, as on GKE; it fails after two minutes, and no node comes."""
+    cluster = Cluster()
+    clock = Clock(1.0)
+    asked = request(*counts)
+    cluster.requests = [asked]
+    scaler, _ = scaled(cluster, clock=clock, queued=("np-0", "np-1"))
+    with scaler:
+        eventually("its end is planned", lambda: 119 < scaler.next - clock.now() <= 120)
+        before = said(asked)
+        clock.skip_to(scaler.next)
+        eventually("its end", lambda: said(asked) == ["Failed"])
+
+    assert ([], []) == (before, cluster.made)
+
+
+def test_request_waits_for_a_node_pool_that_another_one_holds() -> None:
+    """It fits the pool, and gets it when the other request is gone."""
+    cluster = Cluster()
+    first, second = request(2), request(1)
+    cluster.requests = [first, second]
+    scaler, _ = scaled(cluster, queued=("np-0",))
+    with scaler:
+        eventually("nodes", lambda: said(first) == ["Accepted", "Provisioned"])
+        waiting = said(second)
+        cluster.requests = [second]
+        eventually("its turn", lambda: said(second) == ["Accepted", "Provisioned"])
+
+    assert [] == waiting

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from slicewright.rehearsal.model.offline import never_fits
 from slicewright.workspace.package import package
 
@@ -12,6 +14,10 @@ from .kit import job, jobset, replicated_job
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
+LABELS = {
+    "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
+    "cloud.google.com/gke-tpu-topology": "4x4",
+}
 KUEUE = "kueue.x-k8s.io/v1beta2"
 
 
@@ -44,3 +50,24 @@ def test_run_that_asks_for_more_than_its_queue_has_never_fits() -> None:
 
     assert ["default/large"] == list(found)
     assert found["default/large"].startswith("FIT1")
+
+
+@pytest.mark.parametrize(("slices", "others", "found"), [(1, 0, []), (2, 0, ["KQ164"]), (2, 1, [])])
+def test_queued_run_of_several_slices_never_fits(slices: int, others: int, found: list[str]) -> None:
+    """GKE provisions one node pool for it; a run that can also get other nodes may run there."""
+    flavor, queue, local = platform(64)
+    flavor["spec"] = {"nodeLabels": LABELS}
+    flavors = queue["spec"]["resourceGroups"][0]["flavors"]
+    flavors += [{**flavors[0], "name": "g"}] * others
+    queue["spec"]["admissionChecksStrategy"] = {"admissionChecks": [{"name": "dws", "onFlavors": ["f"]}]}
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "dws"}
+    check = {"controllerName": "kueue.x-k8s.io/provisioning-request", "parameters": parameters}
+    config = {"provisioningClassName": "queued-provisioning.gke.io"}
+    objects = [flavor, {**flavor, "metadata": {"name": "g"}}, queue, local]
+    for kind, spec in (("AdmissionCheck", check), ("ProvisioningRequestConfig", config)):
+        objects.append({"apiVersion": KUEUE, "kind": kind, "metadata": {"name": "dws"}, "spec": spec})
+    run = jobset("run", replicated_job("slice", replicas=slices, pods=4), queue="q")
+
+    reasons = never_fits([run], objects, package().catalogue)
+
+    assert found == [reason.split()[0] for reason in reasons.values()]

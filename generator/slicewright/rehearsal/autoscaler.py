@@ -32,6 +32,8 @@ _FRESH_SECONDS = 10.0
 _LEAST_IDLE_SECONDS = 3.0
 """How long others stay at least: the next pods of a slice may just be on their way."""
 _TEMPLATE = ("v1", "PodTemplate")
+_RETRIED_SECONDS = 120.0
+"""How old a request is when GKE fails it because no node pool has room for it."""
 
 
 class Autoscaler:
@@ -78,8 +80,10 @@ class Autoscaler:
         """Nodes that exist, as far as it matters."""
         self._promised: dict[str, str] = {}
         """Node pools that a ProvisioningRequest holds, by its uid."""
+        self._fails: dict[str, float] = {}
+        """When ProvisioningRequests fail that no node pool has room for, by their uid."""
         self.next = math.inf
-        """When nodes come or go next, as far as it is known; infinity where none do."""
+        """When nodes come or go, or a request fails next, as far as it is known; infinity if nothing does."""
         self.looked_at = math.inf
         """When it last looked, on the monotonic clock; infinity where there is nothing to look for."""
         self._ending = threading.Event()
@@ -136,7 +140,7 @@ class Autoscaler:
         self._release(busy, now)
         idle = self._ready.keys() - busy - self._promised.keys()
         going = (self._ready[name] + self._stays(name) for name in idle)
-        self.next = min(*self._coming.values(), *going, math.inf, math.inf)
+        self.next = min(*self._coming.values(), *self._fails.values(), *going, math.inf, math.inf)
         self.looked_at = began
 
     def _is_ours(self, item: Object) -> bool:
@@ -196,48 +200,52 @@ class Autoscaler:
                 self._coming[missing[0].name] = now + self._delay
 
     def _answer(self, now: float) -> None:
-        """Accept ProvisioningRequests, and provision those for whose pods there are enough free slices."""
+        """Provision ProvisioningRequests in free node pools; fail those that no node pool has room for."""
         requests: list[Object] = []
         with Ignored("NotFound"):
             requests = self._api.list(*REQUEST)
         for request in filter(self._is_ours, requests):
             uid = request["metadata"]["uid"]
             before = conditions(request.get("status", {}))
-            if not is_true(before, "Accepted"):
+            held = next((name for name, holder in self._promised.items() if holder == uid), "")
+            if not held and not is_true(before, "Failed"):
+                held = self._reserve(request, now)
+            if held and not is_true(before, "Accepted"):
                 self._say(request, "Accepted", "the request is accepted")
-            held = [name for name, holder in self._promised.items() if holder == uid]
-            held = held or self._reserve(request, now)
-            if held and not is_true(before, "Provisioned") and self._ready.keys() >= {*held}:
-                self._say(request, "Provisioned", f"{len(held)} slices are there")
+            if held in self._ready and not is_true(before, "Provisioned"):
+                self._say(request, "Provisioned", "the nodes are there")
         uids = {request["metadata"]["uid"] for request in requests}
         self._promised = {name: uid for name, uid in self._promised.items() if uid in uids}
+        self._fails = {uid: at for uid, at in self._fails.items() if uid in uids and at > now}
 
-    def _reserve(self, request: Object, now: float) -> list[str]:
-        """Hold free slices for all pods of a request, or none."""
-        names: list[str] = []
-        for podset in request["spec"]["podSets"]:
-            template = self._api.get(
-                *_TEMPLATE, podset["podTemplateRef"]["name"], request["metadata"]["namespace"]
-            )["template"]
-            fitting = [
-                pool
-                for pool in self._pools.values()
-                if pool.queued
-                and pool.name not in {*self._promised, *self._broken, *names}
-                and _fits(template, pool)
-            ]
-            count = podset["count"]
-            for pool in fitting:
-                if count > 0:
-                    names.append(pool.name)
-                    count -= len(pool.nodes)
-            if count > 0:
-                return []
-        for name in names:
-            self._promised[name] = request["metadata"]["uid"]
+    def _reserve(self, request: Object, now: float) -> str:
+        """Hold a free node pool with room for all pods of a request, and return it; '' where none is free.
+
+        GKE provisions a request in one node pool, and never a part of a slice (pkg/provisioningrequests/
+        scaleup/orchestrator.go of GoogleCloudPlatform/cluster-autoscaler).
+        """
+        podsets, namespace = request["spec"]["podSets"], request["metadata"]["namespace"]
+        templates = [
+            self._api.get(*_TEMPLATE, podset["podTemplateRef"]["name"], namespace)["template"]
+            for podset in podsets
+        ]
+        nodes = sum(podset["count"] for podset in podsets)
+        roomy = [
+            pool.name
+            for pool in self._pools.values()
+            if pool.queued
+            and len(pool.nodes) >= nodes
+            and all(_fits(template, pool) for template in templates)
+        ]
+        uid = request["metadata"]["uid"]
+        if not roomy and self._fails.setdefault(uid, now + _RETRIED_SECONDS) <= now:
+            self._say(request, "Failed", f"no node pool has room for all {nodes} pods of the request")
+        name = next((name for name in roomy if name not in self._promised.keys() | self._broken), "")
+        if name:
+            self._promised[name] = uid
             if name not in self._ready:
                 self._coming.setdefault(name, now + self._delay)
-        return names
+        return name
 
     def _say(self, request: Object, condition: str, message: str) -> None:
         before = self._api.get(*REQUEST, request["metadata"]["name"], request["metadata"]["namespace"])

@@ -18,7 +18,7 @@ from slicewright.core.check.suppress import inputs, suppress
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import QUEUE, TPU
-from slicewright.core.problem import Problem
+from slicewright.core.problem import Problem, errors
 from slicewright.core.render import tree
 from slicewright.core.render.existing import Existing
 from slicewright.core.render.plans import Planned
@@ -27,7 +27,7 @@ from slicewright.core.render.repository import Repository
 _OF_PLACE = tuple(
     rule
     for rule in RULES
-    if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101"))
+    if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101", "KQ164"))
 )
 """What validate refuses about a workload, its queue and the nodes of its flavors."""
 
@@ -95,7 +95,7 @@ def _workload(
         cluster_queue=queue.name if queue else "",
         chips=int(sum(pods.requests.get(TPU, 0) for pods in sets)),
         possible=None if queue is None else _possible(object_set, queue, sets),
-        fits=False if problems else None if assigned is None else True,
+        fits=False if errors(problems) else None if assigned is None else True,
         borrows=_borrowed(queue, assigned or ()) if queue else 0,
         flavors={pods.pods.name: pods.flavors for pods in assigned or ()},
         problems=problems,

@@ -113,6 +113,7 @@ def _generation(file: Fields) -> shape.Generation:
         sides=_sides(file),
         pod_chips=file.number("podChips"),
         documented_max_chips=_documented_max(documented, sources) if documented else 0,
+        sub_block_chips=file.number_or_none("subBlockChips") or 0,
         wrap=_wrap(file.fields("wrap"), sources),
         rule=_rule(file.fields_or_none("rule"), machines, sources),
         zones=zones,

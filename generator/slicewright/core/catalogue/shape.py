@@ -181,7 +181,7 @@ class Generation(Struct, frozen=True):
     `minimum_gke` maps a feature (`standard`, `autopilot`, `flexStart`, `multislice`, ...) to the first GKE
     versions that have it, one a minor version; `misnomers` maps labels and prefixes that other tools use to
     the right ones; `documented_max_chips` is 0 where no document names the largest slice; `rule` is None for
-    2D generations.
+    2D generations; `sub_block_chips` is 0 where no source says how large a sub-block of a reservation is.
     """
 
     name: str
@@ -192,6 +192,7 @@ class Generation(Struct, frozen=True):
     sides: int
     pod_chips: int
     documented_max_chips: int
+    sub_block_chips: int
     wrap: WrapRule
     rule: Rule | None
     zones: tuple[str, ...]

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import Origins, of_inputs, said_of_input
-from slicewright.core.check.rules import fit, fit_flavors, fit_heads, fit_namespace, fit_nodes
+from slicewright.core.check.rules import (
+    fit,
+    fit_flavors,
+    fit_heads,
+    fit_namespace,
+    fit_nodes,
+    pods_ready,
+    provisioning_requests,
+)
 from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.jobset_policies import gates
 from slicewright.core.check.rules.tpu_provisioning import minimum_version
@@ -49,10 +57,12 @@ _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange"
 """Fields of a workload that say nothing of what it wants of its cluster."""
 LOOKS_BESIDE = "REF125"
 """The rule of runs that also looks at what custom/ holds for all clusters."""
-_OF_RUNS = tuple(rule for rule in RULES if rule.severity == "error" and rule.kinds & RUN_KINDS)
-_OF_PLACE = frozenset(_OF_RUNS).intersection(
-    (*rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes), minimum_version, gates)
+_WAITS = rules_of(pods_ready)
+_OF_RUNS = tuple(
+    rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
 )
+_FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes, provisioning_requests)
+_OF_PLACE = frozenset(_OF_RUNS).intersection((*_FITS, *_WAITS, minimum_version, gates))
 """Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
 nothing to that, it is what bases and builders make."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
-from slicewright.core.check.rules import kueue_flavors, kueue_queues
+from slicewright.core.check.rules import kueue_flavors, kueue_queues, pods_ready
 from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster
@@ -18,7 +18,7 @@ from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.problem import Path, Problem
 from slicewright.core.run.folder import platform_folder
 
-_RULES = tuple(rule for rule in rules_of(kueue_queues, kueue_flavors) if rule.severity == "error")
+_RULES = rules_of(kueue_queues, kueue_flavors, pods_ready)
 _COMPARES = "KQ104"
 """The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
@@ -26,7 +26,7 @@ _COMPARES = "KQ104"
 def platform_problems(
     site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
 ) -> Iterator[Problem]:
-    """Yield what Kueue would refuse of a cluster's platform, one problem a rule and a field of the file."""
+    """Yield what is wrong with a cluster's platform for Kueue, one problem a rule and a field of the file."""
     below = platform_folder(site.cluster.name)
     resources = [Resource(data, below) for data in kueue_objects(site)]
     objects = ObjectSet(resources, catalogue, site)
@@ -38,7 +38,8 @@ def platform_problems(
             if (problem.id, path) not in reported:
                 reported.add((problem.id, path))
                 message = problem.message + (_summed(site, path) if problem.id == _COMPARES else "")
-                yield site.cluster.source.problem(problem.id, path, message, problem.hint)
+                is_warning = problem.severity == "warning"
+                yield site.cluster.source.problem(problem.id, path, message, problem.hint, warning=is_warning)
 
 
 def _summed(site: ResolvedCluster, path: Path) -> str:

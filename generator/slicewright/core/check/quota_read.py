@@ -291,8 +291,6 @@ def configuration(objects: ObjectSet) -> dict[str, Any]:
     if objects.widest is not objects:
         return configuration(objects.widest)
     written = objects.site.cluster.spec.get("kueue") if objects.site else None
-    if objects.site is None or written is None:
-        return {}
-    return (
-        kueue_configuration.configuration(objects.site, written) if objects.site.cluster.managed else written
-    )
+    if objects.site is None or written is None or not objects.site.cluster.managed:
+        return mapping(written)
+    return kueue_configuration.configuration(objects.site, written)

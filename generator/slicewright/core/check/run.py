@@ -70,10 +70,12 @@ class RuleSet:
     def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems without those that another one reports in better words.
 
-        A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload for the
-        objects that are rendered from it. Where a value is refused, readers may dispute about it.
+        A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload or a
+        TPUCluster for the objects that are rendered from it. Where a value is refused, readers may dispute
+        about it.
         """
         inputs = of_inputs(problems)
+        of_files = {(problem.id, _place(problem)) for problem in problems if not problem.folder}
         fixes = {_value(problem): problem.fix for problem in problems if problem.id in _OF_VALUES}
         refused = set(map(_place, errors(problems)))
         by_rules: dict[tuple[str, str], list[Problem]] = defaultdict(list)
@@ -81,6 +83,8 @@ class RuleSet:
         for problem in problems:
             is_disputed = problem.id in ("YAML006", "YAML007") and problem.severity == "warning"
             if (is_disputed and _place(problem) in refused) or said_of_input(problem, inputs):
+                continue
+            if problem.folder and (problem.id, _place(problem)) in of_files:
                 continue
             left.append(problem)
             if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):

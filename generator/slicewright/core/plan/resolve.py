@@ -28,6 +28,8 @@ class ResolvedCluster(Struct, frozen=True):
     """What a node of each pool is, by the pool's name, where its machine type is known."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
     """The ComputeClasses with the shapes of their rungs."""
+    has_elastic_runs: bool = False
+    """Whether a workload runs Pathways here with elastic slices."""
 
     @property
     def source(self) -> Source:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes import kinds
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
 
@@ -28,6 +29,8 @@ come when there is capacity. A workload that waits longer goes back into the que
 quota."""
 _IGNORES_UNDECLARED_SINCE = (0, 19)
 """The release in which quotaCheckStrategy is on without a feature gate."""
+_ZERO_IS_NEVER_SINCE = (0, 16)
+"""The release in which a recoveryTimeout of 0s means none; before it 0s evicts immediately."""
 _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -115,10 +118,29 @@ def _wait_for_pods(site: ResolvedCluster) -> dict[str, Any]:
     return {
         **_enabled(site),
         "timeout": timeout,
-        "recoveryTimeout": timeout,
+        **_recovery(site, timeout),
         "blockAdmission": False,
         "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 3600},
     }
+
+
+def _recovery(site: ResolvedCluster, timeout: str) -> dict[str, str]:
+    """Return for how long a run may lack pods that were ready, which Kueue can say for all runs alone.
+
+    An elastic Pathways goes on without a slice for as long as that takes: then nothing is evicted for it.
+    """
+    if not site.has_elastic_runs:
+        return {"recoveryTimeout": timeout}
+    return {"recoveryTimeout": "0s"} if release(site) >= _ZERO_IS_NEVER_SINCE else {}
+
+
+def evicts_nothing_that_recovers(site: ResolvedCluster) -> bool:
+    """Tell whether runs that lose pods keep their quota without a limit, because some runs are elastic."""
+    written = site.cluster.spec.get("kueue")
+    if written is None or not site.has_elastic_runs:
+        return False
+    wait = mapping(configuration(site, written)["waitForPodsReady"])
+    return wait.get("recoveryTimeout", "0s") in ("0s", "0")
 
 
 def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """Validate the node pools of a TPUCluster file before anybody runs a command."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape, is_below, version_numbers
 from slicewright.core.intent.cluster import CpuPool, TpuPool
+from slicewright.core.intent.workload import Provisioning
 from slicewright.core.plan.placement import placed_by_policy, policy_name
 from slicewright.core.plan.resolve import ResolvedCluster, region_of
 from slicewright.core.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
-from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, counted
 from slicewright.core.provision import further, validate_environment
 from slicewright.core.provision.node_pool import creates_itself, node_pools, zones
 
@@ -133,6 +135,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         yield from _machine(site, catalogue, cpu)
         yield from _autoscaling(site, cpu, "nodes")
     yield from zone_problems(site)
+    yield from _sub_blocks(site, catalogue)
     total = sum(most for _, most in _counts(site))
     total += sum(len(cpu.node_pool_names) for cpu in site.cluster.cpu_pools)
     if total > NODE_POOLS:
@@ -143,6 +146,24 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         yield from _names(site)
         yield from further.problems(site)
         yield from validate_environment.problems(site)
+
+
+def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
+    """Refuse slices that a sub-block of a reservation has no hosts for, of one pool or of several."""
+    taken: Counter[Provisioning] = Counter()
+    for pool, shape in site.pools:
+        way, most = pool.provisioning, size_range(site, pool).most
+        has = catalogue.generations[shape.generation].sub_block_chips
+        if not way.sub_block or not has:
+            continue
+        taken[way] += most * shape.chips
+        if taken[way] > has:
+            message = f"sub-block '{way.sub_block}' has {has} chips, but its pools have {taken[way]}"
+            slices = f"{counted(has // shape.chips, 'slice')} of {shape.topology}"
+            hint = f"write a pool for each sub-block, which holds at most {slices}"
+            if shape.chips > has:
+                hint = f"leave subBlock out: a slice of {shape.topology} is in several sub-blocks of a block"
+            yield site.source.problem("POOL052", (*pool.path, "provisioning", "subBlock"), message, hint)
 
 
 def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from slicewright.core.plan.ways import on_cluster
 from slicewright.core.problem import Problem, did_you_mean
 from slicewright.core.render import max_concurrent
 from slicewright.core.render.repository import Repository, causes
-from slicewright.core.render.validate_queues import against_flavors, against_queueless
+from slicewright.core.render.validate_queues import against_flavors, against_queueless, below_low_classes
 
 
 class Planned(Struct, frozen=True):
@@ -54,7 +54,9 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 beside = (*against_queueless(local, site), *against_flavors(local, plan, site))
                 problems += _once(workload, name, beside, noted)
     problems += _same_objects(planned)
-    problems += max_concurrent.problems(((entry.workload, entry.plan) for entry in planned), repository.sites)
+    pairs = [(entry.workload, entry.plan) for entry in planned]
+    problems += max_concurrent.problems(pairs, repository.sites)
+    problems += below_low_classes(pairs, repository.sites)
     certain = (problem for problem in problems if not any(part.follows(problem) for part in repository.parts))
     return tuple(planned), causes((*repository.problems, *certain))
 

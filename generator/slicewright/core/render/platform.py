@@ -8,9 +8,11 @@ from typing import Literal
 from msgspec import Struct
 
 from slicewright.core.gitops import place
+from slicewright.core.kubernetes.kinds import KUEUE_CONFIG_MAP
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform import controllers
 from slicewright.core.platform import tree as platform
+from slicewright.core.platform.kueue_configuration import evicts_nothing_that_recovers
 from slicewright.core.problem import Problem
 from slicewright.core.provision import tree as provision
 from slicewright.core.provision.scripts import LIBRARY
@@ -83,7 +85,10 @@ def change(path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluste
     """Say what happens to a file of a platform, and why."""
     folder = posixpath.dirname(path)
     cluster, syncs = cluster_of(folder), place.is_below(folder)
-    if effect == "added":
+    is_configuration = effect != "removed" and posixpath.basename(path).startswith(KUEUE_CONFIG_MAP)
+    if is_configuration and evicts_nothing_that_recovers(sites[cluster]):
+        reason = "a workload has elastic slices, so recoveryTimeout is 0s for all runs of the cluster"
+    elif effect == "added":
         reason = "it is new"
     elif effect == "changed" and path.startswith(f"{PROVISION}/"):
         reason = f"it follows {sites[cluster].cluster.source.file.path}"

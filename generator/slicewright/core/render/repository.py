@@ -93,11 +93,23 @@ class Repository(Struct, frozen=True):
 
     def on(self, workload: Workload, cluster: str) -> Workload:
         """Return a workload with the defaults that apply to it on one of its clusters."""
-        clusters = (cluster, workload.clusters[0])
-        own, first = (self.levels.chain(name, workload.namespace) for name in clusters)
-        if own == first:
-            return workload
-        return decode.workload(self.levels.applied(workload.source.written, cluster))
+        return _on(workload, cluster, self.levels)
+
+
+def _on(workload: Workload, cluster: str, levels: Levels) -> Workload:
+    clusters = (cluster, workload.clusters[0])
+    own, first = (levels.chain(name, workload.namespace) for name in clusters)
+    if own == first:
+        return workload
+    return decode.workload(levels.applied(workload.source.written, cluster))
+
+
+def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
+    """Yield the clusters on which a workload is an elastic Pathways."""
+    for name in workload.clusters if workload.pathways else ():
+        runtime = _on(workload, name, levels).pathways
+        if runtime is not None and runtime.elastic_slices:
+            yield name
 
 
 def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -161,6 +173,8 @@ def read_repository(
     levels = Levels(documents, clusters)
     applied = (levels.applied(entry, entry.data["spec"]["clusters"][0]) for entry in entries)
     workloads = tuple(map(decode.workload, applied))
+    elastic = {name for workload in workloads for name in _elastic_on(workload, levels)}
+    sites = {name: replace(site, has_elastic_runs=name in elastic) for name, site in sites.items()}
     problems += validate_defaults.problems(documents, clusters, refused_clusters, workloads)
     problems += identities(workloads)
     problems += _platform_problems(sites, workloads, package)

@@ -1,6 +1,6 @@
 """Validate a run against the queues of its cluster: it names none, or Kueue counts it on the wrong flavor."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from slicewright.core.intent.cluster import ClusterQueue
@@ -10,8 +10,10 @@ from slicewright.core.plan.plan import Plan
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.plan.ways import alike, called, fits
 from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacities
-from slicewright.core.problem import Path, Problem
+from slicewright.core.problem import Path, Problem, counted
 
+_USUAL = "medium"
+"""The class of what is neither important nor may wait; every cluster has one of this name."""
 _DEFAULT = "default"
 """A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
 
@@ -122,3 +124,41 @@ def _consequence(site: ResolvedCluster) -> str:
     if site.cluster.spec.get("kueue", {}).get("manageJobsWithoutQueueName") is True:
         return "Kueue's configuration suspends such runs, so it never starts"
     return "it starts immediately, without Kueue, on nodes that Kueue counts for other runs"
+
+
+def below_low_classes(
+    planned: Iterable[tuple[Workload, Plan]], sites: Mapping[str, ResolvedCluster]
+) -> Iterator[Problem]:
+    """Warn, once for a cluster, of workloads without a class in a queue with a class of low priority.
+
+    Their priority is 0, which is below the class that is meant for what may wait.
+    """
+    queues: dict[tuple[str, str], list[Workload]] = {}
+    for workload, plan in planned:
+        queue = sites[plan.cluster].cluster.queue_behind(workload.queue_name, workload.namespace)
+        if queue is not None:
+            queues.setdefault((plan.cluster, queue.name), []).append(workload)
+    warned: set[str] = set()
+    for (cluster, queue_name), workloads in queues.items():
+        values = {entry.name: entry.value for entry in sites[cluster].cluster.priorities}
+        low = {name: value for name, value in values.items() if 0 < value < values[_USUAL]}
+        classed = {one.workload_priority_class_name for one in workloads} & low.keys()
+        without = {one.declared: one for one in workloads if not _has_priority(one)}
+        if classed and without and cluster not in warned:
+            warned.add(cluster)
+            first, name = next(iter(without.values())), min(classed, key=low.__getitem__)
+            message = f"without workloadPriorityClassName the priority is 0, below '{name}' ({low[name]}), "
+            message += f"which other workloads of ClusterQueue '{queue_name}' have"
+            hint = f"write workloadPriorityClassName: {_USUAL}"
+            if len(without) > 1:
+                hint += f", also in {counted(len(without) - 1, 'other workload')} of the queue"
+            hint += ", or in TPUDefaults for all"
+            yield first.source.problem("QUOTA019", ("spec", "queueName"), message, hint, warning=True)
+
+
+def _has_priority(workload: Workload) -> bool:
+    """Tell whether a workload names a class of Kueue, or one of pods, which Kueue takes in its place."""
+    runtime = workload.pathways
+    templates = (workload.pod_template, runtime.head.pod_template if runtime else {})
+    of_pods = any("priorityClassName" in template.get("spec", {}) for template in templates)
+    return bool(workload.workload_priority_class_name) or of_pods

@@ -4,17 +4,20 @@ from collections.abc import Iterable
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
-from slicewright.core.check.rules import fit, fit_flavors
+from slicewright.core.check.rules import fit, fit_flavors, provisioning_requests
 from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.resolve import ResolvedCluster
+from slicewright.core.problem import errors
 from slicewright.rehearsal.model.scenario_part import run_key
 
-_NEVER = ("FIT101", "FIT102", "FIT103")
+_NEVER = ("FIT101", "FIT102", "FIT103", "KQ164")
 """The rules that say of a workload that it can never be admitted."""
 _NOWHERE = "FIT120"
 """The rule that says of one that is admitted that it gets quota of nodes on which it does not run."""
-_RULES = tuple(rule for rule in rules_of(fit, fit_flavors) if rule.id in (*_NEVER, _NOWHERE))
+_RULES = tuple(
+    rule for rule in rules_of(fit, fit_flavors, provisioning_requests) if rule.id in (*_NEVER, _NOWHERE)
+)
 
 
 def never_fits(
@@ -31,7 +34,7 @@ def never_fits(
     object_set = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue, site)
     rules, reasons = RuleSet(_RULES), dict[str, str]()
     for resource in resources:
-        for problem in rules.problems(object_set, (resource,)):
+        for problem in errors(rules.problems(object_set, (resource,))):
             reasons.setdefault(run_key(resource.data), f"{problem.id} {problem.message}")
     return reasons
 

@@ -28,7 +28,9 @@ from slicewright.core.check.rules import (
     object_limits,
     pathways,
     pod_values,
+    pods_ready,
     priorities,
+    provisioning_requests,
     ray,
     ray_fields,
     references_kueue,
@@ -47,7 +49,7 @@ RULES = rules_of(
     *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang),
-    *(fit, fit_flavors, fit_nodes, fit_namespace, fit_heads),
+    *(fit, fit_flavors, fit_nodes, fit_namespace, fit_heads, pods_ready, provisioning_requests),
     *(keys, versions, pod_values, object_limits),
     *(references_kueue, references_pods, gitops, content, kustomize),
 )

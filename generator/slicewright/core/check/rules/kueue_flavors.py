@@ -1,25 +1,19 @@
 """What Kueue refuses about flavors, topologies and MultiKueue, traps, and what its versions changed."""
 
-import re
 from collections import defaultdict
 from typing import Any
 
 from slicewright.core.catalogue.geometry import joined
-from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota_read import configuration
 from slicewright.core.check.rules.dns import is_label_key, is_label_value
 from slicewright.core.check.rules.kueue_queues import checks, groups
 from slicewright.core.check.rules.limits import KEY_FORM, VALUE_FORM
-from slicewright.core.check.rules.tpu_shape import is_tpu
 from slicewright.core.check.scheduler import tolerates
 from slicewright.core.intent.fixes import of_choice
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP, RUN_KINDS
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP
 from slicewright.core.kubernetes.labels import (
-    FLEX_START,
     HOSTNAME,
     PROVISIONING_CONTROLLER,
-    QUEUE,
     QUEUED_CLASS,
     SLICE_CONTROLLER,
     TPU,
@@ -225,13 +219,6 @@ _MOVED: dict[str, dict[tuple[str, ...], str]] = {
         ("spec", "clusterProfileRef"): "spec.clusterSource.clusterProfileRef",
     },
 }
-_DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
-_PART = re.compile(r"([0-9.]+)(h|m|s)")
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_DEFAULT_TIMEOUT = 1800
-_ENABLED_SINCE = (0, 19)
-_ENOUGH = 3600
-"""Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
 
 
 @rule("KQ152", _MOVED)
@@ -248,46 +235,3 @@ def _moved(resource: Resource, _objects: ObjectSet) -> Findings:
                 path = ("spec", "flavorFungibility", key)
                 message = f"{key} cannot be {value} in v1beta2"
                 yield Finding(path, message, "write MayStopSearch", moved(resource.data))
-
-
-def _timeout(objects: ObjectSet) -> int | None:
-    """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
-    wait = configuration(objects).get("waitForPodsReady")
-    if isinstance(wait, dict):
-        if wait.get("enable") is False:
-            return None
-        timeout = text(wait.get("timeout"))
-        if _DURATION.fullmatch(timeout):
-            return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(timeout)))
-        return _DEFAULT_TIMEOUT
-    version = mapping(objects.site.cluster.spec.get("versions")).get("kueue") if objects.site else None
-    if isinstance(version, str) and version_numbers(version)[:2] < _ENABLED_SINCE:
-        return None
-    return _DEFAULT_TIMEOUT
-
-
-@rule("KQ153", RUN_KINDS, "warning")
-def _ready(resource: Resource, objects: ObjectSet) -> Findings:
-    timeout = objects.once("timeout of Kueue", _timeout)
-    if QUEUE not in resource.labels or timeout is None or timeout > _ENOUGH:
-        return
-    for pods in resource.pods:
-        if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
-            message = (
-                "flex-start nodes are created after admission, but Kueue evicts a run that is not ready after"
-            )
-            yield Finding(pods.selector_path(FLEX_START), f"{message} {timeout} s")
-
-
-@rule("KQ154", {"JobSet"}, "warning")
-def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
-    timeout = objects.once("timeout of Kueue", _timeout)
-    if QUEUE not in resource.labels or timeout is None:
-        return
-    for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
-        if any(entry.get("status") == "Complete" for _, entry in entries(at(job, "dependsOn"))):
-            message = (
-                "the job waits until another one is complete, but Kueue evicts a run that is not ready after"
-            )
-            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {timeout} s")
-            return

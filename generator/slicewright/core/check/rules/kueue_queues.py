@@ -1,16 +1,19 @@
 """What Kueue's webhooks and CEL rules refuse about ClusterQueues and Cohorts, and what makes them useless."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.core.check.quota_read import parent_of, variants
+from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.core.check.quota_read import configuration, parent_of, variants
 from slicewright.core.check.rules.dns import is_label_key
 from slicewright.core.intent.fixes import of_choice
+from slicewright.core.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import at, entries, mapping, sequence, text, words
 from slicewright.core.mend import edits
+from slicewright.core.platform.flavor import capacities, queued
 from slicewright.core.problem import Path, did_you_mean
 
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
@@ -48,6 +51,31 @@ def checks(queue: Resource) -> Iterator[tuple[Path, str, list[Any]]]:
         yield ("spec", "admissionChecks", index), name, []
     for index, check in entries(at(queue.data, *_CHECKS)):
         yield (*_CHECKS, index), text(check.get("name")), sequence(check.get("onFlavors"))
+
+
+@once
+def queued_flavors(objects: ObjectSet) -> dict[str, set[str]]:
+    """Return, by ClusterQueue, its flavors whose nodes Kueue requests from GKE with a ProvisioningRequest."""
+    if objects.site is not None and not objects.of_kind("ClusterQueue"):
+        flavors = set(queued(capacities(objects.site).values()))
+        return {queue.name: flavors for queue in objects.site.cluster.cluster_queues}
+    configs = {
+        config.name
+        for config in objects.of_kind("ProvisioningRequestConfig")
+        if at(config.data, "spec", "provisioningClassName") == QUEUED_CLASS
+    }
+    requesting = {
+        check.name
+        for check in objects.of_kind("AdmissionCheck")
+        if at(check.data, "spec", "controllerName") == PROVISIONING_CONTROLLER
+        and at(check.data, "spec", "parameters", "name") in configs
+    }
+    by_queue: dict[str, set[str]] = defaultdict(set)
+    for queue in objects.of_kind("ClusterQueue"):
+        for _, name, only in checks(queue):
+            if name in requesting:
+                by_queue[queue.name] |= set(map(text, only)) or flavor_names(queue)
+    return by_queue
 
 
 def _names(flavor: dict[str, Any]) -> list[str]:
@@ -195,6 +223,20 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
         message = "the queue admits nothing: without namespaceSelector it selects no namespace"
         fix = edits.write(resource.data, {("spec", "namespaceSelector"): {}}, safe=False)
         yield Finding(("spec",), message, fix=fix)
+
+
+@rule("KQ166", _QUOTAS, "warning")
+def _weight(resource: Resource, objects: ObjectSet) -> Findings:
+    site, settings = objects.site, configuration(objects)
+    path: Path = ("spec", "fairSharing", "weight")
+    is_known = bool(settings) or (site is not None and site.cluster.managed)
+    sharing = settings.get("fairSharing")
+    is_on = isinstance(sharing, dict) and sharing.get("enable") is not False
+    if is_known and not is_on and at(resource.data, *path) is not None:
+        hint = ""
+        if site is not None and "kueue" not in site.cluster.spec:
+            hint = f"write kueue: {{}} in {site.cluster.source.file.path}, which turns fair sharing on"
+        yield Finding(path, "the weight has no effect: fair sharing is off in Kueue's configuration", hint)
 
 
 @rule("KQ112", _QUEUES)

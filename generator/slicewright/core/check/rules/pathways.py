@@ -22,6 +22,7 @@ _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _CLIENT = frozenset({"JAX_PLATFORMS", "JAX_BACKEND_TARGET"})
 """Variables by which JAX finds the proxy."""
+_ELASTIC = "--num_elastic_slices"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
 _UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
@@ -227,10 +228,21 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, _UNUSED)
 
 
+def elastic_slices(resource: Resource) -> Path:
+    """Return the way to the number of slices that an elastic Pathways can do without; empty for others."""
+    path: Path = ("spec", "controller", "elasticSlices")
+    if resource.kind == "PathwaysJob":
+        return path if (number(at(resource.data, *path)) or 0) > 0 else ()
+    for holder, container in resource.containers:
+        index, value = flags(container).get(_ELASTIC, (0, "0"))
+        if value.strip("0"):
+            return (*holder, "args", index)
+    return ()
+
+
 @rule("PW133", _JOBSET, "warning")
 def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
-    spare = {proxy.get("--num_elastic_slices", (0, "0"))[1] for proxy in _proxies(resource.containers)}
-    for pods in _workers(resource) if spare - {"0"} else ():
+    for pods in _workers(resource) if elastic_slices(resource) else ():
         for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
             conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
             if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
