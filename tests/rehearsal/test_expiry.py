@@ -8,16 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.platforms.kit import site
 
 from slicewright.apiserver.errors import ApiError
 from slicewright.core.kubernetes.kinds import CONFIGURATION_KEY
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.expiry import Expiry, installed_settings
+from slicewright.rehearsal.expiry import Expiry, installed_settings, outlived
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.timers import Clock
 
-from .kit import A, job
+from .kit import A, job, says
 
 READY = {"type": "PodsReady", "status": "True"}
 
@@ -128,6 +129,27 @@ def test_nodes_that_come_at_the_same_time_as_the_timeout_are_said(
     scene.after(180.0)
 
     assert unknown == len(scene.unknown)
+
+
+@pytest.mark.parametrize(
+    ("pool", "kept", "expected"),
+    [
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3600.0, []),
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
+        ("provisioning: FlexStart", 700_000.0, ["spec.pools[0]"]),
+        ("provisioning: Spot", 700_000.0, []),
+    ],
+)
+def test_nodes_that_stay_longer_than_gke_keeps_them_are_said(
+    pool: str, kept: float, expected: list[str]
+) -> None:
+    """At their pool, once; a fault that gives nodes back does not begin the time again."""
+    of = site(f"pools: [{{name: f, tpu: v6e-8, {pool}}}]")
+    events = [says(at, kind, "", node_pool="np") for at, kind in ((10.0, "poolGrew"), (20.0, "poolGrew"))]
+    events.append(says(10.0 + kept, "poolShrank", "", node_pool="np"))
+    problems = outlived(of, {"np": "f", "other": "f"}, events, 1e6)
+
+    assert expected == [problem.dotted() for problem in problems]
 
 
 @pytest.mark.parametrize(

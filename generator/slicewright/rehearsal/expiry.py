@@ -18,19 +18,23 @@ from slicewright.rehearsal.model.expectation import OWN_SECONDS
 from slicewright.rehearsal.model.scenario_part import run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slicewright.apiserver.client import Api
+    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.rehearsal.autoscaler import Autoscaler
     from slicewright.rehearsal.event_log import EventLog
     from slicewright.rehearsal.idle_time import IdleTime
     from slicewright.rehearsal.model.controller_timers import Running
+    from slicewright.rehearsal.model.event import Event
     from slicewright.rehearsal.model.scenario_part import ScenarioPart
     from slicewright.rehearsal.timers import Clock
 
 _ID = "REH026"
 _OVER_SECONDS = 1.0
 """Kubernetes rounds times down to seconds; so much later a timer is surely over."""
+_NODE_SECONDS = 7 * 86_400.0
+"""After so long GKE deletes flex-start nodes, where their pool has no maxRunDurationSeconds."""
 _ACTS_SECONDS = 20.0
 """So long a controller may take to act on a timer that has expired."""
 
@@ -108,6 +112,30 @@ class Expiry:
             )
             hint = "on an existing cluster, give Kueue the configuration of the TPUCluster file"
             self._unknown.append((running.run, message, hint))
+
+
+def outlived(
+    site: ResolvedCluster, pool_of: Mapping[str, str], events: Iterable[Event], end: float
+) -> Iterator[Problem]:
+    """Yield the flex-start pools whose nodes stayed longer than GKE keeps them, once each."""
+    grown: dict[str, float] = {}
+    longest: dict[str, float] = {}
+    ends = [(event.kind, event.node_pool, event.at) for event in events if event.node_pool in pool_of]
+    for kind, node_pool, at in (*ends, *(("poolShrank", name, end) for name in pool_of)):
+        if kind == "poolGrew":
+            grown.setdefault(node_pool, at)
+        elif kind == "poolShrank" and node_pool in grown:
+            name = pool_of[node_pool]
+            longest[name] = max(longest.get(name, 0.0), at - grown.pop(node_pool))
+    for pool, _ in site.pools:
+        limit = float(pool.max_run_duration_seconds or _NODE_SECONDS)
+        if pool.provisioning.type in ("FlexStart", "FlexStartQueued") and longest.get(pool.name, 0.0) > limit:
+            message = (
+                f"cannot tell what happens after {shown(limit)} to nodes of pool {pool.name}: GKE deletes "
+                f"them then, and the rehearsal kept them for {shown(longest[pool.name])}"
+            )
+            hint = "let each run on these nodes end earlier, or use nodes of another kind"
+            yield site.cluster.source.problem(_ID, pool.path, message, hint, warning=True)
 
 
 def installed_settings(api: Api) -> tuple[dict[str, Any] | None, tuple[Problem, ...]]:

@@ -16,7 +16,7 @@ from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
-from slicewright.rehearsal.expiry import Expiry, installed_settings
+from slicewright.rehearsal.expiry import Expiry, installed_settings, outlived
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.gang import play_programs, succeed
@@ -165,6 +165,7 @@ class Rehearsal:
         if not is_cut_short:
             problems += self._faults.problems()
         problems += [*self._unknown, *self._expiry.problems(scenario.parts)]
+        problems += outlived(scenario.site, self._room.pools(), event_log.events, self._end)
         if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
