@@ -118,6 +118,7 @@ KEPT = {"objectRetentionPolicies": {"workloads": {"afterFinished": "2h", "afterD
         (of(jobset(ttlSecondsAfterFinished=60)), {}, []),
         (pod("Running"), {}, [(DEADLINE, 160.0)]),
         (pod("Pending"), {}, []),
+        (of({"kind": "PathwaysJob", "metadata": {}}), {}, []),
     ],
 )
 def test_each_timer_expires_so_long_after_it_began(

@@ -54,8 +54,8 @@ class Timer(Struct, frozen=True):
 class Spans(Struct, frozen=True):
     """What Kueue's Configuration says of timers, in seconds; None where it has none."""
 
-    start: float | None = _TIMEOUT
-    recovery: float | None = _TIMEOUT
+    start: float = _TIMEOUT
+    recovery: float = _TIMEOUT
     limits_requeues: bool = False
     """Whether Kueue deactivates a workload after some evictions."""
     after_finished: float | None = None
@@ -146,9 +146,8 @@ def _of_workload(item: Object, current: Conditions, spans: Spans, now: str) -> I
     if ready.status == "True":
         return
     if ready.reason == "WaitForRecovery":
-        if spans.recovery is not None:
-            yield Timer(RECOVERY, ready.since, spans.recovery, condition="PodsReady")
-    elif spans.start is not None:
+        yield Timer(RECOVERY, ready.since, spans.recovery, condition="PodsReady")
+    else:
         yield Timer(WAIT_FOR_PODS, current["Admitted"].since, spans.start, condition="Admitted")
 
 
