@@ -202,14 +202,32 @@ def test_merging_takes_what_is_no_mapping_as_a_whole() -> None:
 
 
 def test_rehearsals_decide_as_the_rendered_configuration_does() -> None:
-    """What decides who is admitted is simulated as rendered; timeouts are those that are written, if any."""
+    """What decides who is admitted, and for how long, is simulated as rendered."""
     queue = "clusterQueues: [{name: q, fairSharing: {weight: 2}}]"
     rendered = configuration(f"{POOLS}\n{queue}\nkueue: {{}}")
     found = simulated(site(f"{POOLS}\n{queue}\nkueue: {{waitForPodsReady: {{timeout: 1h}}}}"))
 
     assert {
-        "waitForPodsReady": {"timeout": "1h"},
+        "waitForPodsReady": {**rendered["waitForPodsReady"], "timeout": "1h"},
         "fairSharing": rendered["fairSharing"],
         "resources": rendered["resources"],
     } == found
     assert simulated(site(f"{POOLS}\n{queue}")) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("", {"timeout": "87600h"}),
+        ("kueue: {waitForPodsReady: {enable: false}}", {"timeout": "87600h"}),
+        ("kueue: {waitForPodsReady: {timeout: 1h}}", {"timeout": "1h", "recoveryTimeout": "30m"}),
+    ],
+)
+def test_older_releases_wait_for_pods_only_where_they_are_told_to(
+    written: str, expected: dict[str, str]
+) -> None:
+    """The Kueue of a test bed does so by default, and does not know `enable`."""
+    found = simulated(site(f"{POOLS}\nversions: {{kueue: v0.14.0}}\n{written}"))["waitForPodsReady"]
+
+    assert expected == {key: value for key, value in found.items() if key in ("timeout", "recoveryTimeout")}
+    assert "enable" not in found

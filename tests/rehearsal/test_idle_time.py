@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.idle_time import IdleTime
-from slicewright.rehearsal.model.clock import ClockSettings, limits
+from slicewright.rehearsal.model.clock import ClockSettings
 from slicewright.rehearsal.model.gang import gangs
 from slicewright.rehearsal.model.progress import Work
 from slicewright.rehearsal.timers import Clock, Timers
 
-from .kit import A, job, jobset, pathwaysjob
+from .kit import A, job, pathwaysjob
 
 if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
 
+ADMITTED = {
+    "kind": "Workload",
+    "metadata": {"name": "a", "uid": "u"},
+    "status": {"conditions": [{"type": "Admitted", "status": "True"}]},
+}
 NODE = {"kind": "Node", "metadata": {"name": "n"}}
 
 
@@ -165,13 +169,38 @@ def test_server_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
 
 
 def test_backoff_of_a_job_is_not_skipped(scene: Scene) -> None:
-    """Its controller counts real time: ten seconds, and the time to make the pod."""
+    """Its controller counts real time, and so does the clock: ten seconds, and the time to make the pod."""
     scene.says("submitted", "reserved", "admitted", "podStarted")
     scene.event_log.note("podEnded", A, pod="x", chips=4, reason="Failed")
     scene.event_log.note("podStarted", A, pod="y", chips=4)
     scene.event_log.timelines.begin(A, gangs(job(pods=1)), 0.0, Work(1800.0))
 
-    assert [190.0, 1800.0] == [scene.after(19.0), scene.after(1.1)]
+    assert [0.0, 19.0, 1800.0] == [scene.after(0.0), scene.after(19.0), scene.after(1.1)]
+
+
+def test_clock_stops_at_the_timer_of_a_controller(scene: Scene) -> None:
+    """Time is skipped to that moment; then the controllers do what they have to do before it expires."""
+    scene.says("submitted")
+    timers = scene.event_log.controller_timers
+    timers.see(0.0, "ADDED", ADMITTED, A, "2026-01-31T12:00:00Z")
+    found = [(scene.after(2.0), scene.idle_time.is_settled)]
+    found += [(scene.after(seconds), scene.idle_time.is_settled) for seconds in (0.0, 1.9, 0.1)]
+    (running,) = timers.due(scene.clock.now())
+    timers.tell(running)
+    found += [(scene.after(2.0), scene.idle_time.is_settled), (scene.after(2.0), True)]
+
+    stopped = [(1800.0, False), (1800.0, False), (1800.0, False), (1800.0, True)]
+    assert [*stopped, (1800.0, False), (1820.0, True)] == found
+
+
+def test_clock_stops_for_a_minute_at_most(scene: Scene) -> None:
+    """Controllers that never come to rest do not hold a rehearsal."""
+    scene.event_log.controller_timers.see(0.0, "ADDED", ADMITTED, A, "2026-01-31T12:00:00Z")
+    scene.clock.skip_to(1800.0)
+    scene.autoscaler.looked_at = 0.0
+    found = [(scene.after(seconds), scene.idle_time.is_settled) for seconds in (0.0, 59.0, 1.0)]
+
+    assert [(1800.0, False), (1800.0, False), (1800.0, True)] == found
 
 
 def test_slow_controllers_are_waited_for_longer(scene: Scene) -> None:
@@ -184,32 +213,12 @@ def test_slow_controllers_are_waited_for_longer(scene: Scene) -> None:
     assert [True, 3600.0] == [scene.after(5.9) < 200.0, scene.after(0.2)]
 
 
-@pytest.mark.parametrize(
-    ("runs", "settings", "counted"),
-    [
-        ([], {}, ""),
-        ([], {"waitForPodsReady": {"timeout": "10m"}}, ""),
-        ([], {"waitForPodsReady": {"timeout": "9m59s"}}, "Kueue's waitForPodsReady.timeout"),
-        ([], {"waitForPodsReady": {}}, "Kueue's waitForPodsReady.timeout"),
-        ([], {"waitForPodsReady": {"enable": False}}, ""),
-        ([], {"waitForPodsReady": None}, ""),
-        ([], {"admissionFairSharing": {}}, "Kueue's admissionFairSharing.usageSamplingInterval"),
-        ([599], {}, "maxExecutionTimeSeconds of default/a"),
-        ([600], {}, ""),
-    ],
-)
-def test_nothing_is_skipped_where_a_controller_counts_real_time(
-    monkeypatch: pytest.MonkeyPatch, runs: list[int], settings: dict[str, Any], counted: str
-) -> None:
-    """Its span has to end within the rehearsal: here the deadline is 10 minutes of real time."""
-    items = [jobset() for _ in runs]
-    for item, seconds in zip(items, runs, strict=True):
-        item["metadata"]["labels"][MAX_EXECUTION_TIME] = str(seconds)
-    scene = Scene(monkeypatch, *items, **settings)
+def test_nothing_is_skipped_where_past_usage_decays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kueue counts that in real time, and in its memory."""
+    scene = Scene(monkeypatch, admissionFairSharing={})
     scene.timers.at(3600.0, lambda: None)
 
-    assert counted == scene.idle_time.counted
-    assert (3600.0 if not counted else 100.0) == scene.after(10.0)
+    assert 100.0 == scene.after(10.0)
 
 
 def test_nothing_is_skipped_where_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,15 +227,3 @@ def test_nothing_is_skipped_where_the_user_says_so(monkeypatch: pytest.MonkeyPat
     scene.timers.at(3600.0, lambda: None)
 
     assert 100.0 == scene.after(10.0)
-
-
-def test_deadlines_of_jobs_and_pods_count_real_time() -> None:
-    """Wherever they are written."""
-    one, other, neither = job("a"), job("b"), job("c")
-    one["spec"]["activeDeadlineSeconds"] = 60
-    other["spec"]["template"]["spec"]["activeDeadlineSeconds"] = 90
-
-    assert [
-        ("activeDeadlineSeconds of default/a", 60.0),
-        ("activeDeadlineSeconds of default/b", 90.0),
-    ] == list(limits([one, other, neither], {}))

@@ -361,3 +361,21 @@ def test_backoff_of_what_is_over_counts_no_more() -> None:
         found[after.kind] = timelines.backoffs()
 
     assert {"restarted": [], "evicted": [], "failed": [], "warned": [(2, 10.0)]} == found
+
+
+def test_runs_that_were_evicted_again_are_those_for_which_nothing_has_changed() -> None:
+    """Until any run comes, runs or ends, Kueue only repeats the eviction."""
+    timelines = Timelines({"default/a": 1, "default/b": 1}, ["default/a", "default/b"])
+    found = []
+    for event in (
+        says(1.0, "submitted"),
+        says(2.0, "evicted", reason="Preempted"),
+        says(3.0, "evicted", reason="PodsReadyTimeout"),
+        says(4.0, "submitted", "default/b"),
+        says(5.0, "evicted", "default/b", reason="PodsReadyTimeout"),
+        says(6.0, "failed", "default/b"),
+    ):
+        timelines.add(event)
+        found.append(sorted(timelines.evicted_again))
+
+    assert [[], [], ["default/a"], [], ["default/b"], []] == found

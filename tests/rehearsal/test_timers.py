@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
+
+import pytest
 
 from slicewright.rehearsal.timers import Clock, Timers
 
@@ -30,6 +33,23 @@ def test_moments_are_those_of_the_rehearsal() -> None:
 
     assert 0.9 < clock.pause(timers.next, 5.0) <= 1.0
     assert (0.2, 0.0) == (clock.pause(timers.next, 0.2), clock.pause(-1.0, 0.2))
+
+
+def test_clock_goes_on_from_where_its_pace_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may stop, and go as fast as real time; what was skipped stays skipped."""
+    real = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: real)
+    clock = Clock(10.0)
+    found = []
+    for pace in (10.0, 0.0, 0.0, 1.0, 10.0):
+        clock.set_pace(pace)
+        real += 2.0
+        found.append(clock.now())
+    clock.skip_to(100.0)
+    real += 1.0
+
+    assert [20.0, 20.0, 20.0, 22.0, 42.0] == found
+    assert (110.0, 11.0) == (clock.now(), clock.elapsed())
 
 
 def test_skipped_time_has_passed() -> None:

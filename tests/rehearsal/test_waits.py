@@ -105,6 +105,46 @@ def test_run_behind_another_is_not_promised_quota() -> None:
 
 
 @pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("BestEffortFIFO", [("Preemption", 0, 1), ("NominalQuota", 8, None)]),
+        ("StrictFIFO", [("Preemption", 0, 3)]),
+    ],
+)
+def test_run_ahead_counts_where_it_may_take_the_same_flavor(
+    strategy: str, expected: list[tuple[str, int, int | None]]
+) -> None:
+    """C, which is ahead, runs on Spot nodes alone. With StrictFIFO it blocks the queue all the same."""
+    found = scene(*queue(8, queueingStrategy=strategy), priorities={B: 1, C: 3})
+    found = replace(found, demands={**found.demands, C: ((("spot",), 8),)})
+    (wait,) = why(found, *held(), says(5.0, "submitted", C), *ASKS)
+
+    assert ((C,), expected) == (wait.ahead, remedies(wait))
+
+
+@pytest.mark.parametrize(
+    ("reason", "timestamp", "expected"),
+    [
+        ("Preempted", "Eviction", (C,)),
+        ("PodsReadyTimeout", "Eviction", ()),
+        ("PodsReadyTimeout", "Creation", (C,)),
+        ("AdmissionCheck", "Creation", ()),
+    ],
+)
+def test_evicted_run_keeps_its_place_unless_its_time_was_up(
+    reason: str, timestamp: str, expected: tuple[str, ...]
+) -> None:
+    """C was submitted before a and evicted after that; Kueue orders runs by creation."""
+    settings = {"waitForPodsReady": {"requeuingStrategy": {"timestamp": timestamp}}}
+    of_c = (*held(C, at=2.0), says(12.0, "evicted", C, reason=reason), says(12.0, "released", C))
+    again = says(20.0, "waiting", reason="Pending", text="8 more needed")
+    asks = says(10.0, "submitted"), *of_c, *held(at=15.0), again
+    (wait,) = why(scene(*queue(8), settings=settings), *asks)
+
+    assert expected == wait.ahead
+
+
+@pytest.mark.parametrize(
     ("reclaim", "own", "expected"),
     [
         ("Never", 0, [("Reclaim", 8, None)]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
 from functools import partial
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
 from slicewright.cli.streams import say
-from slicewright.rehearsal.model.clock import clock_settings, factor, limits
+from slicewright.rehearsal.model.clock import clock_settings, factor
+from slicewright.rehearsal.model.controller_timers import ages_usage
 from slicewright.rehearsal.model.duration import shown
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ def clock(scenario: Scenario, times: Mapping[str, Any]) -> ClockSettings:
     """Return how time passes in a scenario, by what the command line says of it."""
     from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
-    runs = [item for part in scenario.parts for item in part.runs]
-    counted = (span for _, span in limits(runs, scenario.installation.settings))
-    limit = min(counted, default=math.inf)
-    return clock_settings(scenario.parts, **times, room=room(scenario.site), limit=limit)
+    skips = times.get("skips", True) and not ages_usage(scenario.installation.settings)
+    return clock_settings(scenario.parts, **{**times, "skips": skips}, room=room(scenario.site))
 
 
 def exit_code(played: Sequence[Result]) -> int:

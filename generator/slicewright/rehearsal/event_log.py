@@ -1,9 +1,11 @@
 """The events of a rehearsal, shared by its threads, and the threads that follow the cluster."""
 
+import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Self
 
 from slicewright.apiserver.client import Api
@@ -13,6 +15,7 @@ from slicewright.core.kubernetes.kinds import KUEUE_VERSION, MAKERS, RUN_VERSION
 from slicewright.core.kubernetes.labels import NODE_POOL
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem, counted
+from slicewright.rehearsal.model.controller_timers import ControllerTimers
 from slicewright.rehearsal.model.event import Event, Kind
 from slicewright.rehearsal.model.observe import Observer
 from slicewright.rehearsal.model.timeline import Timelines
@@ -34,8 +37,10 @@ class EventLog:
         tpu_pods: Mapping[str, int],
         queued: Iterable[str],
         without_chips: Iterable[str] = (),
+        settings: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.events: list[Event] = []
+        self.controller_timers = ControllerTimers(settings)
         self.timelines = Timelines(tpu_pods, queued, without_chips)
         self._clock = clock
         self._node_pools: dict[str, str] = {}
@@ -114,8 +119,12 @@ class EventLog:
             self.settles_within = min(_MOST_SETTLED_SECONDS, max(self.settles_within, 2 * gap))
 
     def _take_in(self, verb: str, item: Object) -> None:
-        for event in self._observer.see(self._clock.now(), verb, item):
+        now = self._clock.now()
+        for event in self._observer.see(now, verb, item):
             self._add(event)
+        run = self._observer.run_of(item)
+        if run in self.timelines.of:
+            self.controller_timers.see(now, verb, item, run, dt.datetime.now(dt.UTC).isoformat())
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

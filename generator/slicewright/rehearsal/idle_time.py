@@ -8,7 +8,8 @@ from typing import Any
 from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.model.clock import ClockSettings, limits
+from slicewright.rehearsal.model.clock import ClockSettings
+from slicewright.rehearsal.model.controller_timers import ages_usage
 from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.model.timeline import Timelines
@@ -16,6 +17,8 @@ from slicewright.rehearsal.termination import PENDING, RELEASE_SECONDS, STUCK_SE
 from slicewright.rehearsal.timers import Clock, Timers
 
 _LOOK_SECONDS = 0.2
+_HELD_SECONDS = 60.0
+"""For how long the clock stops at most."""
 _PLACED_SECONDS = 5.0
 """The scheduler of the test bed tries a pod again within 2 seconds after something has changed."""
 
@@ -35,25 +38,36 @@ class IdleTime:
         self._clock = clock
         self._deadline = time.deadline
         self._endless = frozenset(run_key(item) for item in runs if not ends_by_itself(item))
-        self.counted = next(
-            (where for where, limit in limits(runs, settings) if limit < time.real_deadline), ""
-        )
-        """What a controller counts in real time and may end in this rehearsal; then nothing is skipped."""
-        self._skips = time.skips and not self.counted
+        self._skips = time.skips and not ages_usage(settings)
         self._skipped_at = 0.0
+        self._held_at = math.inf
+        """When the clock was stopped, in real time; infinity where it runs."""
+        self.is_settled = False
+        """Whether the controllers have done all that they had to do."""
 
     def wait(self, timers: Timers, autoscaler: Autoscaler) -> None:
-        """Wait until something happens or is due, not for long. If nothing is under way, skip that time."""
+        """Wait until something happens or is due, not for long. If nothing is under way, skip that time.
+
+        While a Job waits before it makes a pod again, the clock runs as fast as real time, which the Job
+        controller counts. When a timer of a controller is due, the clock stops until the controllers have
+        done what they had to do before: their own time is not to let it expire.
+        """
         with self._event_log.reading() as timelines:
-            moment = min(timers.next, timelines.next_end)
+            due = self._event_log.controller_timers.next
+            moment = min(timers.next, timelines.next_end, due)
             upcoming = min(moment, autoscaler.next)
-            if (
-                self._skips
-                and self._clock.now() < upcoming < math.inf
-                and self._is_idle(timelines, autoscaler)
-            ):
+            is_idle = self._is_idle(timelines, autoscaler)
+            is_due = due <= self._clock.now()
+            if is_in_backoff(timelines, self._clock):
+                self._clock.set_pace(min(1.0, self._clock.speed))
+            else:
+                self._clock.set_pace(0.0 if is_due else self._clock.speed)
+            self._held_at = min(self._held_at, real_time.monotonic()) if is_due else math.inf
+            self.is_settled = is_idle or real_time.monotonic() - self._held_at >= _HELD_SECONDS
+            if self._skips and is_idle and self._clock.now() < upcoming < math.inf:
                 self._clock.skip_to(min(upcoming, self._deadline))
                 self._skipped_at = real_time.monotonic()
+                self.is_settled = False
         self._event_log.wait(self._clock.pause(moment, _LOOK_SECONDS))
 
     def _is_idle(self, timelines: Timelines, autoscaler: Autoscaler) -> bool:
@@ -63,6 +77,7 @@ class IdleTime:
             real_time.monotonic() - changed_at >= self._settles_within(timelines)
             and changed_at < autoscaler.looked_at
             and not timelines.is_ending
+            and not self._event_log.controller_timers.told
             and not is_in_backoff(timelines, self._clock)
         )
 

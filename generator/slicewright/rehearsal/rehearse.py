@@ -16,6 +16,7 @@ from slicewright.core.problem import Problem, counted
 from slicewright.rehearsal.autoscaler import Autoscaler
 from slicewright.rehearsal.cluster_setup import ClusterSetup
 from slicewright.rehearsal.event_log import EventLog, Watch
+from slicewright.rehearsal.expiry import Expiry, installed_settings, outlived
 from slicewright.rehearsal.faults.higher_priority_arrival import arrivals
 from slicewright.rehearsal.faults.injector import Injector
 from slicewright.rehearsal.gang import play_programs, succeed
@@ -92,7 +93,11 @@ class Rehearsal:
         queued = {run_key(item) for item in (*self._runs, *arriving.values()) if is_queued(item)}
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
         chipless = [run for run, (gangs, _) in self._programs.items() if not gangs.has_chips]
-        self._event_log = EventLog(self._clock, pods, queued, chipless)
+        settings, unknown = scenario.installation.settings, tuple[Problem, ...]()
+        if lease and not is_ours:
+            found, unknown = installed_settings(bed.api)
+            settings = settings if found is None else found
+        self._event_log = EventLog(self._clock, pods, queued, chipless, settings)
         self._jobs = None if has_pods else JobController(self._event_log, self._room, self._owner)
         self._timers = Timers(self._clock)
         self._idle_time = IdleTime(
@@ -100,8 +105,9 @@ class Rehearsal:
             self._clock,
             time,
             (*self._runs, *arriving.values()),
-            scenario.installation.settings,
+            settings,
         )
+        self._expiry = Expiry(bed.api, self._event_log, self._clock, self._idle_time)
         self._setup = ClusterSetup(bed, self._owner, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)
         self._around = surroundings(
@@ -113,6 +119,8 @@ class Rehearsal:
         self._is_at_deadline = False
         self._interrupted = False
         self._problems: list[Problem] = []
+        self._unknown = unknown
+        """What cannot be told of the timers of this cluster's Kueue."""
         self._left = ""
         """Why objects of the rehearsal are still there; empty where none is."""
 
@@ -171,6 +179,8 @@ class Rehearsal:
         ]
         if not is_cut_short:
             problems += self._faults.problems()
+        problems += [*self._unknown, *self._expiry.problems(scenario.parts)]
+        problems += outlived(scenario.site, self._room.pools(), event_log.events, self._end)
         if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
@@ -234,8 +244,6 @@ class Rehearsal:
                     self._setup, self._event_log, clock, self._room.growing, self._time, namespaces=namespaces
                 )
             )
-            if self._time.skips and self._idle_time.counted:
-                self._progress(f"skips no idle time: {self._idle_time.counted} counts real time")
             termination = Termination(self._event_log, clock, self._time, scenario.parts)
             for part in scenario.parts:
                 self._timers.at(part.submit_at, partial(self._submit, part))
@@ -252,6 +260,7 @@ class Rehearsal:
                         self._jobs.play(api)
                     self._faults.schedule()
                     self._timers.do_what_is_due()
+                    self._expiry.play(autoscaler)
                     show(self._event_log, clock)
                     for check in checks:
                         check()

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from slicewright.apiserver.errors import AccessError
 from slicewright.apiserver.kubeconfig import read
 from slicewright.rehearsal.lease import NAME, Lease
+from slicewright.rehearsal.model.controller_timers import scaled
 from slicewright.rehearsal.rehearse import Rehearsal, not_run
 from slicewright.rehearsal.test_cluster_guard import admit
 from slicewright.testbed.cluster import Attached, Cluster, kept_bed
@@ -120,7 +121,7 @@ def run_scenario(
         try:
             with ExitStack() as stack:
                 lease = _take_lease(stack, elsewhere, say) if elsewhere else None
-                bed = _bed(scenario, elsewhere, say, keep, has_pods)
+                bed = _bed(scenario, time.speed, elsewhere, say, keep, has_pods)
                 try:
                     bed.start()
                     if keep:
@@ -163,10 +164,16 @@ def _take_lease(stack: ExitStack, elsewhere: Elsewhere, say: Callable[[str], obj
 
 
 def _bed(
-    scenario: Scenario, elsewhere: Elsewhere | None, say: Callable[[str], object], keep: bool, has_pods: bool
+    scenario: Scenario,
+    speed: float,
+    elsewhere: Elsewhere | None,
+    say: Callable[[str], object],
+    keep: bool,
+    has_pods: bool,
 ) -> Bed:
     if elsewhere is None:
         install = scenario.installation
+        install = replace(install, settings=scaled(install.settings, speed))
         if keep:
             return kept_bed(install, scenario.catalogue.generations, has_pods=has_pods, progress=say)
         settings = install.settings

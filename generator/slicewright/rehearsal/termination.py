@@ -1,5 +1,6 @@
 """When a rehearsal is over: all runs are, nothing more can happen, or its deadline has passed."""
 
+import math
 from collections.abc import Iterable
 
 from slicewright.rehearsal.autoscaler import Autoscaler
@@ -11,8 +12,8 @@ from slicewright.rehearsal.model.timeline import OVER, Timelines
 from slicewright.rehearsal.timers import Clock, Timers
 
 _QUIET_SECONDS = 10.0
-"""After so long without any event, while nothing runs or is on its way, nothing more will happen: Kueue acts
-on events, not on time."""
+"""After so long without any event, while nothing runs or is on its way and no timer runs, nothing more will
+happen."""
 STUCK_SECONDS = 30.0
 """The same where pods are to be made: the controllers try that again after up to 16 seconds."""
 _SLACK_SECONDS = 10.0
@@ -44,7 +45,7 @@ class Termination:
         What never ends, such as a headless Pathways, has done its part when it runs, with its head and the
         jobs beside it.
         """
-        if self._clock.now() >= self._time.deadline or self._clock.elapsed() >= self._time.real_deadline:
+        if self._is_late():
             return True
         quiet = self._event_log.quiet_seconds()
         with self._event_log.reading() as timelines:
@@ -59,8 +60,17 @@ class Termination:
                 return True
             if timelines.is_at_work or is_in_backoff(timelines, self._clock):
                 return False
+            over = [run for run, state in states.items() if state in OVER]
+            if self._event_log.controller_timers.awaited(over, timelines.evicted_again):
+                return False
         pending = any(state in PENDING for state in states.values())
         return quiet > (STUCK_SECONDS if pending else _QUIET_SECONDS)
+
+    def _is_late(self) -> bool:
+        """Tell whether the deadline has passed; that of the rehearsal's clock, or else that of real time."""
+        if self._time.deadline < math.inf:
+            return self._clock.now() >= self._time.deadline
+        return self._clock.elapsed() >= self._time.real_deadline
 
     def _states(self, timelines: Timelines) -> dict[str, str]:
         """Return what the runs do; of those that arrive as faults only what has come."""
@@ -79,6 +89,6 @@ class Termination:
 
 
 def is_in_backoff(timelines: Timelines, clock: Clock) -> bool:
-    """Tell whether a Job waits before it makes a pod again. While one does, no time is skipped."""
+    """Tell whether a Job waits before it makes a pod again. While one does, the clock shows real time."""
     now = clock.now()
-    return any(clock.real(now - at) < backoff + _SLACK_SECONDS for at, backoff in timelines.backoffs())
+    return any(now - at < backoff + _SLACK_SECONDS for at, backoff in timelines.backoffs())

@@ -47,20 +47,29 @@ class Clock:
     def __init__(self, speed: float) -> None:
         self.speed = speed
         self._began = time.monotonic()
+        self._since = self._began, 0.0, speed
+        """When the present pace began, in real time and on this clock without what was skipped; the pace."""
         self.skipped = 0.0
         """The seconds that were skipped."""
 
     def start(self) -> None:
         """Begin at 0."""
         self._began = time.monotonic()
+        self._since = self._began, 0.0, self.speed
 
     def now(self) -> float:
         """Return the seconds since the start."""
-        return self.elapsed() * self.speed + self.skipped
+        began, moment, pace = self._since
+        return moment + (time.monotonic() - began) * pace + self.skipped
 
     def elapsed(self) -> float:
         """Return the seconds of real time since the start."""
         return time.monotonic() - self._began
+
+    def set_pace(self, pace: float) -> None:
+        """Let so many seconds pass in a second of real time; with 0 the clock stands still."""
+        if pace != self._since[2]:
+            self._since = time.monotonic(), self.now() - self.skipped, pace
 
     def skip_to(self, moment: float) -> None:
         """Go on from a later moment at once; only one thread may skip."""

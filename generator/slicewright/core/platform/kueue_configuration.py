@@ -54,17 +54,24 @@ def config_map(text: str) -> Object:
     }
 
 
-_PLAYED = ("fairSharing", "admissionFairSharing", "resources")
-"""What decides who is admitted; our timeouts are in real time, and a rehearsal has its own clock."""
+_PLAYED = ("fairSharing", "admissionFairSharing", "resources", "waitForPodsReady")
+"""What decides who is admitted, and for how long."""
+_NEVER = {"timeout": "87600h"}
+"""Ten years: the Kueue of a test bed always waits for pods, an older release only where it is told to."""
 
 
 def simulated(site: ResolvedCluster) -> dict[str, Any]:
     """Return the settings with which Kueue is rehearsed: as written, and what we add that decides."""
     written: dict[str, Any] | None = site.cluster.spec.get("kueue")
-    if written is None:
-        return {}
-    rendered = configuration(site, written)
-    return {**written, **{key: rendered[key] for key in _PLAYED if key in rendered}}
+    settings: dict[str, Any] = {}
+    if written is not None:
+        rendered = configuration(site, written)
+        settings = {**written, **{key: rendered[key] for key in _PLAYED if key in rendered}}
+    if is_v1beta2(site):
+        return settings
+    waits = dict(settings.get("waitForPodsReady") or {})
+    is_on = waits.pop("enable", False)
+    return {**settings, "waitForPodsReady": waits if is_on else _NEVER}
 
 
 def configuration(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,15 @@
-"""How fast time passes in a rehearsal, what the command line says of it, and what counts real time."""
+"""How fast time passes in a rehearsal, and what the command line says of it."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME
-from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.kubernetes.read import number
-from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import did_you_mean
 from slicewright.rehearsal.model.duration import is_duration, seconds
-from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
+from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 FASTEST = 1_000_000.0
 """A year in half a minute: above it no duration of the controllers can be told from another."""
@@ -75,12 +71,8 @@ def clock_settings(
     idle: float | None = None,
     room: float | None = None,
     skips: bool = True,
-    limit: float = math.inf,
 ) -> ClockSettings:
     """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
-
-    `limit` is the shortest span that a controller counts in real time: a rehearsal that takes as long skips
-    no idle time.
 
     Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
     Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
@@ -88,8 +80,7 @@ def clock_settings(
     paced = [part for part in parts if not (skips and part.profile)]
     needed = max(*_needed(paced, delay or 0.0), _for_work(paced, room))
     real_limit = _MOST_SECONDS + _ARRIVAL_SECONDS * sum(bool(part.profile) for part in parts)
-    is_skipped = skips and limit >= (real_limit if deadline is None else deadline)
-    is_finer = is_skipped and sum(len(part.runs) for part in paced) <= _FEW
+    is_finer = skips and sum(len(part.runs) for part in paced) <= _FEW
     advised = min(FASTEST, max(1.0, needed / _FINER if is_finer else needed))
     chosen = speed or advised
     return ClockSettings(
@@ -186,30 +177,3 @@ def _overridden(part: ScenarioPart, field: Field, overrides: Iterable[Override])
 
 def _means(name: str, key: str) -> bool:
     return name in (key, key.partition("/")[2])
-
-
-_FIELDS = {"waitForPodsReady": "timeout", "admissionFairSharing": "usageSamplingInterval"}
-"""The parts of Kueue's Configuration that count real time, and the field with the span."""
-_DEFAULT = 300.0
-"""What Kueue takes for each of them where it is missing, in seconds (apis/config/v1beta2/defaults.go)."""
-
-
-def limits(runs: Iterable[Object], settings: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield each span that a controller counts in real time: where it is written, and its seconds.
-
-    `settings` is Kueue's Configuration.
-    """
-    for part, field in _FIELDS.items():
-        section = settings.get(part)
-        if isinstance(section, dict) and section.get("enable") is not False:
-            text = str(section.get(field, ""))
-            yield f"Kueue's {part}.{field}", seconds(text) if is_duration(text) else _DEFAULT
-    for item in runs:
-        label = item["metadata"].get("labels", {}).get(MAX_EXECUTION_TIME, "")
-        if label.isdecimal():
-            yield f"maxExecutionTimeSeconds of {run_key(item)}", float(label)
-        for pods in pods_of(item, item["kind"]):
-            for owner in (pods.job, pods.spec):
-                deadline = number(owner.get("activeDeadlineSeconds"))
-                if deadline is not None:
-                    yield f"activeDeadlineSeconds of {run_key(item)}", float(deadline)

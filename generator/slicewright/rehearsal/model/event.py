@@ -34,6 +34,9 @@ NOT_IN_TREE = "NotInTree"
 RESTARTED = "ContainerRestarted"
 """The reason of our own warning: Kubernetes itself has no event for it."""
 
+TIMED_OUT, CHECKED = "PodsReadyTimeout", "AdmissionCheck"
+"""Why Kueue evicts a run whose pods are not ready in time, and one of which a check is to be made again."""
+
 FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
 """Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""
 

@@ -59,6 +59,10 @@ class Observer:
             events[:0] = [event for warning in early for event in self._event(at, "ADDED", warning)]
         return events
 
+    def run_of(self, item: Object) -> str:
+        """Return the run to which an object belongs that was seen; empty where it belongs to none."""
+        return self._runs.get(_key(item["kind"], item["metadata"]), "")
+
     def _workload(self, at: float, verb: str, item: Object) -> Iterator[Event]:
         run = self._note(item, _owner(item))
         if not run:

@@ -7,7 +7,15 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.rehearsal.model.event import DELETED, FINISHED, NOT_IN_TREE, RECLAIMED, RESTARTED, Event
+from slicewright.rehearsal.model.event import (
+    DELETED,
+    FINISHED,
+    NOT_IN_TREE,
+    RECLAIMED,
+    RESTARTED,
+    TIMED_OUT,
+    Event,
+)
 from slicewright.rehearsal.model.gang import Gangs
 from slicewright.rehearsal.model.progress import Progress, Spent, Work
 from slicewright.rehearsal.model.slices import Pod, Pods, Slice, slices
@@ -147,6 +155,8 @@ class Timelines:
         """Runs of which a pod has started since their programs were looked at."""
         self._holding: set[str] = set()
         """Runs for which Kueue holds quota."""
+        self._advanced_at = 0.0
+        """When a run last came, ran or ended."""
 
     def add(self, event: Event) -> None:
         """Take an event in; those of runs that are not ours are passed by."""
@@ -155,6 +165,7 @@ class Timelines:
             return
         match event.kind:
             case "submitted":
+                self._advanced_at = event.at
                 timeline.submitted, timeline.outcome = event.at, "waiting"
                 if not timeline.is_queued:
                     timeline.admitted = event.at
@@ -194,6 +205,7 @@ class Timelines:
             case "podEnded":
                 self._pod_ended(timeline, event)
             case "finished" | "failed":
+                self._advanced_at = event.at
                 timeline.ended, timeline.outcome, timeline.end_text = event.at, event.kind, event.text
                 self._enter(timeline, None, event.at)
 
@@ -275,11 +287,19 @@ class Timelines:
         """Whether Kueue has not yet given back the quota of all runs that are over."""
         return any(self.of[run].is_over for run in self._holding)
 
+    @property
+    def evicted_again(self) -> frozenset[str]:
+        """The runs that were evicted for pods that were not ready, since any run last came, ran or ended."""
+        return frozenset(
+            run
+            for run, timeline in self.of.items()
+            if any(each.at > self._advanced_at and each.reason == TIMED_OUT for each in timeline.evictions)
+        )
+
     def backoffs(self) -> list[tuple[float, float]]:
         """Return when the Jobs of runs that have not ended lost their last pod, and their backoff.
 
-        The first is on the rehearsal's clock, the second in real seconds: the Job controller waits so long
-        before it makes pods again.
+        The Job controller waits so long before it makes pods again.
         """
         backoffs = []
         for run in (timeline.run for timeline in self.of.values() if timeline.state):
@@ -373,6 +393,7 @@ class Timelines:
             timeline.started = at
         timeline.warnings.pop(_TRIED_AGAIN, None)
         timeline.outcome = "running"
+        self._advanced_at = at
         self._enter(timeline, "running", at)
 
 

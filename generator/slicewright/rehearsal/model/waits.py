@@ -22,10 +22,13 @@ from slicewright.core.check.quota_workload import pod_sets
 from slicewright.core.kubernetes.labels import TPU
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.status.shortage import Holder, Shortage, by_queue, shortage
-from slicewright.rehearsal.model.event import Event
+from slicewright.rehearsal.model.event import CHECKED, TIMED_OUT, Event
 from slicewright.rehearsal.model.gang import ends_by_itself
 from slicewright.rehearsal.model.scenario_part import run_key
 from slicewright.rehearsal.model.timeline import Span, Timeline
+
+_MOVED_BACK = frozenset({TIMED_OUT, CHECKED})
+"""Kueue's GetQueueOrderTimestamp (pkg/workload/workload.go)."""
 
 
 class Remedy(Struct, frozen=True):
@@ -88,6 +91,10 @@ class Setting(Struct, frozen=True):
     """Whether Kueue's Configuration turns on fair sharing, which does not read borrowWithinCohort."""
     endless: frozenset[str] = frozenset()
     """Runs that do not end by themselves, such as a headless Pathways."""
+    strict: frozenset[str] = frozenset()
+    """The ClusterQueues in which the first run blocks all others: StrictFIFO."""
+    moved_back: frozenset[str] = _MOVED_BACK
+    """The reasons of evictions after which a run is as new in its queue; after others it keeps its place."""
 
 
 def read_setting(
@@ -117,8 +124,24 @@ def read_setting(
         if item["kind"] == "ClusterQueue"
     }
     endless = frozenset(run_key(item.data) for item in resources if not ends_by_itself(item.data))
-    is_fair = bool(settings.get("fairSharing"))
-    return Setting(known, demands, queue_of, priorities, policies, is_fair, endless)
+    strict = frozenset(
+        item["metadata"]["name"]
+        for item in platform
+        if item["kind"] == "ClusterQueue" and item["spec"].get("queueingStrategy") == "StrictFIFO"
+    )
+    requeues = (settings.get("waitForPodsReady") or {}).get("requeuingStrategy") or {}
+    is_by_creation = requeues.get("timestamp") == "Creation"
+    return Setting(
+        known,
+        demands,
+        queue_of,
+        priorities,
+        policies,
+        is_fair=bool(settings.get("fairSharing")),
+        endless=endless,
+        strict=strict,
+        moved_back=frozenset({CHECKED}) if is_by_creation else _MOVED_BACK,
+    )
 
 
 def waits(
@@ -232,14 +255,16 @@ class _Moment:
         """What gave runs the quota that they hold."""
         self._since: dict[str, float] = {}
         """When runs got quota last."""
+        self._submitted: dict[str, float] = {}
         self._queued: dict[str, float] = {}
-        """The runs that wait, and since when."""
+        """The runs that wait, and the moment by which Kueue orders them."""
 
     def take_in(self, event: Event) -> None:
         """Go on to the moment of an event."""
         run = event.run
         if event.kind in ("submitted", "evicted") and run in self._setting.queue_of:
-            self._queued.setdefault(run, event.at)
+            submitted = self._submitted.setdefault(run, event.at)
+            self._queued[run] = event.at if event.reason in self._setting.moved_back else submitted
         elif event.kind in ("finished", "failed", "refused"):
             self._queued.pop(run, None)
         elif event.kind in ("reserved", "released"):
@@ -300,6 +325,7 @@ class _Moment:
     def _remedies(self, run: str, lack: Shortage, queue: Node, ahead: Sequence[str]) -> Iterator[Remedy]:
         known, policy = self._setting.known, self._setting.policies.get(queue.name, {})
         own, within = self._priority(run), policy.get("withinClusterQueue", "Never")
+        ahead = [name for name in ahead if self._competes(name, queue, lack.flavor)]
         level = self._enough(queue, lack)
         if level is not None:
             level = max([level, *map(self._priority, ahead)])
@@ -330,6 +356,11 @@ class _Moment:
         message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
         is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
         yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
+
+    def _competes(self, run: str, queue: Node, flavor: str) -> bool:
+        """Tell whether a run that Kueue tries first may take a flavor before others, or blocks them."""
+        flavors = [flavor for flavors, _ in self._setting.demands.get(run, ()) for flavor in flavors]
+        return queue.name in self._setting.strict or not flavors or flavor in flavors
 
     def _enough(self, queue: Node, lack: Shortage) -> int | None:
         """Return the least priority whose runs in a queue, and those below it, hold enough; None for none."""
