@@ -56,6 +56,7 @@ class Spans(Struct, frozen=True):
 
     start: float = _TIMEOUT
     recovery: float = _TIMEOUT
+    """0 is no limit: Kueue never evicts a run that loses pods."""
     limits_requeues: bool = False
     """Whether Kueue deactivates a workload after some evictions."""
     after_finished: float | None = None
@@ -146,7 +147,8 @@ def _of_workload(item: Object, current: Conditions, spans: Spans, now: str) -> I
     if ready.status == "True":
         return
     if ready.reason == "WaitForRecovery":
-        yield Timer(RECOVERY, ready.since, spans.recovery, condition="PodsReady")
+        if spans.recovery:
+            yield Timer(RECOVERY, ready.since, spans.recovery, condition="PodsReady")
     else:
         yield Timer(WAIT_FOR_PODS, current["Admitted"].since, spans.start, condition="Admitted")
 
