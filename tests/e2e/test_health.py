@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
-OFTEN = (scenes.jobset_in_a_queue, scenes.evictions, scenes.cluster_queues)
+OFTEN = ("jobset_in_a_queue", "evictions", "cluster_queues")
 """Those that `make test` plays, too."""
 
 
 @pytest.mark.parametrize(
     "scene",
     [
-        pytest.param(scene, id=scene.__name__, marks=[] if scene in OFTEN else [pytest.mark.ci])
+        pytest.param(scene, id=scene.__name__, marks=[] if scene.__name__ in OFTEN else [pytest.mark.ci])
         for scene in scenes.SCENES
     ],
 )

@@ -94,6 +94,7 @@ def test_every_flag_of_ours_is_refused_as_a_further_one() -> None:
             assert "POOL042" in surveyed(text(f"{PLACE}pools: [{pool}]"))[1], name
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_every_argument_of_ours_is_refused_as_a_further_one() -> None:
