@@ -301,8 +301,10 @@ def test_long_builds_say_that_they_go_on(
 
 @pytest.mark.parametrize(
     ("number", "trap"),
-    [(signal.SIGINT, ""), (signal.SIGTERM, "trap '' INT TERM")],
-    ids=["Ctrl-C", "stubborn"],
+    [
+        pytest.param(signal.SIGINT, "", id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, "trap '' INT TERM", id="stubborn", marks=pytest.mark.ci),
+    ],
 )
 def test_an_interrupted_build_leaves_nothing(
     environ: dict[str, str], script: Script, tmp_path: Path, number: signal.Signals, trap: str

@@ -143,6 +143,7 @@ def test_pip_installs_what_is_found(
     ] == sorted((part["type"], part["purl"]) for part in bill["components"])
 
 
+@pytest.mark.ci
 def test_a_wheel_for_another_machine(
     wheel: Wheel, place: Workshop, modules: dict[Tool, list[Module]], tool: Tool, tmp_path: Path
 ) -> None:

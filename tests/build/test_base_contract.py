@@ -66,6 +66,7 @@ OTHERS: tuple[Any, ...] = (None, "x", [None], {})
 
 
 MARKS = {
+    "indexed-job": [pytest.mark.ci],
     "pathways": [pytest.mark.untraced, pytest.mark.workflow],
     "pathways-headless": [pytest.mark.untraced, pytest.mark.ci],
 }

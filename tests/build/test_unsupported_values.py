@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.bases.kit import VERSIONS
 
 from slicewright.binaries.find import find
 from slicewright.core.document.write import write_document
@@ -18,7 +19,6 @@ from .kit import ROOT, refused, rendering, run
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSIONS = ("kustomize", "kustomize-oldest")
 CONTROL = [chr(number) for number in (*range(0x7F, 0xA0), 0xFFFE, 0xFFFF)]
 FINE = [chr(number) for number in (*range(1, 0x7F), 0xA0, 0xAD, 0x2028, 0x2029, 0xFEFF, 0xFDD0)]
 TAB = "\tfirst\nsecond\n"

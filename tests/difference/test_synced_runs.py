@@ -10,12 +10,19 @@ import pytest
 from tests.difference.kit import CLUSTER, JOB, cluster, commit, diff, run_of, said
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.conftest import Repo
 
 
 ARGOCD = "gitops: {argocd: {repoURL: 'https://example.test/t.git', applicationPer: Workload}}"
 FLUX = "gitops: {flux: {sourceRef: {kind: GitRepository, name: t}, kustomizationPer: Workload}}"
 TOOLS = [(ARGOCD, "Application"), (FLUX, "Kustomization")]
+
+
+def in_ci(*cases: tuple[str, str]) -> Iterator[object]:
+    """Return cases that `make test` leaves out."""
+    return (pytest.param(*case, marks=pytest.mark.ci) for case in cases)
 
 
 def synced(repo: Repo, gitops: str) -> None:
@@ -75,7 +82,7 @@ PER_NAMESPACE = [(tool.replace("Per: Workload", "Per: Namespace"), kind) for too
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gitops", "kind"), [*TOOLS, *PER_NAMESPACE])
+@pytest.mark.parametrize(("gitops", "kind"), [TOOLS[0], PER_NAMESPACE[1], *in_ci(TOOLS[1], PER_NAMESPACE[0])])
 def test_run_goes_on_when_its_cluster_is_deleted_with_all_that_syncs_it(
     base: Repo, gitops: str, kind: str
 ) -> None:
@@ -94,7 +101,7 @@ def test_run_goes_on_when_its_cluster_is_deleted_with_all_that_syncs_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gitops", "kind"), TOOLS)
+@pytest.mark.parametrize(("gitops", "kind"), [TOOLS[0], *in_ci(TOOLS[1])])
 def test_run_that_leaves_in_the_commit_in_which_syncing_ends(base: Repo, gitops: str, kind: str) -> None:
     """What syncs the namespace goes on with what is left; what synced the workload alone finds nothing."""
     per_namespace = gitops.replace("Per: Workload", "Per: Namespace")
@@ -112,7 +119,7 @@ def test_run_that_leaves_in_the_commit_in_which_syncing_ends(base: Repo, gitops:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gitops", "kind"), PER_NAMESPACE)
+@pytest.mark.parametrize(("gitops", "kind"), [PER_NAMESPACE[1], *in_ci(PER_NAMESPACE[0])])
 def test_run_goes_on_when_the_folder_of_its_namespace_is_deleted_with_it(
     base: Repo, gitops: str, kind: str
 ) -> None:

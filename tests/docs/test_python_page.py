@@ -19,12 +19,13 @@ EXAMPLES = [
     for page in sorted((ROOT / "docs").rglob("*.md"))
     if page.name != "extend-slicewright.md"  # its example is a package, which test_extend.py installs
     for code in _BLOCK.findall(page.read_text(encoding="utf-8"))
+    if "import slicewright" in code or "from slicewright" in code  # others run on TPUs
 ]
 
 
 @pytest.mark.parametrize(("page", "code"), EXAMPLES)
 def test_examples_run_in_this_repository(page: str, code: str) -> None:
-    """Every Python example of the docs runs as it stands, and prints something."""
+    """Every example of the Python interface in the docs runs as it stands, and prints something."""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
 
     assert (page, 0, "") == (page, done.returncode, done.stderr)

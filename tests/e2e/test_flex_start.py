@@ -17,7 +17,10 @@ FLEX_START = "cloud.google.com/gke-flex-start"
 
 @pytest.mark.parametrize(
     ("workload", "node_pool", "hosts"),
-    [("flex-start-single-host", "single-host", 1), ("flex-start-multi-host", "multi-host", 4)],
+    [
+        pytest.param("flex-start-single-host", "single-host", 1, marks=pytest.mark.ci),
+        ("flex-start-multi-host", "multi-host", 4),
+    ],
 )
 def test_flex_start_job(workload: str, node_pool: str, hosts: int, bed: Bed) -> None:
     """The Job waits for flex-start nodes, runs on its own node pool, one pod a host, and completes."""

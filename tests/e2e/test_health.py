@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     from slicewright.core.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
+OFTEN = ("jobset_in_a_queue", "evictions", "cluster_queues")
+"""Those that `make test` plays, too."""
 
-@pytest.mark.parametrize("scene", scenes.SCENES, ids=lambda scene: scene.__name__)
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(scene, id=scene.__name__, marks=[] if scene.__name__ in OFTEN else [pytest.mark.ci])
+        for scene in scenes.SCENES
+    ],
+)
 def test_scene(scene: Callable[[Bed, Journal], Iterator[tuple[str, Object]]], bed: Bed) -> None:
     """Objects go through the states of the fixtures, and have the health that is written down for each."""
     said = {}

@@ -325,6 +325,7 @@ def test_client_sends_nothing_but_get(bed: Bed, method: str) -> None:
         api.request(method, "/api/v1/namespaces/default/pods", {})
 
 
+@pytest.mark.ci
 def test_wait(bed: Bed) -> None:
     """The exit code says whether the state is reached: 0 when it runs and ends, 124 when the time is over."""
     prepare(bed)

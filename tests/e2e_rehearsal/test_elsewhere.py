@@ -125,6 +125,7 @@ def test_cluster_without_the_mark_is_refused_and_left_alone(other_bed: Bed, repo
     assert before == everything(other_bed)
 
 
+@pytest.mark.ci
 def test_marked_cluster_is_played_on_and_left_as_it_was(
     other_bed: Bed, repo: Repo, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

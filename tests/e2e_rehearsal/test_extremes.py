@@ -63,6 +63,7 @@ def test_deadline_before_the_submission_is_told(bed: Bed, empty: Repo) -> None:
     assert "it is submitted at 2h00m: set a longer --deadline, or submit it earlier" == problem["hint"]
 
 
+@pytest.mark.ci
 def test_slices_of_two_priorities_share_what_each_asked_for_alone(bed: Bed, empty: Repo) -> None:
     """JobSet keeps pods of one priority apart: of two, both say REH010; of one, the second waits."""
     empty.cluster(
@@ -125,6 +126,7 @@ def test_run_starts_when_all_of_its_hosts_run(bed: Bed, empty: Repo) -> None:
     assert {"REH010"} == {problem["id"] for problem in record["problems"]}
 
 
+@pytest.mark.ci
 def test_run_whose_pods_never_run_at_once_never_starts(bed: Bed, empty: Repo) -> None:
     """Its programs do not begin on the nodes that there are; the verdict names the pod that found none."""
     more = "{{op: replace, path: /spec/replicatedJobs/0/template/spec/{}, value: 3}}"

@@ -135,6 +135,7 @@ def test_elastic_slice_in_maintenance_restarts_alone_and_counts_nothing(bed: Bed
 CODES = ", restartOnExitCodes: [42, 128-255]"
 
 
+@pytest.mark.ci
 def test_exit_codes_decide_whether_a_run_restarts(bed: Bed, empty: Repo) -> None:
     """Codes of the list restart the run; any other fails it at once; the end of a host restarts it anyway."""
     empty.cluster(spec=POOLS.replace("slices: 1", "slices: 2"))

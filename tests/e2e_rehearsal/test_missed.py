@@ -67,6 +67,7 @@ def record(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Object:
     return record
 
 
+@pytest.mark.ci
 def test_fault_that_did_not_happen_is_told_at_its_place(record: Object) -> None:
     """What was missed or refused is an error, for it proves nothing; what came too late is a warning."""
     told = {
@@ -91,6 +92,7 @@ def test_fault_that_did_not_happen_is_told_at_its_place(record: Object) -> None:
     assert "failed" == record["verdict"]
 
 
+@pytest.mark.ci
 def test_run_that_arrives_is_in_the_log_from_its_submission_to_its_end(record: Object) -> None:
     """With what Kueue says of it; it is none of the workloads, and has the name of none of them."""
     kinds = [event["kind"] for event in record["events"] if event.get("run") == "default/arrival-1"]

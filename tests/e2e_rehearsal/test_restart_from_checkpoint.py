@@ -28,6 +28,7 @@ LATER = 2 * MINUTE
 """The same between the time of the fault and the end of the attempt; wrong arithmetic is off by 5 minutes."""
 
 
+@pytest.mark.ci
 def test_restarted_run_goes_on_from_its_checkpoint(bed: Bed, empty: Repo) -> None:
     """A container of each run fails after 50 of its 120 minutes, and its JobSet restarts it.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slicewright.core.plan.resolve import ResolvedCluster
 
-pytestmark = pytest.mark.tools
+pytestmark = pytest.mark.workflow
 
 FLAGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "--node-locations": ("zones", lambda value: value.split(",")),
@@ -144,7 +144,6 @@ def pool(name: str, machine_type: str, accelerator: str, topology: str, more: st
     return f"{{name: {name}, tpu: {tpu}, {more}}}"
 
 
-@pytest.mark.workflow
 def test_every_machine_type_in_every_way(tmp_path: Path) -> None:
     """Machine, topology, policy, disk, counts, scaling, reservation and zones are equal in both."""
     rows = [(shape[:3], way) for shape in SHAPES for way in (*STANDING, *GROWING)]

@@ -62,7 +62,7 @@ def arguments(step: str, **substitutions: str) -> list[str]:
     return [re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], text) for text in STEPS[step]["args"]]
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_opentofu_takes_the_arguments(tmp_path: Path) -> None:
     """The steps make something and, with _DESTROY, remove it, in the order of the file."""
     (tmp_path / "main.tf").write_text(

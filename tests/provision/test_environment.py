@@ -80,7 +80,7 @@ def guide(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_variables_of_the_guide(guide: dict[str, Any]) -> None:
     """Every variable of the guide's table is there with its default, but for those that pools decide."""
     declared = variables(guide)
@@ -90,7 +90,7 @@ def test_variables_of_the_guide(guide: dict[str, Any]) -> None:
     assert {name for name, _, why in TABLE if why != "pools"} | OURS == set(declared)
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_node_pools_of_the_guide(guide: dict[str, Any]) -> None:
     """What are variables of pools in the guide are values of the pools in the file, and come out the same."""
     of_pools = {name: default for name, default, why in TABLE if why == "pools"}
@@ -115,7 +115,7 @@ def test_node_pools_of_the_guide(guide: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_values_of_the_guide(guide: dict[str, Any]) -> None:
     """Names follow from the project as in the guide's vars.env."""
     found = values(guide)
@@ -133,7 +133,7 @@ def test_values_of_the_guide(guide: dict[str, Any]) -> None:
     }.items() <= found.items()
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_what_is_made_for_the_guide(guide: dict[str, Any]) -> None:
     """Network with ranges, VPC-native cluster, accounts with roles, bucket, registry and TensorBoard."""
     (cluster,) = resources(guide, "google_container_cluster").values()
@@ -179,7 +179,7 @@ def test_what_is_made_for_the_guide(guide: dict[str, Any]) -> None:
     ]
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_outputs(guide: dict[str, Any]) -> None:
     """What follows from values alone is known before anything is made."""
     outputs = {
@@ -192,7 +192,7 @@ def test_outputs(guide: dict[str, Any]) -> None:
     }.items() <= outputs.items()
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_every_field_reaches_terraform(tmp_path: Path) -> None:
     """What the block says is the value of its variable, and the place of the state."""
     written = {
@@ -229,7 +229,7 @@ def test_every_field_reaches_terraform(tmp_path: Path) -> None:
     assert 'bucket = "lab-state"\n    prefix = "lab/prefix"' in rendered["provision/c1/versions.tf"]
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
@@ -255,7 +255,7 @@ def test_places(spec: str, expected: tuple[str, list[str] | None, str, str], tmp
     )
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_version_and_channel(tmp_path: Path) -> None:
     """A version and a release channel of the file are those of the cluster."""
     gke = "gke: {version: 1.34.1-gke.1829001, releaseChannel: rapid}\n"
@@ -267,7 +267,7 @@ def test_version_and_channel(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_autopilot(tmp_path: Path) -> None:
     """An Autopilot cluster has no node pools of ours, and its nodes have the service account of nodes."""
     spec = "mode: Autopilot\nproject: p1\nlocation: us-west4\nenvironment: {}\n"

@@ -44,7 +44,7 @@ def test_flags_reach_gcloud_as_they_are_written(tmp_path: Path) -> None:
     assert set(HOSTILE) < set(shlex.split(printed))
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_arguments_reach_the_provider_as_they_are_written(version: str, tmp_path: Path) -> None:
     """Attributes, blocks, blocks within blocks of ours and maps are planned, and no text is a template."""
@@ -94,6 +94,7 @@ def test_every_flag_of_ours_is_refused_as_a_further_one() -> None:
             assert "POOL042" in surveyed(text(f"{PLACE}pools: [{pool}]"))[1], name
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_every_argument_of_ours_is_refused_as_a_further_one() -> None:

@@ -103,8 +103,7 @@ def test_layout() -> None:
     assert textwrap.dedent(expected) == made
 
 
-@pytest.mark.ci
-@pytest.mark.tools
+@pytest.mark.workflow
 @given(st.lists(bodies(), min_size=12, max_size=12))
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_any_body_is_formatted_as_opentofu_formats_it(
@@ -118,7 +117,7 @@ def test_any_body_is_formatted_as_opentofu_formats_it(
     assert (0, "") == (done.returncode, done.stdout), done.stderr
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=30, max_size=30))
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_any_string_means_itself(tmp_path_factory: pytest.TempPathFactory, strings: list[str]) -> None:

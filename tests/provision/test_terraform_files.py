@@ -42,7 +42,7 @@ BUILTIN = {"for_each", "depends_on", "lifecycle"}
 """What Terraform itself gives every resource."""
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @EVERY
 def test_format(spec: str, tmp_path: Path) -> None:
     """`tofu fmt` has nothing to change, terraform.tfvars included."""
@@ -51,7 +51,7 @@ def test_format(spec: str, tmp_path: Path) -> None:
     assert (0, "") == (done.returncode, done.stdout), done.stderr
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @EITHER
 @EVERY
 def test_valid(spec: str, version: str, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_valid(spec: str, version: str, tmp_path: Path) -> None:
     assert "Success! The configuration is valid." == said.strip()
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 def test_committed_terraform(tmp_path: Path) -> None:
     """The environment of this repository's own cluster is formatted, and valid."""
     folder = shutil.copytree(ROOT / "provision" / "gke-tpu-training-cluster", tmp_path / "committed")
@@ -73,7 +73,7 @@ def test_committed_terraform(tmp_path: Path) -> None:
     assert "Success! The configuration is valid." == said.strip()
 
 
-@pytest.mark.tools
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "said"),
     [

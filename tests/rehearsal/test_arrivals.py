@@ -180,7 +180,9 @@ def waits(load: float, servers: int, seeds: int) -> Sequence[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("load", "servers", "known"), [(0.5, 1, 0.5), (0.5, 2, 0.1767)])
+@pytest.mark.parametrize(
+    ("load", "servers", "known"), [(0.5, 1, 0.5), pytest.param(0.5, 2, 0.1767, marks=pytest.mark.ci)]
+)
 def test_waits_of_many_arrivals_are_those_of_queueing_theory(load: float, servers: int, known: float) -> None:
     """Pollaczek-Khinchine: load / (2 (1 - load)) service times for M/D/1; for M/D/2 Crommelin's value."""
     assert pytest.approx(known, rel=1e-3) == lindley.mean_wait(load, servers)

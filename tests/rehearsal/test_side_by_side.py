@@ -20,7 +20,7 @@ from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.session import Interruption, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="forked processes")]
@@ -67,14 +67,6 @@ def test_plays_run_at_the_same_time() -> None:
     assert ["a", "b"] == [
         one.report.cluster for one in side_by_side([partial(meet, "a"), partial(meet, "b")], 2)
     ]
-
-
-@pytest.fixture
-def in_front() -> Iterator[None]:
-    """Take a Ctrl-C as in the foreground: a shell has it ignored in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("in_front")

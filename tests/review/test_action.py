@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from tests.conftest import PROJECT
 from tests.files import git
 from tests.initial.kit import init
 from tests.initial.linter import actionlint
 from tests.review.runner import Job, job
 from tests.review.service import TOKEN, Service, event
+
+from slicewright.cli.main import cli
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +35,8 @@ GREEN = {**RED, "Review": "success"}
 
 def slicewright(root: Path, *arguments: str) -> None:
     """Run a command that must pass."""
-    subprocess.run([BIN / "slicewright", "-C", root, *arguments], check=True, capture_output=True)
+    done = CliRunner().invoke(cli, ["-C", str(root), *arguments], prog_name="slicewright")
+    assert 0 == done.exit_code, done.output
 
 
 def edit(root: Path, *, render: bool) -> None:
@@ -143,6 +147,7 @@ def test_fork_gets_the_summary_alone(tmp_path: Path, start: Path, api: Service) 
     assert made.summary.read_text(encoding="utf-8").startswith("### slicewright: all 3 checks passed\n")
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_push_has_the_checks_alone(tmp_path: Path, start: Path, api: Service) -> None:
     """On the default branch, with `comment: false`: nothing is compared, and nothing is written."""
@@ -198,6 +203,7 @@ def test_action_installs_its_own_commit(tmp_path: Path, start: Path, api: Servic
     }
 
 
+@pytest.mark.ci
 @pytest.mark.tools
 @pytest.mark.slow
 def test_action_workflows_and_image_pass_their_linters() -> None:

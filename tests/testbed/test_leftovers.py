@@ -133,6 +133,7 @@ def test_killed_supervisor(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, list(group.ports))
 
 
+@pytest.mark.ci
 def test_block_that_is_left_after_the_supervisor(tmp_path: Path) -> None:
     """A block that is left by an exception because its supervisor was killed puts away all the same."""
     bed = Bare(root=tmp_path)
@@ -150,6 +151,7 @@ def test_block_that_is_left_after_the_supervisor(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, ports)
 
 
+@pytest.mark.ci
 def test_keeper_and_holder_killed_together(tmp_path: Path) -> None:
     """When nobody is left to tidy up, the programs end all the same; the next cluster removes the folder."""
     with holder(tmp_path) as process:
@@ -202,6 +204,7 @@ def test_exception_keeps_the_logs(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path, ports)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("step", [0, *(pytest.param(at, marks=pytest.mark.workflow) for at in (1, 2))])
 def test_interruption_at_each_step_of_a_start(step: int, tmp_path: Path) -> None:
     """A Ctrl-C while a cluster starts, up to its last word, leaves nothing, though the holder lives on."""
