@@ -57,7 +57,7 @@ quick: ## Lint, check types and imports, and run fast tests: under a minute, wit
 # Chains that run side by side: what needs no Go programs runs while they are built.
 .PHONY: test
 test: $(VENV)/.run ## Run the tests to pass before a pull request: no root, only package registries; 10 minutes the first time, then 4.
-	@$(MAKE) --jobs=2 unit-without-tools e2e-process unit-with-tools CLUSTERS=3
+	@$(MAKE) --jobs=3 unit-a-o unit-p-z e2e-process unit-with-tools CLUSTERS=3
 
 .PHONY: ci
 ci: $(VENV)/.dev ## Run the tests that `make test` leaves out; with ALL=1 also large numbers, fresh machines and second versions.
@@ -83,25 +83,24 @@ imports: $(VENV)/.dev ## Check the imports between modules.
 
 .PHONY: quick-a-o quick-p-z
 quick-a-o quick-p-z: quick-%: $(VENV)/.dev
-	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci and not workflow" $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*)) $(PYTEST_ARGS)
-
-# Two halves of the alphabet take about the same time, and half the collecting of two workers.
-# A cache that is empty: a test that needs a tool and does not say so fails at once, and not on a new machine first.
-quick-a-o quick-p-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(PYTEST_ARGS)
 
-# The first run of these builds no programs: a test that needs one and does not say so fails here.
-.PHONY: unit-without-tools unit-with-tools
-unit-without-tools: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
-unit-without-tools: sound
-	@echo "unit tests that need no Go programs"
-	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "not tools and not ci and not workflow" $(PYTEST_ARGS)
+# Two halves of the alphabet take about the same time, and half the collecting of two workers. The cache is empty: a test
+# that needs a program of `make tools` and is not marked so fails at once, and not on a new machine first.
+HALF = $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*))
+.PHONY: unit-a-o unit-p-z unit-with-tools
+unit-a-o unit-p-z quick-a-o quick-p-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+unit-a-o unit-p-z: unit-%: sound
+	@echo "unit tests that need no Go programs: $*"
+	@nice $(PYTEST) -q --no-header -m "not tools and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
 unit-with-tools: $(VENV)/.dev tools
 	@echo "unit tests with Go programs"
-	@nice $(PYTEST) -n 2 --dist worksteal $(UNIT_TESTS) -m "tools and not ci and not workflow" $(PYTEST_ARGS)
+	@nice $(PYTEST) -q --no-header -n 2 --dist worksteal -m "tools and not ci and not workflow" \
+	  $$(grep -rl --include='test_*.py' 'mark\.tools' $(filter-out $(NOT_UNIT),$(wildcard tests/*))) $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: CHOSEN = $(CHOSEN_IN_CI)

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from tests.bases.kit import kustomize, parsed
+from tests.bases.kit import VERSIONS, kustomize, parsed
 from tests.conftest import PROJECT
 from tests.files import git
 from tests.initial.kit import files, init, read
@@ -112,7 +112,7 @@ def files_of_new(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", ["kustomize", "kustomize-oldest"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_rendered_folders_build_with_kustomize(made: Path, version: str) -> None:
     """The namespace and the platform, as Argo CD or Flux builds them."""
     assert ["JobSet"] == [
@@ -123,6 +123,7 @@ def test_rendered_folders_build_with_kustomize(made: Path, version: str) -> None
 
 
 @pytest.mark.tools
+@pytest.mark.ci
 def test_workflow_passes_actionlint(made: Path) -> None:
     """With shellcheck for its commands."""
     done = subprocess.run(
