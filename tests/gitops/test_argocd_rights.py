@@ -100,7 +100,7 @@ def test_edited_run_is_said_and_nothing_is_written(two: Repo) -> None:
     without = [line for line in two.read(path).split("\n") if not line.startswith(("kind:", "apiVersion:"))]
     two.write(path, "\n".join(without))
 
-    assert f"{path}: RUN001" in places(two.run("render", code=1).err)
+    assert f"{path}:3: RUN001" in places(two.run("render", code=1).err)
 
 
 def test_lines_that_end_as_on_windows_are_read(two: Repo) -> None:
