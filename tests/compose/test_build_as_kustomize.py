@@ -135,6 +135,7 @@ ALIKE: dict[str, Tree] = {
         "o/a.yaml": config_map("a"),
     },
     "fields that are merged": merging("data: {a: c, new: 1, m: {f: true}, more: {g: {}}, empty: {}}"),
+    "a text in the place of a number": merging("data: {a: '5', b: 'true'}", data="{a: 5, b: true}"),
     "labels that are merged": merging("", metadata="{name: b, namespace: c, labels: {d: e}}"),
     "a merge into empty mappings": merging("data: {m: {}, o: {p: q}}", data="{m: {d: {}}, o: {}}"),
     "a merge that matches nothing": merging("data: {a: c}", target="kind: Secret", data="{a: [b]}"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 O = "o/kustomization.yaml"  # noqa: E741 - the folder of every tree here
 MERGE = "o/p.yaml: a strategic-merge patch"
 MERGE_INTO = f"{O}: a strategic-merge patch of an object with lists or nulls"
+MERGE_QUOTED = f"{O}: a strategic-merge patch of a text with a number or a boolean"
 NO_TARGET = f"{O}: a patch without a target, or with a selector"
 TARGET = "target: {kind: ConfigMap}"
 REPLACE = "patch: '- {op: replace, path: /data/a, value: c}'"
@@ -47,6 +48,12 @@ OUTSIDE: dict[str, tuple[Tree, str]] = {
         MERGE,
     ),
     "a merge into an object with a list": (merging("data: {a: c}", data="{b: [c]}"), MERGE_INTO),
+    "a merge of a note of kustomize": (
+        merging("", metadata="{name: b, annotations: {internal.config.kubernetes.io/needsHashSuffix: x}}"),
+        MERGE,
+    ),
+    "a merge of a number into a text": (merging("data: {m: {d: 5}}", data="{m: {d: '4'}}"), MERGE_QUOTED),
+    "a merge of a boolean into a text": (merging("data: {a: true}", data="{a: 'false'}"), MERGE_QUOTED),
     "a merge into an object with null": (merging("data: {a: c}", data="{b: null}"), MERGE_INTO),
     "a patch without a target": (
         _patched(
@@ -83,6 +90,12 @@ OUTSIDE: dict[str, tuple[Tree, str]] = {
             )
         ),
         "o/a.yaml: the annotation config.kubernetes.io/local-config",
+    ),
+    "an object with a note of kustomize": (
+        _object(
+            config_map("a").replace("{name: a}", "{name: a, annotations: {config.kubernetes.io/index: '0'}}")
+        ),
+        "o/a.yaml: the annotation config.kubernetes.io/index",
     ),
     "a word that YAML 1.1 takes for a boolean": (
         _patched(f"{{{TARGET}, path: p.yaml}}") | {"o/p.yaml": "- {op: add, path: /data/a, value: on}\n"},

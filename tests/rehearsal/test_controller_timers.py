@@ -94,6 +94,9 @@ KEPT = {"objectRetentionPolicies": {"workloads": {"afterFinished": "2h", "afterD
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"timeout": "10m"}}, [(RECOVERY, 700.0)]),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "1m"}}, [(RECOVERY, 160.0)]),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "0s"}}, []),
+        (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "0"}}, []),
+        (workload(ADMITTED), {"waitForPodsReady": {"enable": False}}, []),
+        (workload(ADMITTED, LOST), {"waitForPodsReady": {"enable": False, "recoveryTimeout": "1m"}}, []),
         (workload(ADMITTED, condition("PodsReady")), {}, []),
         (workload(ADMITTED, EVICTED), {}, []),
         (

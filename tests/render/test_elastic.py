@@ -86,6 +86,7 @@ def test_limit_that_the_file_writes_stays(empty: Repo) -> None:
     [
         ("versions: {}", ["workloads/a.yaml"]),
         ("kueue: {waitForPodsReady: {recoveryTimeout: 20m}}", ["workloads/a.yaml"]),
+        ("kueue: {waitForPodsReady: {recoveryTimeout: '0'}}", []),
         ("kueue: {}", []),
     ],
 )

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from slicewright.core.compose import patch
 from slicewright.core.compose.spec import (
     FILE_NAME,
+    OF_KUSTOMIZE,
     Kustomization,
     Patch,
     ReadText,
@@ -21,12 +22,12 @@ from slicewright.core.compose.spec import (
     below,
     inside,
     is_object,
+    keeps_quotes,
     merges_alike,
     read_file,
     read_kustomization,
     refuse_above,
 )
-from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem
@@ -211,8 +212,8 @@ def _item(data: Any, file: str) -> _Item:
         raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
     _check(data, file)
     annotations = data["metadata"].get("annotations")
-    if isinstance(annotations, dict) and LOCAL_CONFIG in annotations:
-        raise Stopped(outside=f"{file}: the annotation {LOCAL_CONFIG}")
+    for key in filter(OF_KUSTOMIZE.match, annotations if isinstance(annotations, dict) else ()):
+        raise Stopped(outside=f"{file}: the annotation {key}")
     return _item_of(data, file)
 
 
@@ -262,6 +263,8 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
             continue
         if change.fields and not merges_alike(item.data):
             raise Stopped(outside=f"{file}: a strategic-merge patch of an object with lists or nulls")
+        if keeps_quotes(change.fields, item.data):
+            raise Stopped(outside=f"{file}: a strategic-merge patch of a text with a number or a boolean")
         _, kind, namespace, name = identity(item.data)
         try:
             item.data = patch.apply(change.operations, item.own())

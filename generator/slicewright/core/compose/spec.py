@@ -10,7 +10,6 @@ from msgspec import Struct, field
 
 from slicewright.core.document.read import read_documents
 from slicewright.core.kubernetes.kinds import COMPONENT_VERSION, KUSTOMIZATION_VERSION
-from slicewright.core.kubernetes.labels import LOCAL_CONFIG
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Problem, did_you_mean
 
@@ -29,6 +28,9 @@ _REMOTE = re.compile(
 """What kustomize fetches instead of reading it from the tree; generators write KEY=PATH."""
 _PATTERN = re.compile(r"(?!.*(?:\(\?|[*+?][*+?]))[A-Za-z0-9_./|*+?^$()\[\]-]*")
 """Regular expressions that Go and our engine read alike."""
+
+OF_KUSTOMIZE = re.compile(r"(?:[a-z]+\.)?config\.(?:kubernetes|k8s)\.io/")
+"""How annotations begin that kustomize obeys, or keeps notes in and removes."""
 
 ReadText = Callable[[str], str | None]
 """Returns the text of a file of the tree by its path from the root, or None where there is none."""
@@ -221,9 +223,16 @@ def _content(text: str, file: str) -> tuple[list[dict[str, Any]], dict[str, Any]
 def merges_alike(value: Any) -> bool:
     """Tell whether a strategic merge does the same to it in each kind: it has no list, null or directive."""
     if isinstance(value, dict):
-        named = (key for key in map(str, value) if key.startswith("$") or key == LOCAL_CONFIG)
+        named = (key for key in map(str, value) if key.startswith("$") or OF_KUSTOMIZE.match(key))
         return not any(named) and all(map(merges_alike, value.values()))
     return value is not None and not isinstance(value, list)
+
+
+def keeps_quotes(fields: Any, value: Any) -> bool:
+    """Tell whether a merge puts a number or a boolean into a text: kustomize keeps its quotes."""
+    if isinstance(fields, dict) and isinstance(value, dict):
+        return any(key in value and keeps_quotes(fields[key], value[key]) for key in fields)
+    return isinstance(value, str) and isinstance(fields, int | float)
 
 
 def _without_identity(item: dict[str, Any]) -> dict[str, Any]:

@@ -55,6 +55,7 @@ class Spans(Struct, frozen=True):
     """What Kueue's Configuration says of timers, in seconds; None where it has none."""
 
     start: float = _TIMEOUT
+    """0 is no limit: Kueue never evicts a run whose pods are not ready."""
     recovery: float = _TIMEOUT
     """0 is no limit: Kueue never evicts a run that loses pods."""
     limits_requeues: bool = False
@@ -66,12 +67,12 @@ class Spans(Struct, frozen=True):
 def read_spans(settings: Mapping[str, Any]) -> Spans:
     """Read Kueue's Configuration, with Kueue's defaults."""
     waits = settings.get("waitForPodsReady") or {}
-    start = _span(waits, "timeout") or _TIMEOUT
+    start = 0.0 if waits.get("enable") is False else _span(waits, "timeout") or _TIMEOUT
     recovery = _span(waits, "recoveryTimeout")
     kept = (settings.get("objectRetentionPolicies") or {}).get("workloads") or {}
     return Spans(
         start=start,
-        recovery=start if recovery is None else recovery,
+        recovery=start if recovery is None or not start else recovery,
         limits_requeues=(waits.get("requeuingStrategy") or {}).get("backoffLimitCount") is not None,
         after_finished=_span(kept, "afterFinished"),
         after_deactivated=_span(kept, "afterDeactivatedByKueue"),
@@ -80,6 +81,8 @@ def read_spans(settings: Mapping[str, Any]) -> Spans:
 
 def _span(section: Mapping[str, Any], field: str) -> float | None:
     text = str(section.get(field, ""))
+    if text == "0":  # as Go reads it, without a unit
+        return 0.0
     return seconds(text) if is_duration(text) else None
 
 
@@ -149,7 +152,7 @@ def _of_workload(item: Object, current: Conditions, spans: Spans, now: str) -> I
     if ready.reason == "WaitForRecovery":
         if spans.recovery:
             yield Timer(RECOVERY, ready.since, spans.recovery, condition="PodsReady")
-    else:
+    elif spans.start:
         yield Timer(WAIT_FOR_PODS, current["Admitted"].since, spans.start, condition="Admitted")
 
 

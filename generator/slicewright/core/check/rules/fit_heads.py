@@ -24,9 +24,14 @@ _DEFAULT_NODE = (2, 4096)
 
 @rule("FIT131", QUEUED_KINDS)
 def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare pods that select no nodes with all pools; Autopilot makes nodes for them."""
+    """Compare pods that select no nodes with all pools; Autopilot makes nodes for them.
+
+    The file of a cluster that exists need not have its CPU pools: where it has none, nobody knows them.
+    """
     site = objects.site
     if site is None or site.cluster.mode != "Standard":
+        return
+    if not (site.cluster.managed or site.cluster.cpu_pools):
         return
     asks = asked(resource, objects)
     machines = [site.machines.get(pool.name) for pool in site.cluster.cpu_pools]

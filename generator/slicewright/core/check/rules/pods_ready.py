@@ -15,7 +15,7 @@ from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import Path
 
-_DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
+_DURATION = re.compile(r"0|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
 _PART = re.compile(r"([0-9.]+)(h|m|s)")
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DEFAULT_TIMEOUT = 1800
