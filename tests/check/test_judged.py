@@ -318,6 +318,17 @@ def test_priority_class_that_no_cluster_has_is_refused(empty: Repo) -> None:
     assert [] == said(empty.run("validate", "-o", "json"))
 
 
+def test_priority_class_of_an_existing_cluster_may_be_unlisted(empty: Repo) -> None:
+    """The file of a cluster that others manage need not list its PriorityClasses: a warning of validate."""
+    empty.write("clusters/c1.yaml", CLUSTER.replace("spec:\n", "spec:\n  managed: false\n"))
+    empty.workload("a", PRIORITY)
+
+    empty.run("render")
+
+    found = said(empty.run("validate", "-o", "json"))
+    assert [("warning", "REF125")] == [entry[:2] for entry in found if entry[1] == "REF125"]
+
+
 @pytest.mark.parametrize(
     ("cluster", "custom", "name"),
     [

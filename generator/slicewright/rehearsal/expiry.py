@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from slicewright.rehearsal.timers import Clock
 
 _ID = "REH026"
+_MOST_SECONDS = 1e9
+"""How far a timestamp moves back at most: no rehearsal spans 30 years, and dates have a first one."""
 _OVER_SECONDS = 1.0
 """Kubernetes rounds times down to seconds; so much later a timer is surely over."""
 _NODE_SECONDS = 7 * 86_400.0
@@ -74,7 +76,8 @@ class Expiry:
                 yield Problem(_ID, message, hint, severity="warning")
 
     def _expire(self, running: Running) -> None:
-        since = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=running.timer.seconds + _OVER_SECONDS)
+        ago = min(running.timer.seconds + _OVER_SECONDS, _MOST_SECONDS)
+        since = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=ago)
         change = running.expired(since.strftime("%Y-%m-%dT%H:%M:%SZ"))
         with Ignored("NotFound", "Conflict"):  # it is gone, or has changed: then it is looked at again
             self._api.patch(running.item, change, subresource=running.timer.subresource)

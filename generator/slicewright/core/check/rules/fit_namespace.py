@@ -26,8 +26,12 @@ _JOBS = "count/jobs.batch"
 
 @rule("FIT132", QUEUED_KINDS)
 def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare a workload with each ResourceQuota of its namespace; one with scopes counts some pods only."""
+    """Compare a workload with each ResourceQuota of its namespace; one with scopes counts some pods only.
+
+    Pods of a Job without chips need not run at the same time: the others start when some have ended.
+    """
     is_certain = objects.is_cluster
+    is_gang = resource.kind != "Job" or any(pods.asks_for_tpu for pods in resource.pods)
     for quota in _of_namespace("ResourceQuota", resource, objects):
         if at(quota.data, "spec", "scopes") or at(quota.data, "spec", "scopeSelector"):
             continue
@@ -46,7 +50,7 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
                 message += "the API server refuses the other pods"
                 place = place_of(resource, set_name)
                 hint = _raise(quota, key, value, objects)
-                yield Finding(place, message, hint, is_certain=is_certain)
+                yield Finding(place, message, hint, is_certain=is_certain and is_gang)
 
 
 def _of_namespace(kind: str, resource: Resource, objects: ObjectSet) -> Iterator[Resource]:
@@ -127,6 +131,7 @@ def _demanded(
                 keys = [key for key in (name, f"requests.{name}") if key in hard and name not in requests]
                 keys += [key for key in (f"limits.{name}",) if key in hard and name not in limits]
                 if keys:
-                    where = f"container '{text(container.get('name'))}' of pods '{pods.name}'"
+                    own = pods.name or "main"
+                    where = f"container '{text(container.get('name'))}' of pods '{own}'"
                     yield path, f"{keys[0]}, but {where} writes none"
                     return

@@ -266,8 +266,12 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("REF125", TEMPLATE_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare with all classes of a cluster, and with those of a scope where it has one of either kind."""
+    """Compare with all classes of a cluster, and with those of a scope where it has one of either kind.
+
+    A cluster that others manage may have classes of which its file says nothing.
+    """
     site = objects.site
+    is_ours = site is None or site.cluster.managed
     for reference in (reference for pods in resource.pods for reference in _classes(pods)):
         name, known = reference.name, _priority_classes(objects)
         is_there = name in known or objects.has(reference.kind, name)
@@ -283,7 +287,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
             if site is not None:
                 beside = f"list the PriorityClass under existing: in {site.cluster.source.file.path}"
                 hint = f"{hint} Otherwise {beside}" if hint else f"correct the name, or {beside}"
-            is_certain = objects.misses(reference.kind, name, resource)
+            is_certain = is_ours and objects.misses(reference.kind, name, resource)
             message = f"PriorityClass '{name}' is not defined"
             yield Finding(reference.path, message, hint, is_certain=is_certain)
 
