@@ -94,7 +94,7 @@ TWO: dict[str, Any] = {"contexts": [{"name": "a"}, {"name": "b c"}, {"context": 
 @pytest.mark.parametrize(
     ("contents", "expected"),
     [
-        ([], ("missing", "no kubeconfig file; only import needs one", GET)),
+        ([], ("missing", "no kubeconfig file; only import and status need one", GET)),
         ([{}], ("missing", "no current context", GET)),
         ([["a list"]], ("missing", "no current context", GET)),
         ([TWO], ("missing", "no current context", "kubectl config use-context a")),

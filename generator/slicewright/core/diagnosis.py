@@ -98,7 +98,7 @@ def context(files: Sequence[tuple[str, Any]]) -> Check:
     known = [name for entry in contexts if (name := text(entry.get("name")))]
     mend = f"kubectl config use-context {shlex.quote(known[0])}" if known else _GET
     if not current:
-        detail = "no current context" if files else "no kubeconfig file; only import needs one"
+        detail = "no current context" if files else "no kubeconfig file; only import and status need one"
         return Check("kubectl", "context", "missing", detail, mend)
     if current not in known:
         return Check("kubectl", "context", "wrong", f"'{current}' is not a context of the kubeconfig", mend)
