@@ -386,13 +386,13 @@ def derived(run: Run) -> Moments:
 
 
 def seen(record: Object, workload: str) -> Moments:
-    """Return what the controllers did; the entries of a sweep are equal, and sorted."""
+    """Return what the controllers did, beyond the resolution; entries of a sweep are equal, and sorted."""
     entries = [run for run in record["workloads"] if run["workload"].startswith(f"default/{workload}")]
     spans = sorted(
         (state["start"], state["end"])
         for run in entries
         for state in run["states"]
-        if state["state"] == "running"
+        if state["state"] == "running" and state["end"] - state["start"] > SPEED
     )
     evictions = [(told["reason"], told["at"] / MINUTE) for run in entries for told in run["evictions"]]
     return [moment / MINUTE for span in spans for moment in span], evictions
