@@ -52,12 +52,12 @@ check: $(VENV)/.run ## Fail if the overlays are not rendered or have errors.
 
 .PHONY: quick
 quick: ## Lint, check types and imports, and run fast tests: under a minute, without `make tools`.
-	@$(MAKE) --jobs=2 quick-p-z quick-a-o lint imports types
+	@$(MAKE) --jobs=2 quick-i-z quick-a-h lint imports types
 
 # Chains that run side by side: what needs no Go programs runs while they are built.
 .PHONY: test
 test: $(VENV)/.run ## Run the tests to pass before a pull request: no root, only package registries; 10 minutes the first time, then 4.
-	@$(MAKE) --jobs=3 unit-a-o unit-p-z e2e-process unit-with-tools CLUSTERS=3
+	@$(MAKE) --jobs=3 unit-a-h unit-i-z e2e-process unit-with-tools CLUSTERS=3
 
 .PHONY: ci
 ci: $(VENV)/.dev ## Run the tests that `make test` leaves out; with ALL=1 also large numbers, fresh machines and second versions.
@@ -81,8 +81,8 @@ types: $(VENV)/.dev ## Check the types.
 imports: $(VENV)/.dev ## Check the imports between modules.
 	@$(BIN)/lint-imports --no-cache
 
-.PHONY: quick-a-o quick-p-z
-quick-a-o quick-p-z: quick-%: $(VENV)/.dev
+.PHONY: quick-a-h quick-i-z
+quick-a-h quick-i-z: quick-%: $(VENV)/.dev
 	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
 
 .PHONY: unit
@@ -92,9 +92,9 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 # Two halves of the alphabet take about the same time, and half the collecting of two workers. The cache is empty: a test
 # that needs a program of `make tools` and is not marked so fails at once, and not on a new machine first.
 HALF = $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*))
-.PHONY: unit-a-o unit-p-z unit-with-tools
-unit-a-o unit-p-z quick-a-o quick-p-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
-unit-a-o unit-p-z: unit-%: sound
+.PHONY: unit-a-h unit-i-z unit-with-tools
+unit-a-h unit-i-z quick-a-h quick-i-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+unit-a-h unit-i-z: unit-%: sound
 	@echo "unit tests that need no Go programs: $*"
 	@nice $(PYTEST) -q --no-header -m "not tools and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
 unit-with-tools: $(VENV)/.dev tools
