@@ -244,10 +244,10 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	@echo "installing what the tests need into $(VENV)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.dev
 	@echo "installing what builds the site into $(VENV)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/docs.txt
 	@touch $@
