@@ -10,12 +10,12 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADER = re.compile(r"DO NOT EDIT|\bMade (?:by|from) ")
 """What the first lines of a generated file say."""
 GENERATED = (
-    "docs/reference/fields.md",
+    "docs/reference/fields/tpuworkload.md",
     "schemas/kinds/definitions.json",
     "requirements/run.txt",
     "tools/testbed/go.sum",
 )
-"""Generated files of formats without a comment, and one page."""
+"""Generated files of formats without a comment, and pages."""
 
 
 def git(*arguments: str, paths: list[str] | None = None) -> list[str]:

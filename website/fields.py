@@ -1,4 +1,4 @@
-"""Write docs/reference/fields.md from the JSON Schemas of the input formats (`make docs`)."""
+"""Write docs/reference/fields/ from the JSON Schemas of the input formats (`make docs`)."""
 
 from __future__ import annotations
 
@@ -9,34 +9,56 @@ from typing import TYPE_CHECKING, Any
 from website.markdown import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "reference" / "fields.md"
+TARGET = ROOT / "docs" / "reference" / "fields"
 _FORMATS = {
-    "TPUWorkload": ("slicewright/tpuworkload.json", "A workload: a file in `workloads/`."),
-    "TPUCluster": ("slicewright/tpucluster.json", "A cluster: a file in `clusters/`."),
-    "TPUDefaults": (
-        "slicewright/tpudefaults.json",
-        "Defaults and limits of workloads: a file in `defaults/`.",
-    ),
-    "slicewright.yaml": ("slicewright/settings.json", "Settings of the repository, in its root."),
-    "Prices": (
-        "slicewright/prices.json",
-        "Prices of chips: a file in any folder, for `slicewright rehearse --prices`.",
-    ),
+    "tpuworkload": ("TPUWorkload", "A run: a file in `workloads/`."),
+    "tpucluster": ("TPUCluster", "A cluster, its nodes and its queues: a file in `clusters/`."),
+    "tpudefaults": ("TPUDefaults", "Defaults and limits of workloads: a file in `defaults/`."),
+    "settings": ("slicewright.yaml", "Settings of the repository: a file in its root."),
+    "prices": ("Prices", "Prices of chips: a file in any folder, for `slicewright rehearse --prices`."),
 }
-_HEAD = """\
-# Fields
-
-`make docs` writes this page from the JSON Schemas in `schemas/slicewright`; editors read the same schemas.
-An unknown field is an error.
-`[]` is an element of a list, `{}` a value of a map. \
-A **required** field must be written if its object is written.
+_NOTE = """\
+An unknown field is an error. In each object the required fields come first.
+Editors read the same JSON Schemas, which are in `schemas/slicewright`; `make docs` writes these pages.
 """
+_NESTING = "Fields below a list are those of its elements, below a map those of its values."
+_TASKS = {
+    "Name and labels": ("name", "namespace", "labels", "annotations", "appliesTo"),
+    "Choose clusters and hardware": (
+        *("clusters", "tpu", "cpu", "slices", "provisioning", "alternativeProvisioning"),
+        "maxRunDurationSeconds",
+    ),
+    "Say what runs": (
+        *("container", "podTemplate", "containersPerHost", "hostNetwork", "privileged", "auxiliaryJobs"),
+        "pathways",
+    ),
+    "Mount data and files": ("gcsFuse", "files"),
+    "Wait in a queue": ("queueName", "workloadPriorityClassName"),
+    "Handle failures and limit time": ("backoffLimit", "failurePolicy", "maxExecutionTimeSeconds"),
+    "Start, change and repeat runs": ("matrix", "run", "onChange", "naming", "api"),
+    "Add what no field has": ("components", "patches"),
+    "Describe the cluster": (
+        *("project", "location", "nodeLocations", "mode", "managed", "gke", "environment", "existing"),
+    ),
+    "Describe its nodes": ("pools", "computeClasses", "topologies"),
+    "Divide it with Kueue": (
+        *("clusterQueues", "cohorts", "teams", "priorityClasses", "admissionChecks"),
+        *("provisioningRequestConfigs", "kueue"),
+    ),
+    "Install controllers": ("controllers", "versions"),
+    "Sync with Argo CD or Flux": ("gitops",),
+    "Rehearse": ("rehearsal",),
+    "Limit": ("requires", "limits"),
+    "Price": ("currency", "prices"),
+}
+"""The fields below `metadata`, below `spec` and of a whole document, by what a person wants to do."""
 
 Schema = dict[str, Any]
-_PIPE = "\\|"
+Field = tuple[str, Schema, bool]
+"""The place of a field, its schema, and whether it is required."""
 
 
 class Schemas:
@@ -53,53 +75,121 @@ class Schemas:
             self._read[name] = json.loads((self._root / name).read_text(encoding="utf-8"))
         return self._read[name]
 
-    def resolve(self, name: str, schema: Schema) -> tuple[str, Schema]:
-        """Follow references; what stands beside a reference (a description) wins."""
+    def resolve(self, place: str, schema: Schema) -> tuple[str, Schema]:
+        """Follow references, and return the last place with its schema; what is beside a reference wins.
+
+        A place is a file and a pointer into it: `slicewright/common.json#/definitions/tpu`.
+        """
         while "$ref" in schema:
             target, _, pointer = schema["$ref"].partition("#")
+            name = place.partition("#")[0]
             if target:
                 name = (Path(name).parent / target).as_posix().replace("slicewright/../", "")
-            found = self.file(name)
+            place, found = f"{name}#{pointer}", self.file(name)
             for key in pointer.split("/")[1:]:
                 found = found[key]
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**found, **beside}
-        return name, schema
+            schema = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}
+        return place, schema
 
 
-def fields(
-    schemas: Schemas, name: str, schema: Schema, path: str = "", *, is_required: bool = False
-) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, type, description) of every field below a schema; vendored schemas are not opened."""
-    name, schema = schemas.resolve(name, schema)
-    if path and path not in {"apiVersion", "kind"}:
-        yield path, _type(schema) + (", **required**" if is_required else ""), _description(schema)
-    if not name.startswith("slicewright/"):
-        return
-    yield from _below(schemas, name, schema, path)
-    items = schema.get("items")
-    if isinstance(items, dict):
-        name, item = schemas.resolve(name, items)
-        if name.startswith("slicewright/"):
-            yield from _below(schemas, name, item, f"{path}[]")
+class Pages:
+    """All pages; what several fields have in common is described at the first of them."""
 
+    def __init__(self, root: Path) -> None:
+        """Take the folder of the schemas."""
+        self._schemas = Schemas(root)
+        self._described: dict[str, str] = {}
+        """The page and the anchor of each schema of an object, by its place."""
 
-def _below(schemas: Schemas, name: str, schema: Schema, path: str) -> Iterator[tuple[str, str, str]]:
-    required = schema.get("required", ())
-    for key, value in schema.get("properties", {}).items():
-        where = f"{path}.{key}".lstrip(".")
-        yield from fields(schemas, name, value, where, is_required=key in required)
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each page: its name and its text."""
+        for name in _FORMATS:
+            yield f"{name}.md", self._page(name)
+        rows = "".join(f"- [{title}]({name}.md): {what}\n" for name, (title, what) in _FORMATS.items())
+        yield "index.md", f"# Fields\n\n{rows}\n{_NOTE}"
+
+    def _page(self, name: str) -> str:
+        title, what = _FORMATS[name]
+        place = f"slicewright/{name}.json#"
+        parts = dict(self._top(place, self._schemas.file(f"slicewright/{name}.json")))
+        unknown = parts.keys() - {key for keys in _TASKS.values() for key in keys}
+        if unknown:
+            raise ValueError(f"_TASKS has no task for {sorted(unknown)}")
+        text = f"# {title}\n\n{what} {_NESTING}\n"
+        for task, keys in _TASKS.items():
+            own = sorted((key for key in keys if key in parts), key=lambda key: not parts[key][2])
+            if own:
+                text += f"\n## {task}\n"
+            for key in own:
+                text += self._section(name, key, parts[key])
+        return text
+
+    def _top(self, place: str, schema: Schema) -> Iterator[tuple[str, Field]]:
+        """Yield the fields of a document that get a heading, with place, schema and whether required."""
+        for key, value in schema["properties"].items():
+            if key in {"metadata", "spec"}:
+                where, inner = self._schemas.resolve(f"{place}/properties/{key}", value)
+                yield from self._top(where, inner)
+            elif key not in {"apiVersion", "kind"}:
+                yield key, (f"{place}/properties/{key}", value, key in schema.get("required", ()))
+
+    def _section(self, page: str, key: str, field: Field) -> str:
+        place, schema, required = field
+        below = self._below(f"{page}.md#{key}", place, schema)
+        return f"\n### {key}\n\n{self._line(place, schema, required=required)}\n{below}"
+
+    def _line(self, place: str, schema: Schema, *, required: bool) -> str:
+        schema = self._schemas.resolve(place, schema)[1]
+        kind = _type(schema) + (", required" if required else "")
+        return f"*{kind}* {_description(schema)}".rstrip()
+
+    def _below(self, here: str, place: str, schema: Schema, indent: str = "") -> str:
+        """Return the list of the fields of an object, or a link to the heading that has it."""
+        found = self._object(place, schema)
+        if found is None:
+            return ""
+        place, schema = found
+        described = self._described.setdefault(place, here)
+        if described != here:
+            page, _, heading = described.partition("#")
+            link = f"#{heading.lower()}" if here.startswith(f"{page}#") else f"{page}#{heading.lower()}"
+            return f"\n{indent}It has the fields of [{heading}]({link}).\n"
+        required = schema.get("required", ())
+        lines = "" if indent else "\n"
+        for key in sorted(schema["properties"], key=lambda key: key not in required):
+            value, at = schema["properties"][key], f"{place}/properties/{key}"
+            lines += f"{indent}- `{key}` {self._line(at, value, required=key in required)}\n"
+            lines += self._below(here, at, value, indent + "    ")
+        return lines
+
+    def _object(self, place: str, schema: Schema) -> tuple[str, Schema] | None:
+        """Return the object with named fields that a schema is, or a list or a map of such objects."""
+        place, schema = self._schemas.resolve(place, schema)
+        if not place.startswith("slicewright/"):  # vendored schemas are those of Kubernetes
+            return None
+        if "properties" in schema:
+            return place, schema
+        for key in ("items", "additionalProperties"):
+            if isinstance(schema.get(key), dict):
+                return self._object(f"{place}/{key}", schema[key])
+        return None
 
 
 def _type(schema: Schema) -> str:
     if "enum" in schema:
-        return f" {_PIPE} ".join(f"`{value}`" for value in schema["enum"])
+        return _either([f"`{value}`" for value in schema["enum"]])
     kind = schema.get("type", "any")
-    kind = f" {_PIPE} ".join(kind) if isinstance(kind, list) else kind
+    if isinstance(kind, list):
+        return _either(kind)
     if kind == "array":
-        items = schema.get("items", {})
-        return f"list of {_type({'type': items.get('type', 'object')})}" if "$ref" not in items else "list"
+        return "list"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return "map"
     return str(kind)
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _description(schema: Schema) -> str:
@@ -108,22 +198,15 @@ def _description(schema: Schema) -> str:
         text += f" Default: `{json.dumps(schema['default'])}`."
     for value in schema.get("examples", ())[:1]:
         shown = value if isinstance(value, str) and "\n" not in value else json.dumps(value)
-        text += f" Example: `{shown.replace('|', _PIPE)}`."
+        text += f" Example: `{shown}`."
     return text
 
 
-def page(root: Path = ROOT / "schemas") -> str:
-    """Return docs/reference/fields.md."""
-    schemas = Schemas(root)
-    parts = [_HEAD]
-    for title, (name, intro) in _FORMATS.items():
-        parts.append(f"\n## {title}\n\n{intro}\n\n| field | type | meaning |\n| --- | --- | --- |\n")
-        parts.extend(
-            f"| `{path}` | {kind} | {description} |\n"
-            for path, kind, description in fields(schemas, name, schemas.file(name))
-        )
-    return "".join(parts)
+def pages(root: Path = ROOT / "schemas") -> Mapping[str, str]:
+    """Return the text of each page of docs/reference/fields, by file name."""
+    return dict(Pages(root).texts())
 
 
 if __name__ == "__main__":
-    TARGET.write_text(page(), encoding="utf-8")
+    for file, content in pages().items():
+        (TARGET / file).write_text(content, encoding="utf-8")

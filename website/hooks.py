@@ -60,6 +60,4 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     path = page.file.src_uri
     if boost := _BOOST.get(path.partition("/")[0]):
         page.meta.setdefault("search", {"boost": boost})
-    if path == "reference/fields.md":
-        page.meta["hide"] = ["toc"]  # its tables need the room
     return markdown + _INDEXES[path]() if path in _INDEXES else markdown

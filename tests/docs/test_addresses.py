@@ -32,7 +32,7 @@ def pages() -> set[str]:
     """Return the paths of the site: of pages that are written, of those that are made, and of schemas."""
     written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     made = {path for path, _ in commands.pages()} | {f"reference/rules/{ident}.md" for ident in ids()}
-    return {f"{path.removesuffix('.md')}/" for path in written | made} | {
+    return {f"{path.removesuffix('.md').removesuffix('/index')}/" for path in written | made} | {
         f"schemas/{path}" for path in SCHEMAS
     }
 

@@ -20,7 +20,7 @@ QUESTIONS = {
     "what does TPU119 mean": "reference/rules/TPU119/",
 }
 """What somebody types into the search, and the page that answers."""
-PAGES = ["", "reference/fields/", "reference/commands/render/", *QUESTIONS.values()]
+PAGES = ["", "reference/fields/tpuworkload/", "reference/commands/render/", *QUESTIONS.values()]
 _SEARCH = """
 const field = document.querySelector('.md-search__input');
 field.focus();

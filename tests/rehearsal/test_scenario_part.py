@@ -45,7 +45,7 @@ def test_run_is_called_as_its_workload_where_that_has_one() -> None:
 
 
 def test_part_without_a_block_starts_at_once_and_runs_a_minute() -> None:
-    """The defaults that docs/reference/fields.md names."""
+    """The defaults that docs/reference/fields/ has."""
     found = part_of()
 
     assert (0.0, 60.0, (), ()) == (found.submit_at, found.duration, found.faults, found.expect)
