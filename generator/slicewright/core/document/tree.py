@@ -74,8 +74,8 @@ def events(text: str) -> Iterator[Any]:
 
 def documents(text: str) -> list[int]:
     """Return where each document of a text begins, and the end of the text."""
-    starts = [event.start_mark.index for event in events(text) if type(event) is yaml.DocumentStartEvent]
-    return [*starts, len(text)]
+    starts: list[Any] = [event for event in events(text) if type(event) is yaml.DocumentStartEvent]
+    return [*(event.start_mark.index for event in starts), len(text)]
 
 
 def tree(text: str) -> Node:
