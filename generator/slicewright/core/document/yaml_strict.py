@@ -3,24 +3,22 @@
 As a reader of manifests it gives what kubectl reads, and goes on after a problem.
 """
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any, cast
 
 import yaml
+from msgspec import Struct
 from msgspec.structs import replace
 from yaml._yaml import CParser
 
 from slicewright.core.document import scalar
-from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places, same
-from slicewright.core.document.kubectl import disputed, refused_start, tagged
-from slicewright.core.document.node import Anchored, Open, close
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, same
+from slicewright.core.document.kubectl import OF_YAML, disputed, refused_start, tagged
 from slicewright.core.document.parts import parts_of
 from slicewright.core.document.syntax import of_character, of_parser, of_template
-from slicewright.core.problem import Path, Problem, Severity
+from slicewright.core.problem import Problem, Severity
 
 _MERGE = "<<"
-_OF_YAML = "tag:yaml.org,2002:"
 _MODES = frozenset({"mode", "defaultMode"})
 """Fields whose value the documentation of Kubernetes writes as `0400`."""
 _TOO_DEEP = f"the document has more than {MAX_DEPTH} levels of nesting"
@@ -57,21 +55,6 @@ def read_kubernetes_documents(text: str, file: str) -> tuple[tuple[Document, ...
     return tuple(reader.all_of(text)), tuple(of_template(problem, lines) for problem in reader.problems)
 
 
-def places_of_all(text: str) -> dict[int, Places]:
-    """Return the places of each document that is read of a text, by its index."""
-    reader = _Reader("", "", tracked=True, lenient=True)
-    reader.all_of(text)
-    if reader.problems:  # a key may have another name to each of the two ways of reading
-        strict = _Reader(text, "", tracked=True)
-        with contextlib.suppress(*_STOPPED):
-            list(strict.documents())
-        for index, places in strict.places.items():
-            known = reader.places.setdefault(index, places)
-            known.values.update(places.values)
-            known.keys.update(places.keys)
-    return reader.places
-
-
 def _problem(stopped: Exception, text: str, file: str) -> Problem:
     if isinstance(stopped, _Refused):
         return stopped.problem
@@ -80,25 +63,55 @@ def _problem(stopped: Exception, text: str, file: str) -> Problem:
     return of_character(text, file)
 
 
+class _Open(Struct):
+    """A collection whose end has not been read yet."""
+
+    value: Any
+    anchor: str | None
+    key: Any = None
+    merging: bool = False
+    """Whether the value of the key that was read last is to be merged."""
+    merges: list[Any] | None = None
+    merged: frozenset[str] = frozenset()
+    """Keys that came by a merge, where a manifest is read."""
+    key_event: Any = None
+    """The event of the key that was read last."""
+    count: int = 1
+    height: int = 1
+
+
+class _Anchored(Struct, frozen=True):
+    """A value that aliases can repeat, with the number of values in it and their levels."""
+
+    value: Any
+    count: int = 1
+    height: int = 0
+
+
+def _close(closed: _Open) -> Any:
+    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
+    if not closed.merges:
+        return closed.value
+    merged: dict[str, Any] = {}
+    for source in reversed(closed.merges):
+        merged |= source
+    return merged | closed.value
+
+
 class _Reader:
     """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
 
-    def __init__(
-        self, text: str, file: str, *, tracked: bool = False, undisputed: bool = False, lenient: bool = False
-    ) -> None:
+    def __init__(self, text: str, file: str, *, undisputed: bool = False, lenient: bool = False) -> None:
         self._parser = CParser(text)
         self._file = file
-        self._tracked = tracked
         self._undisputed = undisputed
         self._lenient = lenient
         self._is_mode = False
         self._lines = 0
         self._index = 0
-        self._anchors: dict[str, Anchored] = {}
+        self._anchors: dict[str, _Anchored] = {}
         self._values = 0
         self._repeated = 0
-        self._current = Places({}, {})
-        self.places: dict[int, Places] = {}
         self.problems: list[Problem] = []
 
     def all_of(self, text: str) -> list[Document]:
@@ -125,7 +138,6 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
                 self._values = 0
-                self._current = self.places[self._index] = Places({}, {})
                 first: Any = get_event()
                 if self._index >= MAX_DOCUMENTS:
                     message = f"the file has more than {MAX_DOCUMENTS:,} documents"
@@ -136,11 +148,11 @@ class _Reader:
                         self._report("YAML020", message, event, hint)
                 data = self._build(first)
                 if data is not None:
-                    yield Document(data, self._index, _place(first)[0] + self._lines)
+                    yield Document(data, self._index, self._lines + first.start_mark.line + 1)
                 self._index += 1
 
     def _build(self, event: Any) -> Any:
-        stack: list[Open] = []
+        stack: list[_Open] = []
         get_event = self._parser.get_event
         while True:
             kind = type(event)
@@ -150,7 +162,7 @@ class _Reader:
                 continue
             if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
                 closed = stack.pop()
-                node = Anchored(close(closed), closed.count, closed.height)
+                node = _Anchored(_close(closed), closed.count, closed.height)
                 self._anchor(closed.anchor, node)
                 if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
                     stack[-1].key = _LEFT_OUT
@@ -162,50 +174,44 @@ class _Reader:
                     event = get_event()
                     continue
                 self._count(node.count, event)
-                if self._tracked:
-                    path = self._path(stack[-1]) if stack else ()
-                    self._current.values[path] = self._at(event)
             if not stack:
                 return node.value
             self._put(stack[-1], node, event)
             event = get_event()
 
-    def _leaf(self, event: Any, stack: list[Open]) -> Anchored:
+    def _leaf(self, event: Any, stack: list[_Open]) -> _Anchored:
         """Return what a scalar or an alias stands for."""
         if isinstance(event, yaml.ScalarEvent):
             self._is_mode = bool(stack) and stack[-1].key in _MODES
-            node = Anchored(self._scalar(event))
+            node = _Anchored(self._scalar(event))
             self._anchor(event.anchor, node)
             return node
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
-            return Anchored(None)
+            return _Anchored(None)
         if len(stack) + anchored.height > MAX_DEPTH:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         return anchored
 
-    def _anchor(self, name: str | None, node: Anchored) -> None:
+    def _anchor(self, name: str | None, node: _Anchored) -> None:
         if name is not None:
             self._anchors[name] = node
 
-    def _open(self, stack: list[Open], event: Any, kind: type) -> None:
+    def _open(self, stack: list[_Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "quote a string that begins with { or ["
             self._report("YAML003", "a key must be a string, not a list or a mapping", event, hint)
-        if event.tag is not None and not (self._lenient and event.tag.startswith(_OF_YAML)):
+        if event.tag is not None and not (self._lenient and event.tag.startswith(OF_YAML)):
             self._ignored(event)
-        path = self._path(stack[-1]) if stack else ()
-        if self._tracked:
-            self._current.values[path] = self._at(event)
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
-        stack.append(Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
+        stack.append(_Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
 
-    def _is_key(self, parent: Open, value: Any, event: Any) -> bool:
+    def _is_key(self, parent: _Open, value: Any, event: Any) -> bool:
         """Take a scalar as the key of the mapping that is open, if one is due."""
         if not isinstance(parent.value, dict) or parent.key is not None:
             return False
@@ -214,14 +220,12 @@ class _Reader:
         elif not isinstance(value, str):
             self._not_a_key(value, event)
         is_scalar = isinstance(event, yaml.ScalarEvent)
-        is_tagged = is_scalar and self._lenient and event.tag == f"{_OF_YAML}merge"  # as yq writes it
+        is_tagged = is_scalar and self._lenient and event.tag == f"{OF_YAML}merge"  # as yq writes it
         merging = value == _MERGE and is_scalar and (is_tagged or _is_plain(event))
         if not self._lenient and (value in parent.value or (merging and parent.merges is not None)):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
             self._report("YAML002", f"duplicate key '{value}'", event, hint)
         parent.key, parent.merging, parent.key_event = value, merging, event
-        if self._tracked:
-            self._current.keys[(*parent.path, value)] = self._at(event)
         return True
 
     def _key(self, value: Any, event: Any) -> Any:
@@ -231,7 +235,8 @@ class _Reader:
         if key is None:
             self._not_a_key(value, event)
             return _LEFT_OUT
-        if key != original and event.tag is None and scalar.MEANINGS[original] is not scalar.UNUSUAL:
+        is_untagged = isinstance(event, yaml.ScalarEvent) and event.tag is None
+        if key != original and is_untagged and scalar.MEANINGS[original] is not scalar.UNUSUAL:
             hint = f'write "{original}" in quotes'
             self._report("YAML003", f"kubectl reads the key {original} as '{key}'", event, hint, "warning")
         return key
@@ -241,7 +246,7 @@ class _Reader:
         hint = f'write "{original}" in quotes' if original else "write the key before the colon"
         self._report("YAML003", f"a key must be a string, not {original or 'null'}", event, hint)
 
-    def _put(self, parent: Open, node: Anchored, event: Any) -> None:
+    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
         parent.count += node.count
         parent.height = max(parent.height, node.height + 1)
         if isinstance(parent.value, list):
@@ -256,14 +261,14 @@ class _Reader:
             parent.value[parent.key] = node.value
         parent.key, parent.merging = None, False
 
-    def _repeats(self, parent: Open, value: Any) -> None:
+    def _repeats(self, parent: _Open, value: Any) -> None:
         """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"
         self._report("YAML002", message, parent.key_event, "delete one of the two", severity)
 
-    def _merge(self, parent: Open, value: Any, event: Any) -> None:
+    def _merge(self, parent: _Open, value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             self._report("YAML005", "'<<' can merge only mappings", event)
@@ -283,14 +288,14 @@ class _Reader:
         tag = event.tag
         if _is_plain(event) and tag is None:
             return self._plain(event)
-        if tag is None or tag in ("!", f"{_OF_YAML}str"):
+        if tag is None or tag in ("!", f"{OF_YAML}str"):
             text: str = event.value
             return text
-        if not self._lenient or not tag.startswith(_OF_YAML):
+        if not self._lenient or not tag.startswith(OF_YAML):
             self._ignored(event)
             return str(event.value)
         try:
-            return tagged(event.value, tag.removeprefix(_OF_YAML))
+            return tagged(event.value, tag.removeprefix(OF_YAML))
         except scalar.NotPortableError as error:
             self._report("YAML005", str(error), event, _UNTAG)
             return str(event.value)
@@ -332,14 +337,6 @@ class _Reader:
             hint = "write out the repeated part, or split the file"
             raise self._refusal("YAML004", message, event, hint)
 
-    def _path(self, parent: Open) -> Path:
-        last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
-        return (*parent.path, last)
-
-    def _at(self, event: Any) -> tuple[int, int]:
-        line, column = _place(event)
-        return line + self._lines, column
-
     def _report(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> None:
@@ -352,11 +349,8 @@ class _Reader:
     def _refusal(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> _Refused:
-        return _Refused(Problem(ident, message, hint, severity, self._file, *self._at(event)))
-
-
-def _place(event: Any) -> tuple[int, int]:
-    return event.start_mark.line + 1, event.start_mark.column + 1
+        line, column = self._lines + event.start_mark.line + 1, event.start_mark.column + 1
+        return _Refused(Problem(ident, message, hint, severity, self._file, line, column))
 
 
 def _is_plain(event: Any) -> bool:
