@@ -52,7 +52,7 @@ def teams(record: Object) -> list[str]:
 
 def _team(run: Object) -> str:
     namespace: str = run["run"].partition("/")[0]
-    return run.get("team") or namespace
+    return run["team"] or namespace
 
 
 def team_filter(names: Sequence[str], key: str) -> str:

@@ -61,7 +61,7 @@ def _run(run: Object, shown_run: Shown, resolution: float) -> list[str]:
 
 
 def _arrivals(record: Object) -> Iterable[list[str]]:
-    for row in record["measures"].get("arrivals", ()):
+    for row in record["measures"]["arrivals"]:
         done = f"{row['finished']} of {row['runs']}"
         waits = waits_text(row, record["resolution"])
         yield [row["profile"], str(row["seed"]), row["clusterQueue"], done, *waits]
