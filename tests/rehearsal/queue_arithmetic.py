@@ -77,6 +77,7 @@ def _record(runs: Sequence[tuple[Some, str]], starts: Mapping[str, float]) -> Ob
             "sweep": f"team/{one.name}" if one.is_sweep else "",
             "equal": f"team/{one.name}-0",
             "unordered": f"{one.queue} {one.at}",
+            "profile": "",
             "clusterQueue": one.queue,
             "outcome": "finished" if name in starts else "waiting",
             "submitted": one.at * 3600,
@@ -99,7 +100,7 @@ def _record(runs: Sequence[tuple[Some, str]], starts: Mapping[str, float]) -> Ob
         "cluster": "c1",
         "pods": True,
         "summary": {"runs": len(runs), "finished": len(ends), "evictions": 0, "restarts": 0},
-        "measures": {"makespanSeconds": max(ends.values(), default=None), "queues": queues},
+        "measures": {"makespanSeconds": max(ends.values(), default=None), "queues": queues, "arrivals": []},
         "workloads": workloads,
     }
 

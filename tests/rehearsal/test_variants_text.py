@@ -67,8 +67,8 @@ def test_head_has_cluster_numbers_and_resolution() -> None:
     variants = [full("base", wait=0.0), full("more", wait=0.0)]
 
     assert "c1: base and 1 variant; time resolution 10s" == head_line(Group(variants, NOISE))
-    compared = [full("a.json", wait=0.0), full("b.json", wait=0.0)]
-    assert "c1: a.json and b.json; time resolution 10s" == head_line(Group(compared, NOISE))
+    compared = [full("HEAD", wait=0.0), full("working tree", wait=0.0)]
+    assert "c1: HEAD and working tree; time resolution 10s" == head_line(Group(compared, NOISE))
     assert "c1: base and 1 variant, 3 times each; time resolution 10s" == head_line(
         Group(variants, Noise(10.0, 3))
     )
@@ -81,7 +81,7 @@ def test_head_has_cluster_numbers_and_resolution() -> None:
         (["base", "pools.a.slices=1,pools.b.slices=1", "more"], ["base", "slices=1", "more"]),
         (["base", "pools.a.slices=1", "pools.b.slices=1"], ["base", "a.slices=1", "b.slices=1"]),
         (["base", f"pools.a.names=[{'x' * 30}]", "mode=Standard"], ["base", "A", "mode=Standard"]),
-        ([f"{letter * 30}.json" for letter in "ab"], ["A", "B"]),
+        ([letter * 30 for letter in "ab"], ["A", "B"]),
         (["base", "pools.pool.slices=1,mode=x", "pools.pool.slices=1,mode=y"], ["base", "A", "B"]),
         (["HEAD", "working tree"], ["HEAD", "working tree"]),
     ],

@@ -78,18 +78,18 @@ def compare(
             new += len(new_errors(family, groups[-1], share))
     if code and not groups:
         show.stop(problems, code)
-    finish(groups, html, output, problems, code=code, new=new, is_sweep=is_sweep and not code)
+    _finish(groups, html, output, problems, code=code, new=new, is_sweep=is_sweep and not code)
 
 
-def finish(
+def _finish(
     groups: Sequence[Group],
     html: Path | None,
     output: str,
-    problems: tuple[Problem, ...] = (),
+    problems: tuple[Problem, ...],
     *,
-    code: int = 0,
-    new: int = 0,
-    is_sweep: bool = False,
+    code: int,
+    new: int,
+    is_sweep: bool,
 ) -> NoReturn:
     """Print groups of variants, write their page, and end the command; `new` errors came with a change."""
     problems += page_file.publish(html, "variants", partial(page_file.render_variants, groups))

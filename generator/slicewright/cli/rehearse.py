@@ -142,12 +142,6 @@ _MOST_JOBS = 64
     help="With --changed: how much longer a run may wait than before.",
 )
 @click.option(
-    "--compare",
-    type=(FILE, FILE),
-    metavar="A.json B.json",
-    help="Run no rehearsal: compare two earlier outputs of -o json.",
-)
-@click.option(
     "--prices",
     type=FILE,
     help="Prices per chip-hour by accelerator; the report then includes costs.",
@@ -173,7 +167,6 @@ def rehearse(
     jobs: int | None,
     changed: str | None,
     worse_than: float,
-    compare: tuple[Path, Path] | None,
     prices: Path | None,
     output: str,
 ) -> None:
@@ -184,11 +177,6 @@ def rehearse(
     become simulated nodes. Pods run for the `rehearsal.duration` of their workload, and time passes faster
     (--speed).
     """
-    if compare:
-        from slicewright.cli.compare import compare_outputs  # noqa: PLC0415 - commands start fast
-
-        options.check_alone(output)
-        compare_outputs(compare, html, output)
     options.check_place(kubeconfig, context, mark=mark, keep=keep, has_pods=pods)
     options.check_comparison(variants, sweep, repeat, changed, output)
     asked: tuple[Variant, ...] = ()

@@ -58,16 +58,6 @@ def check_place(
         raise click.UsageError(message)
 
 
-def check_alone(output: str) -> None:
-    """Refuse what --compare does not use: it plays nothing."""
-    for option in click.get_current_context().command.params:
-        is_about_plays = option.expose_value and option.name not in ("compare", "html", "output")
-        if is_about_plays and _is_given(str(option.name)):
-            name = option.human_readable_name if isinstance(option, click.Argument) else option.opts[0]
-            raise click.UsageError(f"--compare plays nothing: leave out {name}")
-    _check_output(output)
-
-
 def check_comparison(
     variants: tuple[str, ...], sweep: str | None, repeat: int, changed: str | None, output: str
 ) -> None:
@@ -81,17 +71,8 @@ def check_comparison(
         raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
     if changed is None and not is_varied and repeat > 1:
         raise click.UsageError("--repeat is about comparisons: add --what-if, --sweep or --changed")
-    if changed is None and _is_given("worse_than"):
+    source = click.get_current_context().get_parameter_source("worse_than")
+    if changed is None and source is ParameterSource.COMMANDLINE:
         raise click.UsageError("--worse-than is about a change: add --changed")
-    if changed is not None or is_varied:
-        _check_output(output)
-
-
-def _check_output(output: str) -> None:
-    if output == "junit":
+    if (changed is not None or is_varied) and output == "junit":
         raise click.UsageError("-o junit has no form for variants: use -o json")
-
-
-def _is_given(option: str) -> bool:
-    """Tell whether the command line has an option, by the name of its parameter."""
-    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE

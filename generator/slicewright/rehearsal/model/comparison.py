@@ -1,6 +1,6 @@
 """Measured rehearsals of variants -> what differs from the base beyond noise.
 
-A variant is its JSON form (schemas/slicewright/what-if.json), so that earlier outputs can be compared, too.
+A variant is its JSON form (schemas/slicewright/what-if.json).
 """
 
 import math
@@ -17,9 +17,7 @@ from slicewright.rehearsal.model.duration import shown
 BASE = "base"
 _ALONE = 6
 """Times the time resolution that a difference exceeds where each variant was played once."""
-_KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted")
-_TIED = ("sweep", "equal", "unordered")
-"""Names of other runs, which earlier outputs do not have."""
+_KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "sweep", "equal", "unordered")
 COUNTS = ("evictions", "restarts")
 _TIMES = ("started", "ended", "wait")
 _WAITS = ("p50WaitSeconds", "p95WaitSeconds", "maxWaitSeconds")
@@ -69,12 +67,11 @@ def _measures(record: Object) -> Object:
         **numbers,
         "queues": [{**row, "ranges": {key: row[key] for key in _WAITS}} for row in measures["queues"]],
         "arrivals": [
-            {**row, "ranges": {key: row[key] for key in ("seed", *_WAITS)}}
-            for row in measures.get("arrivals", ())
+            {**row, "ranges": {key: row[key] for key in ("seed", *_WAITS)}} for row in measures["arrivals"]
         ],
         "ranges": {key: numbers[key] for key in ("makespanSeconds", *COUNTS)},
         # What arrives differs from seed to seed: it is compared by profile.
-        "workloads": _rows([run for run in record["workloads"] if not run.get("profile")]),
+        "workloads": _rows([run for run in record["workloads"] if not run["profile"]]),
     }
 
 
@@ -87,9 +84,8 @@ def _rows(runs: Sequence[Object]) -> list[Object]:
         counts = {"evictions": len(run["evictions"]), "restarts": run["restarts"]}
         times = {key: run[key] for key in _TIMES}
         repeated = {"ranges": times, "times": times, "states": run["states"]}
-        tied = {key: run.get(key, "") for key in _TIED}
         kept = {key: run[key] for key in _KEPT}
-        rows.append({"name": name, **kept, **tied, **times, **counts, **repeated})
+        rows.append({"name": name, **kept, **times, **counts, **repeated})
     return sorted(rows, key=lambda row: str(row["name"]))
 
 
@@ -264,7 +260,7 @@ def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[ArrivalMo
 
 
 def _by_profile(record: Object) -> dict[str, Object]:
-    return {_profile(row): row for row in record.get("arrivals", ())}
+    return {_profile(row): row for row in record["arrivals"]}
 
 
 def _profile(row: Object) -> str:

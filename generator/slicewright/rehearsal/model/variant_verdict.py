@@ -46,7 +46,6 @@ def verdict(base: Object, variant: Object, noise: Noise, change: str = "") -> st
     ]
     in_queues = {row["clusterQueue"] for move in grouped for row in move.runs.after}
     parts = [
-        *_pods(base, variant),
         *_whole(base, variant, noise),
         *_last_ends(last, names),
         *_of_groups(endings, names, "end"),
@@ -178,13 +177,6 @@ def _counts(base: Object, variant: Object) -> Iterator[str]:
         if is_apart(base["ranges"][key], variant["ranges"][key], 0.0):
             number = counted(abs(more), key[:-1])
             yield f"{number} {'more' if more > 0 else 'fewer'}"
-
-
-def _pods(base: Object, variant: Object) -> Iterator[str]:
-    """Yield that only one was played with pods, as one of two earlier outputs may be."""
-    if base["pods"] != variant["pods"]:
-        words = ("with", "without") if variant["pods"] else ("without", "with")
-        yield "played {} pods, the other {}".format(*words)
 
 
 def _missing(base: Object, variant: Object, names: Mapping[str, str]) -> Iterator[str]:

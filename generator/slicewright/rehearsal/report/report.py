@@ -228,7 +228,7 @@ def sweep_heads(runs: Iterable[Object]) -> dict[str, str]:
     """Return what to tell of each sweep, by the first of its runs, from the records of all runs."""
     sweeps: dict[str, list[Object]] = {}
     for run in runs:
-        if sweep := run.get("sweep"):
+        if sweep := run["sweep"]:
             sweeps.setdefault(sweep, []).append(run)
     heads = {}
     for sweep, own in sweeps.items():
