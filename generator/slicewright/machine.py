@@ -20,7 +20,6 @@ from slicewright.core.kubernetes.read import mapping, text
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import SETTINGS
 from slicewright.home import NoHomeError, home
-from slicewright.importing import kubectl
 from slicewright.initial import files as initial
 from slicewright.testbed import process_group, supervisor
 from slicewright.version import __version__
@@ -145,11 +144,6 @@ def _repository() -> Iterator[Check]:
 
 
 def _kubectl() -> Iterator[Check]:
-    program = kubectl.program()
-    if not isinstance(program, Problem):
-        yield Check("kubectl", "program", "ok", str(program))
-    elif program.id == "IMP001":  # what is wrong with its variable is said among the programs
-        yield Check("kubectl", "program", "missing", program.message, "slicewright tools build kubectl")
     variable = os.environ.get("KUBECONFIG", "") or str(home(os.environ) / ".kube" / "config")
     paths = filter(None, variable.split(os.pathsep))  # kubectl ignores empty entries too
     yield diagnosis.context([(path, _content(path)) for path in paths if Path(path).exists()])

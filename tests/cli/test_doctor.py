@@ -63,7 +63,7 @@ def test_machine_with_nothing_has_nothing_wrong(bare: Path) -> None:
     checks = examined(0)
 
     programs = {("program", tool.title) for tool in tools().values()}
-    others = {("git", "program"), ("repository", ""), ("kubectl", "program"), ("kubectl", "context")}
+    others = {("git", "program"), ("repository", ""), ("kubectl", "context")}
     assert programs | others == states(checks, "missing") - {("machine", "memory"), ("machine", "disk")}
     assert "slicewright tools build" == checks["program", tools()["etcd"].title][2]
     assert "slicewright tools build argocd" == checks["program", tools()["argocd"].title][2]
