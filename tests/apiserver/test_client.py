@@ -295,10 +295,11 @@ def test_list_that_does_not_end(api: Api, server: Server) -> None:
         api.list("v1", "Pod")
 
 
-def test_answer_that_breaks_off() -> None:
-    """Half an object is as if the server did not answer."""
-    with pytest.raises(ConnectionError, match="the answer breaks off: "):
-        _object(b'{"items": [')
+@pytest.mark.parametrize("answer", [b'{"items": [', b'{"a": ' + b"[" * 500_000, b'{"a": "\xff"}'])
+def test_answer_that_is_not_json(answer: bytes) -> None:
+    """Half an object, one that is too deep, and one in another encoding, are as if nothing answered."""
+    with pytest.raises(ConnectionError, match="the answer is not valid JSON: "):
+        _object(answer)
 
 
 def test_nothing_is_asked_twice_before_a_deadline(api: Api, server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Kustomize of both versions, and the bases with their components as this repository has them."""
+"""Kustomize, and the bases with their components as this repository has them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = ("kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow))
-"""The newest version, and the oldest that overlays must build with."""
+"""The pinned version, and the oldest that overlays must build with: for one overlay of each structure."""
 VARIANTS = {
     "jobset": ("jobset",),
     "cpu": ("cpu",),
@@ -33,16 +33,16 @@ ALONE = frozenset({"flex-start", "flex-start-queued", "spot", "reservation", "co
 """Components of which a workload takes one at most: the ways of provisioning."""
 
 
-def kustomize(version: str, folder: Path) -> str:
+def kustomize(folder: Path, version: str = "kustomize") -> str:
     """Return what `kustomize build` prints for a folder, with no flags."""
     done = subprocess.run([program(version), "build", folder], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def built(folder: Path) -> list[str]:
+def built(folder: Path, version: str = "kustomize") -> list[str]:
     """Return what kustomize builds of a folder, in canonical form."""
-    return canonical(parsed(kustomize("kustomize", folder)))
+    return canonical(parsed(kustomize(folder, version)))
 
 
 def parsed(text: str) -> list[Object]:

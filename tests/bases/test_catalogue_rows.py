@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, N
 from slicewright.core.plan.plan import MARKER
 from slicewright.workspace.package import package
 
-from .kit import built, canonical, copy_bases, write
+from .kit import VERSIONS, built, canonical, copy_bases, write
 from .rows import Case, accepted_by_operator, cases, pods, read_row, rendered
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def test_no_marker_survives(objects: dict[str, list[Object]]) -> None:
 
 @pytest.mark.untraced
 @pytest.mark.tools
-def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Object]]) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kustomize_builds_the_same(version: str, tmp_path: Path, objects: dict[str, list[Object]]) -> None:
     """Both versions of kustomize build one overlay of each structure to what we compose.
 
     Overlays of the same structure have the same operations on the same paths, with values of the same types.
@@ -164,7 +165,7 @@ def test_kustomize_builds_the_same(tmp_path: Path, objects: dict[str, list[Objec
 
     expected = canonical(item for name in names for item in objects[name])
 
-    assert expected == built(folder)
+    assert expected == built(folder, version)
 
 
 def test_structures_are_few_and_of_every_pattern() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .kit import OPENAPI, VERSIONS, kustomize, parsed, write
+from .kit import OPENAPI, kustomize, parsed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.tools
 KUBERNETES = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 
 
-def built(place: Path, version: str, *, files: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
+def built(place: Path, *, files: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
     """Return what an overlay over the bases builds to."""
     folder = write(place, {**files, "kustomization.yaml": {**KUBERNETES, **fields}})
-    return parsed(kustomize(version, folder))
+    return parsed(kustomize(folder))
 
 
 def jobset_patch(**job: Any) -> dict[str, Any]:
@@ -44,8 +44,7 @@ def place(tree: Path, request: pytest.FixtureRequest) -> Path:
 HERE = [f"{UP}{OPENAPI}"]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_merge_keeps_what_the_patch_does_not_name(place: Path, version: str) -> None:
+def test_merge_keeps_what_the_patch_does_not_name(place: Path) -> None:
     """A strategic-merge patch on replicatedJobs changes what it names and leaves the rest."""
     container = {"name": "replaced-by-slicewright", "env": [{"name": "A", "value": "1"}]}
     pod = {"template": {"spec": {"containers": [container]}}}
@@ -53,7 +52,6 @@ def test_merge_keeps_what_the_patch_does_not_name(place: Path, version: str) -> 
 
     objects = built(
         place,
-        version,
         files=files,
         resources=[f"{UP}bases/jobset"],
         components=HERE,
@@ -71,12 +69,10 @@ def test_merge_keeps_what_the_patch_does_not_name(place: Path, version: str) -> 
     assert "cloud.google.com/gke-tpu-topology" in spec["nodeSelector"]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_without_it_the_list_is_lost(place: Path, version: str) -> None:
+def test_without_it_the_list_is_lost(place: Path) -> None:
     """The same patch without the component replaces the list, and the build succeeds: what it is good for."""
     objects = built(
         place,
-        version,
         files={"two.yaml": jobset_patch(replicas=2)},
         resources=[f"{UP}bases/jobset"],
         patches=[{"path": "two.yaml"}],
@@ -85,8 +81,7 @@ def test_without_it_the_list_is_lost(place: Path, version: str) -> None:
     assert objects[0]["spec"]["replicatedJobs"] == [{"name": "slice", "replicas": 2}]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_merge_of_jobs_and_pathwaysjobs(place: Path, version: str) -> None:
+def test_merge_of_jobs_and_pathwaysjobs(place: Path) -> None:
     """Lists of Jobs still merge, although the schema replaces kustomize's; those of PathwaysJobs too."""
     env = [{"name": "A", "value": "1"}]
     job = {
@@ -107,7 +102,6 @@ def test_merge_of_jobs_and_pathwaysjobs(place: Path, version: str) -> None:
 
     objects = built(
         place,
-        version,
         files={"job.yaml": job, "pathwaysjob.yaml": pathwaysjob},
         resources=[f"{UP}bases/job", f"{UP}bases/pathwaysjob"],
         components=HERE,
@@ -123,8 +117,7 @@ def test_merge_of_jobs_and_pathwaysjobs(place: Path, version: str) -> None:
     assert (env, "replaced-by-slicewright") == (user["env"], user["image"])
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_namespace_spares_cluster_scoped_queues(place: Path, version: str) -> None:
+def test_namespace_spares_cluster_scoped_queues(place: Path) -> None:
     """`namespace:` reaches the JobSet and the LocalQueue, and no ClusterQueue."""
     queue = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -136,7 +129,6 @@ def test_namespace_spares_cluster_scoped_queues(place: Path, version: str) -> No
 
     objects = built(
         place,
-        version,
         files={"queue.yaml": queue, "local.yaml": local},
         namespace="team-a",
         resources=["queue.yaml", "local.yaml", f"{UP}bases/jobset"],
@@ -147,8 +139,7 @@ def test_namespace_spares_cluster_scoped_queues(place: Path, version: str) -> No
     assert places == {"ClusterQueue": None, "LocalQueue": "team-a", "JobSet": "team-a"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_names_are_followed(place: Path, version: str) -> None:
+def test_names_are_followed(place: Path) -> None:
     """The hash of a generated ConfigMap and a prefix reach the pods, the queue label and the LocalQueue."""
     source = {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "a"}}}
     container = {"name": "replaced-by-slicewright", "env": [source]}
@@ -163,7 +154,6 @@ def test_names_are_followed(place: Path, version: str) -> None:
 
     objects = built(
         place,
-        version,
         files={"local.yaml": local, "patch.yaml": patch},
         namePrefix="p-",
         configMapGenerator=[{"name": "settings", "literals": ["a=1"]}],

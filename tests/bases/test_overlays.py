@@ -1,4 +1,4 @@
-"""The committed overlays: what we compose is what kustomize builds, whichever version."""
+"""The committed overlays: what we compose is what kustomize builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slicewright.core.plan.plan import MARKER, Plan
 from slicewright.core.render import tree as trees
 from slicewright.core.render.plans import plan_all
 
-from .kit import ROOT, VERSIONS, built, canonical, kustomize, parsed, write
+from .kit import ROOT, built, canonical, kustomize, parsed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,13 +60,12 @@ def test_there_is_an_overlay_for_every_plan() -> None:
         for name in FOLDERS
     ],
 )
-@pytest.mark.parametrize("version", VERSIONS)
-def test_overlay_builds_as_we_compose_it(folder: str, version: str) -> None:
+def test_overlay_builds_as_we_compose_it(folder: str) -> None:
     """Each overlay, and each list of overlays, builds with no flags to what our composition makes of it."""
     made = compose(folder, read_text)
 
     assert (made.problems, made.outside) == ((), ())
-    assert canonical(parsed(kustomize(version, ROOT / folder))) == canonical(made.objects)
+    assert canonical(parsed(kustomize(ROOT / folder))) == canonical(made.objects)
 
 
 @pytest.mark.tools

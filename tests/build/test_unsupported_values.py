@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.bases.kit import VERSIONS
 
 from slicewright.binaries.find import find
 from slicewright.core.document.write import write_document
@@ -54,7 +53,7 @@ KEPT: dict[str, Any] = {
 }
 
 
-def through(version: str, folder: Path, value: Any, *, patched: bool) -> Any:
+def through(folder: Path, value: Any, *, patched: bool) -> Any:
     """Return what becomes of a value in an object that kustomize builds; None where it refuses it."""
     item = {"apiVersion": "example.com/v1", "kind": "Holder", "metadata": {"name": "a"}, "data": {"x": value}}
     kustomization: dict[str, Any] = {"resources": ["o.yaml"]}
@@ -65,7 +64,7 @@ def through(version: str, folder: Path, value: Any, *, patched: bool) -> Any:
         kustomization["patches"] = [{"path": "p.yaml", "target": {"kind": "Holder"}}]
     (folder / "o.yaml").write_text(write_document(item), encoding="utf-8", newline="")
     (folder / "kustomization.yaml").write_text(write_document(kustomization), encoding="utf-8")
-    program = find(version)
+    program = find("kustomize")
     assert not isinstance(program, Problem), program.text()
     answer = subprocess.run([program, "build", folder], capture_output=True, check=False)
     if answer.returncode:
@@ -74,31 +73,28 @@ def through(version: str, folder: Path, value: Any, *, patched: bool) -> Any:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("value", LOST, ids=ascii)
-def test_kustomize_loses_it(value: Any, version: str, tmp_path: Path) -> None:
+def test_kustomize_loses_it(value: Any, tmp_path: Path) -> None:
     """What is refused everywhere is lost in a patch, and most of it in a plain object already."""
-    assert value != through(version, tmp_path, value, patched=True)
-    assert isinstance(value, int) or value != through(version, tmp_path, value, patched=False)
+    assert value != through(tmp_path, value, patched=True)
+    assert isinstance(value, int) or value != through(tmp_path, value, patched=False)
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("what", LOST_IN_PATCHES)
-def test_kustomize_loses_it_in_patches_only(what: str, version: str, tmp_path: Path) -> None:
+def test_kustomize_loses_it_in_patches_only(what: str, tmp_path: Path) -> None:
     """What is refused in a Fixed overlay is lost in a patch, and carried in an object."""
     value, _ = LOST_IN_PATCHES[what]
 
-    assert value == through(version, tmp_path, value, patched=False)
-    assert value != through(version, tmp_path, value, patched=True)
+    assert value == through(tmp_path, value, patched=False)
+    assert value != through(tmp_path, value, patched=True)
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("patched", [False, True])
-def test_kustomize_carries_the_rest(version: str, patched: bool, tmp_path: Path) -> None:
+def test_kustomize_carries_the_rest(patched: bool, tmp_path: Path) -> None:
     """Every other value comes through, in an object and in a patch."""
-    assert KEPT == through(version, tmp_path, KEPT, patched=patched)
+    assert KEPT == through(tmp_path, KEPT, patched=patched)
 
 
 @pytest.mark.parametrize("what", LOST_ANYWHERE)

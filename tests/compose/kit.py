@@ -6,7 +6,6 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 from tests.files import program, write
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Tree = dict[str, str]
-
-VERSIONS = ("kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow))
-"""The newest and the oldest version that generated overlays must be right for."""
 
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 
@@ -51,10 +47,10 @@ def composed(tree: Tree, folder: str = "o") -> Composed:
     return compose(folder, tree.get)
 
 
-def built(version: str, tree: Tree, root: Path, folder: str = "o") -> list[Any] | None:
+def built(tree: Tree, root: Path, folder: str = "o") -> list[Any] | None:
     """Return the objects that kustomize makes of a folder of a tree, None where it refuses it."""
     write(root, tree)
-    answer = subprocess.run([program(version), "build", root / folder], capture_output=True, check=False)
+    answer = subprocess.run([program("kustomize"), "build", root / folder], capture_output=True, check=False)
     if answer.returncode:
         return None
     return ordered(list(yaml.load_all(answer.stdout.decode(), yaml.CSafeLoader)))

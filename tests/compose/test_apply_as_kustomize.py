@@ -12,7 +12,7 @@ from tests.properties import share
 from slicewright.core.compose import patch
 from slicewright.core.document.write import write_document
 
-from .kit import VERSIONS, built, composed, ordered
+from .kit import built, composed, ordered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,38 +94,34 @@ STRICTER = (
 )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("operation", ALIKE)
-def test_same_result(operation: str, version: str, tmp_path: Path) -> None:
-    """What we apply, both versions of kustomize apply to the same result."""
+def test_same_result(operation: str, tmp_path: Path) -> None:
+    """What we apply, kustomize applies to the same result."""
     tree = _tree(operation)
 
-    assert built(version, tree, tmp_path) == ordered(list(composed(tree).objects))
+    assert built(tree, tmp_path) == ordered(list(composed(tree).objects))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("operation", REFUSED_ALIKE)
-def test_same_refusal(operation: str, version: str, tmp_path: Path) -> None:
+def test_same_refusal(operation: str, tmp_path: Path) -> None:
     """What they refuse is a problem with the object and the operation in it."""
     tree = _tree(operation)
     (problem,) = composed(tree).problems
 
     assert (problem.id, problem.file, problem.object) == ("KUS006", "o/kustomization.yaml", "Holder a")
-    assert None is built(version, tree, tmp_path)
+    assert None is built(tree, tmp_path)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("operation", STRICTER)
-def test_stricter_than_kustomize(operation: str, version: str, tmp_path: Path) -> None:
+def test_stricter_than_kustomize(operation: str, tmp_path: Path) -> None:
     """What the standard refuses and kustomize lets pass is a problem: such a patch hides a mistake."""
     tree = _tree(operation)
 
     assert [problem.id for problem in composed(tree).problems] == ["KUS006"]
-    assert None is not built(version, tree, tmp_path)
+    assert None is not built(tree, tmp_path)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_row_of_operations(version: str, tmp_path: Path) -> None:
+def test_a_row_of_operations(tmp_path: Path) -> None:
     """Operations are applied in their order, each to what the one before has made."""
     tree = _tree(
         "{op: add, path: /spec/list/1, value: z}",
@@ -136,7 +132,7 @@ def test_a_row_of_operations(version: str, tmp_path: Path) -> None:
         "{op: remove, path: /spec/list/0}",
     )
 
-    expected = built(version, tree, tmp_path)
+    expected = built(tree, tmp_path)
     assert expected == ordered(list(composed(tree).objects))
     assert composed(tree).objects[0]["spec"]["list"] == ["z", "x", {"name": "f", "v": 1}]
 
@@ -150,11 +146,10 @@ values = st.recursive(
 mappings = st.dictionaries(keys, values, max_size=3)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @settings(derandomize=True, max_examples=share(20), suppress_health_check=list(HealthCheck))
 @given(pairs=st.lists(st.tuples(mappings, mappings), min_size=1, max_size=8))
 def test_our_differences_work_in_kustomize(
-    pairs: list[tuple[dict[str, Any], dict[str, Any]]], version: str, tmp_path: Path
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]], tmp_path: Path
 ) -> None:
     """The patch that slicewright computes between two objects leads there in kustomize as well."""
     expected, tree, patches = [], {}, []
@@ -170,5 +165,5 @@ def test_our_differences_work_in_kustomize(
     resources = [f"{index}.yaml" for index in range(len(pairs))]
     tree["o/kustomization.yaml"] = write_document({"resources": resources, "patches": patches})
 
-    assert ordered(expected) == built(version, tree, tmp_path)
+    assert ordered(expected) == built(tree, tmp_path)
     assert ordered(expected) == ordered(list(composed(tree).objects))

@@ -8,7 +8,7 @@ import pytest
 
 from slicewright.core.compose.kustomization import identity, matching
 
-from .kit import VERSIONS, Tree, built, composed, config_map, ordered, patching
+from .kit import Tree, built, composed, config_map, ordered, patching
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,6 @@ OBJECTS = "---\n".join(
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "target",
     [
@@ -52,14 +51,14 @@ OBJECTS = "---\n".join(
         "kind: ConfigMap, version: v2",
     ],
 )
-def test_same_targets(target: str, version: str, tmp_path: Path) -> None:
+def test_same_targets(target: str, tmp_path: Path) -> None:
     """Each field of a target is a regular expression for the whole; no namespace counts as `default`."""
     tree = {
         "o/kustomization.yaml": "resources: [a.yaml]\n" + patching(MARK, target=target),
         "o/a.yaml": OBJECTS,
     }
 
-    assert built(version, tree, tmp_path) == ordered(list(composed(tree).objects))
+    assert built(tree, tmp_path) == ordered(list(composed(tree).objects))
 
 
 def _renaming(operation: str, target: str) -> Tree:
@@ -73,7 +72,6 @@ def _renaming(operation: str, target: str) -> Tree:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     ("operation", "target"),
     [
@@ -87,17 +85,16 @@ def _renaming(operation: str, target: str) -> Tree:
         ("{op: replace, path: /apiVersion, value: example.com/v2}", "version: v1"),
     ],
 )
-def test_changed_names(operation: str, target: str, version: str, tmp_path: Path) -> None:
+def test_changed_names(operation: str, target: str, tmp_path: Path) -> None:
     """A later patch finds an object by its new name or its first one, but by its new kind only."""
     tree = _renaming(operation, target)
 
-    assert built(version, tree, tmp_path) == ordered(list(composed(tree).objects))
+    assert built(tree, tmp_path) == ordered(list(composed(tree).objects))
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["a", "middle", "new"])
-def test_names_changed_in_a_base(name: str, version: str, tmp_path: Path) -> None:
+def test_names_changed_in_a_base(name: str, tmp_path: Path) -> None:
     """The first and the last name of an object are known to the overlays above, those between are not."""
     rename = "{{op: replace, path: /metadata/name, value: {}}}"
     tree = {
@@ -107,7 +104,7 @@ def test_names_changed_in_a_base(name: str, version: str, tmp_path: Path) -> Non
         "b/a.yaml": config_map("a"),
     }
 
-    assert built(version, tree, tmp_path) == ordered(list(composed(tree).objects))
+    assert built(tree, tmp_path) == ordered(list(composed(tree).objects))
 
 
 def test_matching_returns_the_objects_themselves() -> None:

@@ -103,7 +103,7 @@ def sync(api: Api, items: list[Object]) -> None:
 
 def built(tree: Repo, name: str) -> list[Object]:
     """Return the objects of a Kustomization, as Flux would apply them."""
-    return applied("kustomize", tree.root, rendered(tree)[name])
+    return applied(tree.root, rendered(tree)[name])
 
 
 @pytest.fixture(scope="module")

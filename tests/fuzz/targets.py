@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from click.testing import CliRunner
+from tests.apiserver.served import Served
 from tests.conftest import PROJECT
 from tests.fuzz import mutate
 from tests.importing.kit import TPU, flavor, queue, slice_nodes
+from tests.importing.served import answers
 
+from slicewright.cli import reach
 from slicewright.cli.main import cli
 from slicewright.core.document.read import read_documents, read_places
 from slicewright.core.document.write import write_document
-from slicewright.importing import kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,46 +234,33 @@ def diff(folder: Path, draw: Random) -> None:
 
 
 ANSWERS: dict[str, Any] = {
-    "/apis/kueue": {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]},
-    "nodes": {"items": slice_nodes("np-0")},
-    "resourceflavors": {"items": [flavor("mine", {"cloud.google.com/gke-nodepool": "np-0"})]},
-    "clusterqueues": {"items": [queue("q", ("mine", {TPU: 8, "cpu": "1500m"}))]},
-    "cohorts": {"items": [{"metadata": {"name": "c"}, "spec": {"fairSharing": {"weight": 2}}}]},
-    "localqueues": {"items": [{"metadata": {"name": "l", "namespace": "n"}, "spec": {"clusterQueue": "q"}}]},
-    "workloadpriorityclasses": {"items": [{"metadata": {"name": "high"}, "value": 100, "description": "x"}]},
-    "priorityclasses": {"items": [{"metadata": {"name": "high"}, "value": 100, "preemptionPolicy": "Never"}]},
-    "topologies": {"items": [{"metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "a/b"}]}}]},
-    "admissionchecks": {"items": [{"metadata": {"name": "x"}, "spec": {"controllerName": "a/b"}}]},
-    "provisioningrequestconfigs": {"items": [{"metadata": {"name": "x"}, "spec": {"parameters": {"a": 1}}}]},
-    "deployments": {"items": []},
+    "Node": slice_nodes("np-0"),
+    "ResourceFlavor": [flavor("mine", {"cloud.google.com/gke-nodepool": "np-0"})],
+    "ClusterQueue": [queue("q", ("mine", {TPU: 8, "cpu": "1500m"}))],
+    "Cohort": [{"metadata": {"name": "c"}, "spec": {"fairSharing": {"weight": 2}}}],
+    "LocalQueue": [{"metadata": {"name": "l", "namespace": "n"}, "spec": {"clusterQueue": "q"}}],
+    "WorkloadPriorityClass": [{"metadata": {"name": "high"}, "value": 100, "description": "x"}],
+    "PriorityClass": [{"metadata": {"name": "high"}, "value": 100, "preemptionPolicy": "Never"}],
+    "Topology": [{"metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "a/b"}]}}],
+    "AdmissionCheck": [{"metadata": {"name": "x"}, "spec": {"controllerName": "a/b"}}],
+    "ProvisioningRequestConfig": [{"metadata": {"name": "x"}, "spec": {"parameters": {"a": 1}}}],
 }  # fmt: skip
 
 
 def draw_answers(draw: Random) -> Files:
-    """Return what kubectl answers, changed in a few places."""
+    """Return what an API server answers, changed in a few places."""
     found = dict(ANSWERS)
-    for resource in draw.choices(list(found), k=draw.choice((1, 1, 2, 4))):
-        found[resource] = mutate.data(found[resource], draw)
+    for kind in draw.choices(list(found), k=draw.choice((1, 1, 2, 4))):
+        found[kind] = mutate.data(found[kind], draw)
     return {"answers.json": json.dumps(found), "repo/slicewright.yaml": "{}\n"}
 
 
 def cluster(folder: Path, draw: Random) -> None:
     """Whatever a cluster answers becomes a file, or a problem."""
-    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-
-    def answered(command: list[str]) -> tuple[int, bytes, str]:
-        if "get-contexts" in command:
-            return 0, b"ctx\n", ""
-        name = next(word for word in command if word == "get" or word.startswith(("/apis", "get")))
-        resource = command[command.index(name) + 1].partition(".")[0]
-        resource = "/apis/kueue" if "--raw" in command else resource
-        return 0, json.dumps(answers.get(resource, {"items": []})).encode(), ""
-
+    found = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     options = draw.choice(((), ("-o", "json"), ("--write",)))
-    with (
-        mock.patch.object(kubectl, "_output", answered),
-        mock.patch.object(kubectl, "program", return_value=Path("kubectl")),
-    ):
+    api = Served(answers(found, "v1beta2"))
+    with mock.patch.object(reach, "connect", return_value=api):
         code, _ = run(folder / "repo", "import", "cluster", "--context", "ctx", *options)
     written = stamps(folder / "repo")
     wanted = (

@@ -109,7 +109,7 @@ def rendered(repo: Repo) -> dict[str, Object]:
     return kustomizations({path: repo.read(path) for path in repo.tree() if path.startswith(here)})
 
 
-def applied(version: str, root: Path, spec: Object) -> list[Object]:
+def applied(root: Path, spec: Object) -> list[Object]:
     """Return what Flux would apply: its patches go into the list of the folder, then kustomize builds."""
     file = root / spec["path"] / "kustomization.yaml"
     before = file.read_text(encoding="utf-8")
@@ -117,6 +117,6 @@ def applied(version: str, root: Path, spec: Object) -> list[Object]:
     listed["patches"] = [*listed.get("patches", []), *spec.get("patches", [])]
     file.write_text(yaml.safe_dump(listed), encoding="utf-8")
     try:
-        return parsed(kustomize(version, file.parent))
+        return parsed(kustomize(file.parent))
     finally:
         file.write_text(before, encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.bases.kit import VERSIONS, canonical, kustomize, parsed
+from tests.bases.kit import canonical, kustomize, parsed
 from tests.difference.kit import commit, diff
 from tests.plan.test_fields import fields, put
 from tests.platforms.kit import cluster, repository
@@ -44,28 +44,26 @@ def rendered(request: pytest.FixtureRequest, empty: Repo) -> Repo:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
-def test_kustomize_builds_every_folder(rendered: Repo, version: str) -> None:
-    """Applications, anchors and runs are those of the files, to the oldest kustomize and to the newest."""
+def test_kustomize_builds_every_folder(rendered: Repo) -> None:
+    """Applications, anchors and runs are those of the files."""
     expected = [
         item
         for path, text in rendered.tree().items()
         if path.startswith(f"{HERE}/") and not path.endswith("/kustomization.yaml")
         for item in documents(text)
     ]
-    assert canonical(expected) == canonical(parsed(kustomize(version, rendered.root / HERE)))
+    assert canonical(expected) == canonical(parsed(kustomize(rendered.root / HERE)))
 
     for folder in (HERE, "overlays/c1/team-a"):
         ours = compose(folder, lambda path: rendered.tree().get(path))
         assert (ours.problems, ours.outside) == ((), ())
-        assert canonical(ours.objects) == canonical(parsed(kustomize(version, rendered.root / folder)))
+        assert canonical(ours.objects) == canonical(parsed(kustomize(rendered.root / folder)))
     (anchor,) = documents(rendered.read("overlays/c1/team-a/_anchor.yaml"))
-    assert anchor in parsed(kustomize(version, rendered.root / "overlays/c1/team-a"))
+    assert anchor in parsed(kustomize(rendered.root / "overlays/c1/team-a"))
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("version", VERSIONS)
-def test_component_adds_health_checks_to_settings(rendered: Repo, version: str) -> None:
+def test_component_adds_health_checks_to_settings(rendered: Repo) -> None:
     """Argo CD's own kustomization includes the folder: its settings stay, and every check is added."""
     rendered.write("install/argocd-cm.yaml", SETTINGS)
     rendered.write(
@@ -73,7 +71,7 @@ def test_component_adds_health_checks_to_settings(rendered: Repo, version: str) 
         "resources: [argocd-cm.yaml]\ncomponents: [../overlays/c1/_gitops/argocd-cm]\n",
     )
 
-    (found,) = parsed(kustomize(version, rendered.root / "install"))
+    (found,) = parsed(kustomize(rendered.root / "install"))
 
     checks = {f"resource.customizations.health.{kind}": text for kind, text in package().health().items()}
     assert {"url": "mine", **checks} == found["data"]

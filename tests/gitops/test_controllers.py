@@ -56,7 +56,7 @@ def test_project_allows_what_the_folder_holds_and_nothing_more(empty: Repo) -> N
     synced(empty, f"versions: {{pathwaysJob: v0.1.4}}\n{GITOPS}")
     empty.run("render")
     spec = controllers(empty)[0]["spec"]
-    built = parsed(kustomize("kustomize", empty.root / "overlays/c1/_controllers"))
+    built = parsed(kustomize(empty.root / "overlays/c1/_controllers"))
 
     kinds = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in built}
     kinds = {("" if group == "v1" else group, kind) for group, kind in kinds}
@@ -78,7 +78,7 @@ def test_definitions_are_never_pruned() -> None:
         "kustomize.toolkit.fluxcd.io/prune": "disabled",
     }
     for folder in sorted((PROJECT / "bases/controllers").iterdir()):
-        built = parsed(kustomize("kustomize", folder))
+        built = parsed(kustomize(folder))
         definitions = [item for item in built if item["kind"] == "CustomResourceDefinition"]
         assert definitions
         for item in definitions:

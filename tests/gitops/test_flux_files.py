@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.bases.kit import VERSIONS, canonical, kustomize, parsed
+from tests.bases.kit import canonical, kustomize, parsed
 from tests.check.kit import problems
 from tests.files import write
 
@@ -316,8 +316,7 @@ def test_every_name_is_one_that_kubernetes_takes(parts: list[str]) -> None:
 
 @pytest.mark.tools
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("version", VERSIONS)
-def test_kustomize_builds_the_folders(version: str, variant: str, tmp_path: Path) -> None:
+def test_kustomize_builds_the_folders(variant: str, tmp_path: Path) -> None:
     """Each folder is built by kustomize without a flag into the objects of its files."""
     flux, managed = VARIANTS[variant]
     of = site(flux, managed=managed)
@@ -325,7 +324,7 @@ def test_kustomize_builds_the_folders(version: str, variant: str, tmp_path: Path
     write(tmp_path, made)
 
     folders = sorted({(tmp_path / path).parent for path in made})
-    built = [item for folder in folders for item in parsed(kustomize(version, folder))]
+    built = [item for folder in folders for item in parsed(kustomize(folder))]
     assert canonical(objects(made)) == canonical(built)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.bases.kit import VERSIONS, kustomize, parsed
+from tests.bases.kit import kustomize, parsed
 
 from .flux_kit import FLUX, applied, render
 
@@ -34,39 +34,35 @@ def marks(found: list[dict[str, Any]]) -> dict[str, list[str]]:
     return {side: sorted(names) for side, names in sides.items()}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_runs_are_written_once(empty: Repo, version: str) -> None:
+def test_runs_are_written_once(empty: Repo) -> None:
     """Hashed runs of every kind are created only; nothing is substituted in any object, a Fixed one too."""
     spec = render(empty)["c1.team-a"]
 
-    found = applied(version, empty.root, spec)
+    found = applied(empty.root, spec)
     assert {"once": ["hashed", "path", "two"], "always": ["JobSet", "slicewright"]} == marks(found)
     kinds = {item["kind"] for item in found if RUN in item["metadata"].get("labels", {})}
     assert kinds == {"Job", "JobSet", "PathwaysJob"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_nothing_else_of_a_run_changes(empty: Repo, version: str) -> None:
+def test_nothing_else_of_a_run_changes(empty: Repo) -> None:
     """Without the annotations, what Flux applies is what the overlay builds: names and kinds too."""
     spec = render(empty)["c1.team-a"]
 
-    found = applied(version, empty.root, spec)
+    found = applied(empty.root, spec)
     for item in found:
         own = item["metadata"].get("annotations", {})
         kept = {key: value for key, value in own.items() if key not in ONCE | AS_WRITTEN}
         item["metadata"].pop("annotations", None)
         item["metadata"] |= {"annotations": kept} if kept else {}
-    assert parsed(kustomize(version, empty.root / "overlays/c1/team-a")) == found
+    assert parsed(kustomize(empty.root / "overlays/c1/team-a")) == found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_workloads_one_by_one(empty: Repo, version: str) -> None:
+def test_workloads_one_by_one(empty: Repo) -> None:
     """A workload's own folder is patched alike, and one without a hashed run is not an error."""
     specs = render(empty, PER_WORKLOAD)
 
     found = {
-        name: marks(applied(version, empty.root, specs[f"c1.team-a.{name}"]))
-        for name in ("fixed", "hashed", "two")
+        name: marks(applied(empty.root, specs[f"c1.team-a.{name}"])) for name in ("fixed", "hashed", "two")
     }
     expected = {
         "fixed": {"once": [], "always": ["JobSet"]},

@@ -1,4 +1,4 @@
-"""Records the fixtures: plays scenes on a cluster of processes and writes down each state and its health.
+"""Plays scenes on a cluster of processes, and writes each state with its health; recorded objects are kept.
 
 `python -m tests.health.record [SCENE...]`; then read what changed in `expected.yaml`, which the tests and the
 table in docs/reference/health.md are held to, and write the table with `python -m tests.health.page`.
@@ -31,14 +31,17 @@ def record(names: list[str]) -> None:
             with Journal(bed, *scenes.KINDS) as seen:
                 said[scene.__name__] = {state: _write(state, item) for state, item in scene(bed, seen)}
             kit.clear(bed, not_ours)
-    said["variants"] = {state: _said(item) for state, item in changed(recorded()).items()}
+    known = {state for scene in said if scene != "variants" for state in said[scene]}
+    variants = changed(recorded())
+    said["variants"] = {state: _said(item) for state, item in variants.items() if state not in known}
     EXPECTED.write_text(yaml.safe_dump(said, sort_keys=False, width=120), encoding="utf-8")
 
 
 def _write(state: str, item: dict[str, Any]) -> Said:
+    """Write the recording of a state again, if there is one: `variants` makes the other states."""
     path = FOLDER / f"{state}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(trimmed(item)), encoding="utf-8")
+    if path.is_file():
+        path.write_text(yaml.safe_dump(trimmed(item)), encoding="utf-8")
     return _said(item)
 
 

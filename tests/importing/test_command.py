@@ -1,4 +1,4 @@
-"""`slicewright import cluster` against a kubectl that answers as clusters do, and as they do not."""
+"""`slicewright import cluster` on clusters that answer as API servers do, and as they do not."""
 
 from __future__ import annotations
 
@@ -8,41 +8,61 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from tests.apiserver.served import Served
 from tests.conftest import Done
 from tests.words import places
 
+from slicewright.cli import reach
 from slicewright.cli.main import cli
-from slicewright.importing import kubectl
 
-from . import stub
 from .kit import TPU, flavor, queue, slice_nodes, with_labels
+from .served import GROUP, answers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Repo
+
+    Answering = Callable[[dict[str, Any]], Served]
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
 EXTEND = Path(__file__).parents[2] / "docs" / "how-to" / "extend-slicewright.md"
-GROUP = {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]}
-NAME = "/apis/kueue"
 FOUND: dict[str, Any] = {
-    "config": "OUT ctx\nother\n",
-    NAME: GROUP,
-    "nodes": [*slice_nodes("np-0")],
-    "resourceflavors": [flavor("mine", {"cloud.google.com/gke-nodepool": "np-0"})],
-    "clusterqueues": [queue("q", ("mine", {TPU: 8}))],
+    "Node": [*slice_nodes("np-0")],
+    "ResourceFlavor": [flavor("mine", {"cloud.google.com/gke-nodepool": "np-0"})],
+    "ClusterQueue": [queue("q", ("mine", {TPU: 8}))],
 }
+BOTH = ("v1beta2", "v1beta1")
 
 
 @pytest.fixture
-def program(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the stub on PATH as the only kubectl, with a cluster to answer from, and return its folder."""
-    folder = tmp_path_factory.mktemp("bin")
-    stub.install(folder)
-    stub.answers(folder, **FOUND)
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.delenv("SLICEWRIGHT_KUBECTL", raising=False)
-    return folder
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a kubeconfig of the contexts `ctx` and `other`, and name it in KUBECONFIG."""
+    names = ("ctx", "other")
+    document: Any = {
+        "clusters": [{"name": name, "cluster": {"server": "https://127.0.0.1:1"}} for name in names],
+        "users": [{"name": name, "user": {"token": "t"}} for name in names],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in names],
+    }
+    path = tmp_path_factory.mktemp("kube") / "config"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", f"/nowhere:{path}")
+    return path
+
+
+@pytest.fixture
+def answering(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """Return a function that says what the cluster of both contexts answers; at first it is `FOUND`."""
+    del kubeconfig
+
+    def serve(found: dict[str, Any]) -> Served:
+        api = Served(found)
+        monkeypatch.setattr(reach, "ReadOnly", lambda _: api)
+        return api
+
+    serve(answers(FOUND, *BOTH))
+    return serve
 
 
 def run(*options: str, code: int = 0) -> Done:
@@ -54,14 +74,16 @@ def run(*options: str, code: int = 0) -> Done:
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
-def test_generation_of_the_repository(program: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generation_of_the_repository(
+    answering: Answering, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nodes of a generation that only the repository's own catalogue knows become a pool."""
     (text,) = (part for part in EXTEND.read_text("utf-8").split("```yaml\n") if part.startswith("generation"))
     repo.write("catalog/v9.yaml", text.partition("```")[0])
     labels = {"gke-tpu-accelerator": "tpu-v9-slice", "gke-tpu-topology": "2x4", "gke-accelerator-count": "4"}
     labels = {f"cloud.google.com/{key}": value for key, value in {**labels, "gke-nodepool": "np-0"}.items()}
     labels["node.kubernetes.io/instance-type"] = "ct9-standard-4t"
-    stub.answers(program, **FOUND | {"nodes": [with_labels(name, labels) for name in ("a", "b")]})
+    answering(answers(FOUND | {"Node": [with_labels(name, labels) for name in ("a", "b")]}, *BOTH))
     monkeypatch.chdir(repo.root)
 
     (pool,) = yaml.safe_load(run().out)["spec"]["pools"]
@@ -69,7 +91,8 @@ def test_generation_of_the_repository(program: Path, repo: Repo, monkeypatch: py
     assert ("np", "v9-8", 1) == (pool["name"], pool["tpu"], pool["slices"])
 
 
-def test_file_is_printed(program: Path) -> None:
+@pytest.mark.usefixtures("answering")
+def test_file_is_printed() -> None:
     """Comments and all, on stdout; the notes are in the JSON form too."""
     done = run()
 
@@ -80,22 +103,20 @@ def test_file_is_printed(program: Path) -> None:
     assert document == as_json["cluster"]
     assert [note["path"] for note in as_json["notes"]] == ["", "", "spec.pools[0]"]
     assert (as_json["written"], as_json["problems"], done.err) == ("", [], "")
-    assert stub.calls(program)
 
 
-def test_kubectl_only_gets(program: Path) -> None:
-    """And no secret; the context is named in every question, and no shell is between."""
-    run("--kubeconfig", __file__)
+def test_no_secret_is_read(answering: Answering) -> None:
+    """The kubeconfig of the command line is read; Kueue's newest version that we know is asked for."""
+    api = answering(answers(FOUND, "v1", *BOTH))
+    run("--kubeconfig", str(reach._files()[0]))
 
-    first, *others = stub.calls(program)
-    assert first == [f"--kubeconfig={__file__}", "config", "get-contexts", "-o", "name"]
-    assert {tuple(call[:2]) for call in others} == {(f"--kubeconfig={__file__}", "--context=ctx")}
-    assert {call[3] for call in others} == {"get"}
-    assert not [call for call in others if "secret" in " ".join(call)]
-    assert "clusterqueues.v1beta2.kueue.x-k8s.io" in [call[4] for call in others]
+    paths = [path for path, _ in api.asked]
+    assert f"{GROUP}/v1beta2/clusterqueues" in paths
+    assert [] == [path for path in paths if "secret" in path or "v1/clusterqueues" in path]
 
 
-def test_file_is_written_once(program: Path, repo: Repo) -> None:
+@pytest.mark.usefixtures("answering")
+def test_file_is_written_once(repo: Repo) -> None:
     """To clusters/NAME.yaml; a file that exists is left alone."""
     done = run("--name", "c9", "--write", "-C", str(repo.root))
 
@@ -110,32 +131,30 @@ def test_file_is_written_once(program: Path, repo: Repo) -> None:
     again = run("--name", "c9", "--write", "-C", str(repo.root), "-o", "json", code=1).json
     assert ([problem["id"] for problem in again["problems"]], again["written"]) == (["IMP006"], "")
     assert repo.read("clusters/c9.yaml") == "mine"
-    assert stub.calls(program)
 
 
-def test_folder_that_cannot_be_written_is_a_problem(program: Path, repo: Repo) -> None:
+@pytest.mark.usefixtures("answering")
+def test_folder_that_cannot_be_written_is_a_problem(repo: Repo) -> None:
     """Where a file stands in the place of the folder."""
     (repo.root / "clusters" / "c1.yaml").unlink()
     (repo.root / "clusters").rmdir()
     repo.write("clusters", "no folder")
 
     assert "IMP006" in places(run("--write", "-C", str(repo.root), code=1).err)
-    assert stub.calls(program)
 
 
-def test_wrong_words_are_wrong_usage(program: Path) -> None:
-    """A context that is not there, with the nearest; a name that no cluster may have."""
-    assert (
-        "did you mean 'other'?" in CliRunner().invoke(cli, ["import", "cluster", "--context", "othr"]).stderr
-    )
+def test_wrong_words_are_wrong_usage(kubeconfig: Path) -> None:
+    """A context that no kubeconfig file has, with the nearest; a name that no cluster may have."""
+    othr = CliRunner().invoke(cli, ["import", "cluster", "--context", "othr"])
+    assert (2, True) == (othr.exit_code, "did you mean 'other'?" in othr.stderr)
     assert "is not a valid name for a cluster" in run("--name", "A b", code=2).err
-    stub.answers(program, **{**FOUND, "config": "OUT "})
-    assert "kubectl config get-contexts shows them" in run(code=2).err
+    kubeconfig.write_text(kubeconfig.read_text(encoding="utf-8").replace("ctx", "x9"), encoding="utf-8")
+    assert f"there is no context 'ctx' in {kubeconfig}" in run(code=2).err
 
 
-def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
+def test_cluster_without_kueue_has_pools_only(answering: Answering) -> None:
     """A warning says so."""
-    stub.answers(program, **{**FOUND, NAME: "Error from server (NotFound): the server could not find it"})
+    answering(answers(FOUND))
 
     done = run("-o", "json")
 
@@ -143,9 +162,9 @@ def test_cluster_without_kueue_has_pools_only(program: Path) -> None:
     assert [problem["id"] for problem in done.json["problems"]] == ["IMP004"]
 
 
-def test_cluster_without_anything_is_a_warning(program: Path) -> None:
+def test_cluster_without_anything_is_a_warning(answering: Answering) -> None:
     """An empty file may be all there is to say."""
-    stub.answers(program, config="OUT ctx\n", **{NAME: "Error (NotFound)"})
+    answering(answers({}))
 
     done = run()
 
@@ -153,89 +172,69 @@ def test_cluster_without_anything_is_a_warning(program: Path) -> None:
     assert yaml.safe_load(done.out)["spec"]["pools"] == []
 
 
-def test_older_kueue_is_asked_in_its_words(program: Path) -> None:
-    """Cohorts and Topologies were alpha for longer."""
-    topology = {"metadata": {"name": "c"}, "spec": {"levels": [{"nodeLabel": "a"}]}}
-    versions = {"versions": [{"version": "v1alpha1"}, {"version": "v1beta1"}]}
-    stub.answers(program, **{**FOUND, NAME: versions, "cohorts": [], "topologies": [topology]})
+def test_kind_is_read_in_the_version_that_has_it(answering: Answering) -> None:
+    """Cohorts and Topologies were alpha for longer; a kind that no version has is left out."""
+    served = answers(
+        {**FOUND, "Topology": [{"metadata": {"name": "c"}, "spec": {"levels": [{"nodeLabel": "a"}]}}]},
+        version="v1beta1",
+    )
+    beta = served[f"{GROUP}/v1beta1"]["resources"]
+    alpha = [entry for entry in beta if entry["kind"] == "Topology"]
+    others = [entry for entry in beta if entry["kind"] not in ("Topology", "Cohort")]
+    served[f"{GROUP}/v1alpha1/topologies"] = served.pop(f"{GROUP}/v1beta1/topologies")
+    served |= {f"{GROUP}/v1beta1": {"resources": others}, f"{GROUP}/v1alpha1": {"resources": alpha}}
+    served[GROUP] = {"versions": [{"version": "v1alpha1"}, {"version": "v1beta1"}]}
+    api = answering(served)
 
     run()
 
-    words = {word for call in stub.calls(program) for word in call if ".kueue.x-k8s.io" in word}
-    assert {"cohorts.v1beta1.kueue.x-k8s.io", "cohorts.v1alpha1.kueue.x-k8s.io"} <= words
-    assert "topologies.v1alpha1.kueue.x-k8s.io" not in words
+    paths = {path for path, _ in api.asked}
+    assert {f"{GROUP}/v1beta1/clusterqueues", f"{GROUP}/v1alpha1/topologies"} <= paths
+    assert not any(path.endswith("/cohorts") for path in paths)
 
 
-FORBIDDEN = 'Error from server (Forbidden): {0} is forbidden: User "u" cannot list resource "{0}"'
-
-
-def test_what_may_not_be_read_is_named(program: Path) -> None:
-    """All of it at once, exit 1; what is only nice to know is left out in silence."""
-    refused = {
-        name: FORBIDDEN.format(name) for name in ("nodes", "clusterqueues", "deployments", "priorityclasses")
-    }
-    stub.answers(program, **{**FOUND, **refused})
+def test_what_may_not_be_read_is_named(answering: Answering) -> None:
+    """All of it at once, exit 1; what the file needs least is left out in silence."""
+    answering(
+        answers(FOUND | dict.fromkeys(("Node", "ClusterQueue", "Deployment", "PriorityClass"), 403), *BOTH)
+    )
 
     found = run("-o", "json", code=1).json["problems"]
 
     assert [(problem["id"], problem["message"].partition(":")[0]) for problem in found] == [
-        ("IMP003", "you may not read nodes"),
-        ("IMP003", "you may not read clusterqueues.v1beta2.kueue.x-k8s.io"),
+        ("IMP003", "you may not list Node"),
+        ("IMP003", "you may not list ClusterQueue"),
     ]
-    stub.answers(program, **{**FOUND, NAME: FORBIDDEN.format("x")})
-    assert "IMP003" in run(code=1).err
 
 
-SAYS = [
-    ("Unable to connect to the server: dial tcp: i/o timeout", "i/o timeout", "try kubectl get nodes"),
-    (
-        "Unable to connect: getting credentials: exec: executable gke-gcloud-auth-plugin not found",
-        "getting credentials",
-        "install it and put it on PATH",
-    ),
-    ("", "the cluster does not answer", "try kubectl get nodes"),
-    ("OUT no json", "kubectl did not print JSON", "try kubectl get nodes"),
-]
+@pytest.mark.parametrize("code", [401, 500])
+def test_cluster_that_breaks_is_exit_3(answering: Answering, code: int) -> None:
+    """With the context and what the API server said, as in `status`."""
+    answering(answers(FOUND | {"ClusterQueue": code}, *BOTH))
+
+    assert f"STA001 the cluster of context ctx cannot be read: {code}" in run(code=3).err
 
 
-@pytest.mark.parametrize(("said", "message", "hint"), SAYS)
-def test_cluster_that_does_not_answer_is_exit_3(program: Path, said: str, message: str, hint: str) -> None:
-    """With what kubectl said, and what to do about a helper program that is missing."""
-    stub.answers(program, **{**FOUND, "nodes": said})
-
-    done = run(code=3)
-
-    assert done.err.startswith("IMP002 ")
-    assert message in done.err
-    assert hint in done.err
+@pytest.mark.usefixtures("kubeconfig")
+def test_cluster_that_does_not_answer_is_exit_3() -> None:
+    """As in `status`."""
+    assert "STA001 the cluster of context ctx cannot be read" in run(code=3).err
 
 
-def test_cluster_that_never_answers_is_given_up(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a time."""
-    stub.answers(program, **{**FOUND, "nodes": "SLEEP"})
-    monkeypatch.setattr(kubectl, "_SECONDS", 1)
+def test_kubeconfig_that_cannot_be_used_is_exit_3(kubeconfig: Path) -> None:
+    """Without its server."""
+    kubeconfig.write_text(kubeconfig.read_text(encoding="utf-8").replace("server", "serve"), encoding="utf-8")
 
-    assert "no answer within 1 s" in run(code=3).err
-
-
-def test_kubectl_that_is_missing_is_exit_3(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On PATH and in the cache; one that a variable names has to be one; one that does not start is none."""
-    (program / "kubectl").write_text("#!/nowhere\n", encoding="utf-8")
-    assert "IMP001" in run(code=3).err
-    (program / "kubectl").unlink()
-    monkeypatch.setenv("SLICEWRIGHT_CACHE", str(program))
-    assert "IMP001" in places(run(code=3).err)
-    monkeypatch.setenv("SLICEWRIGHT_KUBECTL", str(program / "none"))
-    assert "TOOL002" in run(code=3).err
+    assert "BED004" in run(code=3).err
 
 
-def test_what_a_file_may_not_say_is_a_problem_of_the_file(program: Path) -> None:
+def test_what_a_file_may_not_say_is_a_problem_of_the_file(answering: Answering) -> None:
     """Such as a flex-start node pool of a machine that cannot be had so: it is shown with its place."""
     labels = {
         "cloud.google.com/gke-flex-start": "true",
         "cloud.google.com/gke-max-run-duration-seconds": "31",
     }
-    stub.answers(program, **{**FOUND, "nodes": slice_nodes("np-0", **labels)})
+    answering(answers(FOUND | {"Node": slice_nodes("np-0", **labels)}, *BOTH))
 
     done = run("--name", "c9", code=1)
 
@@ -259,40 +258,28 @@ def quota(value: object) -> dict[str, Any]:
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("resource", "answer", "where"),
+    ("kind", "answer", "where"),
     [
-        ("priorityclasses", {"items": 5}, "items"),
-        ("priorityclasses", "OUT [1.5]", "the list"),
-        ("priorityclasses", "OUT {}", "the list"),
-        ("priorityclasses", [named([], value=1)], "items[0].metadata.name"),
-        ("workloadpriorityclasses", [named(value={})], "items[0].value"),
-        ("workloadpriorityclasses", [named(value=True)], "items[0].value"),
-        ("clusterqueues", [quota([])], f"{AT}.nominalQuota"),
-        ("clusterqueues", [quota("1e")], f"{AT}.nominalQuota"),
-        ("clusterqueues", [named(spec={"preemption": 1})], "items[0].spec.preemption"),
-        ("cohorts", [{"spec": {}}], "items[0]"),
-        ("cohorts", [{"metadata": {}}], "items[0].metadata"),
-        ("localqueues", [named(spec={"fairSharing": {"weight": {}}})], "items[0].spec.fairSharing.weight"),
-        ("nodes", [named("x" * 300)], "items[0].metadata.name"),
-        ("nodes", [{"metadata": {"name": "a", "labels": {"a": 1}}}], "items[0].metadata.labels.a"),
-        ("nodes", [5], "items[0]"),
+        ("PriorityClass", [named([], value=1)], "items[0].metadata.name"),
+        ("WorkloadPriorityClass", [named(value={})], "items[0].value"),
+        ("WorkloadPriorityClass", [named(value=True)], "items[0].value"),
+        ("ClusterQueue", [quota([])], f"{AT}.nominalQuota"),
+        ("ClusterQueue", [quota("1e")], f"{AT}.nominalQuota"),
+        ("ClusterQueue", [named(spec={"preemption": 1})], "items[0].spec.preemption"),
+        ("Cohort", [{"spec": {}}], "items[0]"),
+        ("Cohort", [{"metadata": {}}], "items[0].metadata"),
+        ("LocalQueue", [named(spec={"fairSharing": {"weight": {}}})], "items[0].spec.fairSharing.weight"),
+        ("Node", [named("x" * 300)], "items[0].metadata.name"),
+        ("Node", [{"metadata": {"name": "a", "labels": {"a": 1}}}], "items[0].metadata.labels.a"),
+        ("Node", [5], "items[0]"),
     ],
 )  # fmt: skip
 def test_answer_that_no_api_server_gives_is_a_problem(
-    program: Path, resource: str, answer: object, where: str
+    answering: Answering, kind: str, answer: object, where: str
 ) -> None:
-    """The resource and the place are named; nothing is made of the rest."""
-    stub.answers(program, **{**FOUND, resource: answer})
-    done = run(code=3)
-    said = done.err.splitlines()[0]
-    assert said.startswith(f"IMP010 the answer about {resource}."[:40]) or resource == "nodes"
-    assert f" is not a list of objects: {where}" in said
+    """The kind and the place are named; nothing is made of the rest."""
+    answering(answers(FOUND | {kind: answer}, *BOTH))
 
+    said = run(code=3).err.splitlines()[0]
 
-def test_answer_has_a_size(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is larger than the largest clusters are is not read to its end."""
-    monkeypatch.setattr(kubectl, "_LARGEST", 1 << 20)
-    stub.answers(program, **{**FOUND, "nodes": "OUT " + "[" * 1_100_000})
-    assert "IMP011" in places(run(code=3).err)
-    stub.answers(program, **{**FOUND, "nodes": "OUT " + "[" * 500_000})
-    assert "IMP002" in places(run(code=3).err)
+    assert f"IMP010 the answer about {kind} is not a list of objects: {where}" in said

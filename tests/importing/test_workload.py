@@ -315,7 +315,7 @@ def test_jobset_of_pathways_is_imported_by_its_fields(spec: Object) -> None:
 
 def test_jobset_of_xpk_under_pathways_is_imported_by_its_fields() -> None:
     """Its sidecars are in another order, and its manager, program and workers become `pathways`."""
-    text = (PROJECT / "tests/docs/xpk/manifests/pathways.yaml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("xpk_pathways.yaml").read_text(encoding="utf-8")
     item: Any = next(iter(yaml.safe_load_all(text)))
     del item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
 

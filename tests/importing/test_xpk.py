@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.docs.xpk.page import data
 from tests.files import read_text
 from tests.properties import share
 from tests.words import places
@@ -157,18 +157,29 @@ def test_every_name_of_xpk_means_the_same_slice(row: Object) -> None:
 
 def test_every_option_of_both_commands_is_in_the_table() -> None:
     """The parsers of xpk have no option that is unknown here, and none is on the other command only."""
-    wanted = {
-        (flag["flag"].removeprefix("--"), command.removeprefix("workload "))
-        for flag in data("flags.yaml")["flags"]
-        for command in flag["commands"]
-        if command in ("workload create", "workload create-pathways")
-    }
+    declared = yaml.safe_load(Path(__file__).with_name("xpk_options.yaml").read_text(encoding="utf-8"))
+    verbs = ("create", "create-pathways")
+    wanted = {(name, verb) for verb in verbs for name in (*declared["both"], *declared[verb])}
 
     assert set() == wanted - {
-        (option.name, verb)
-        for option in OPTIONS
-        for verb in ("create", "create-pathways")
-        if option.only in ("", verb)
+        (option.name, verb) for option in OPTIONS for verb in verbs if option.only in ("", verb)
+    }
+
+
+def test_page_has_every_option() -> None:
+    """docs/reference/xpk.md lists each option once: those that become fields, and the others."""
+    page = (PROJECT / "docs/reference/xpk.md").read_text(encoding="utf-8")
+    fields, others = page.split("| flag without a field |")
+    listed = {
+        part: sorted(
+            re.findall(r"`--([a-z-]+)`", "".join(re.findall(r"^\| (`--.*?) \|", text, re.MULTILINE)))
+        )
+        for part, text in (("fields", fields), ("others", others.partition("\n## ")[0]))
+    }
+
+    assert listed == {
+        "fields": sorted(option.name for option in OPTIONS if option.becomes),
+        "others": sorted(option.name for option in OPTIONS if not option.becomes),
     }
 
 

@@ -116,9 +116,9 @@ def files_of_new(root: Path) -> dict[str, str]:
 def test_rendered_folders_build_with_kustomize(made: Path, version: str) -> None:
     """The namespace and the platform, as Argo CD or Flux builds them."""
     assert ["JobSet"] == [
-        item["kind"] for item in parsed(kustomize(version, made / "overlays/sample/default"))
+        item["kind"] for item in parsed(kustomize(made / "overlays/sample/default", version))
     ]
-    platform = {item["kind"] for item in parsed(kustomize(version, made / "overlays/sample/_platform"))}
+    platform = {item["kind"] for item in parsed(kustomize(made / "overlays/sample/_platform", version))}
     assert {"ClusterQueue", "LocalQueue", "ResourceFlavor"} <= platform
 
 

@@ -376,6 +376,6 @@ def _object(text: bytes) -> Object:
         answer: Object = (
             json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
         )
-    except json.JSONDecodeError as error:
-        raise ConnectionError(f"the answer breaks off: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConnectionError(f"the answer is not valid JSON: {error}") from error
     return answer

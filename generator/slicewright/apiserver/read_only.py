@@ -1,4 +1,4 @@
-"""What runs in a cluster, read: by a client that sends nothing but GET."""
+"""A client that sends nothing but GET requests; what runs in a cluster, read by it."""
 
 import http
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.apiserver.readable import unreadable
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, RUNS
 from slicewright.core.kubernetes.labels import JOB_NAME
-from slicewright.core.kubernetes.read import at, text, without_nulls
+from slicewright.core.kubernetes.read import at, entries, text, without_nulls
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import counted
 from slicewright.core.status.inventory import QUOTA_KINDS, Inventory, name_of
@@ -80,11 +80,17 @@ def _read(
     return objects, unread
 
 
-def _kueue(api: ReadOnly) -> str:
-    """Return the version of Kueue's API to read; nothing where the cluster has no Kueue."""
-    served: list[str] = []
+def kueue_versions(api: ReadOnly) -> tuple[str, ...]:
+    """Return the versions of Kueue's API that a cluster serves; none if it has no Kueue. Raises ApiError."""
     with Ignored(http.HTTPStatus.NOT_FOUND):
-        served = [entry["version"] for entry in api.request("GET", f"/apis/{KUEUE_GROUP}")["versions"]]
+        group = api.request("GET", f"/apis/{KUEUE_GROUP}")
+        return tuple(text(entry.get("version")) for _, entry in entries(group.get("versions")))
+    return ()
+
+
+def _kueue(api: ReadOnly) -> str:
+    """Return the version of Kueue's API to read; empty if the cluster has no Kueue."""
+    served = kueue_versions(api)
     return next((f"{KUEUE_GROUP}/{version}" for version in KUEUE_VERSIONS if version in served), "")
 
 

@@ -18,7 +18,7 @@ class Tool(Struct, frozen=True):
     from the same libraries. `stamps` are the Go variables that the linker sets. `ask` are the arguments that
     print the version; a program without such arguments is read instead (see `find.module_version`).
     `seconds` is what the first build took on two cores, after the programs of the same folder above it. A
-    program with `asked` is built only if it is named.
+    program with `asked` is built only if it is named. `needed_for` names what runs it.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Tool(Struct, frozen=True):
     seconds: int
     stamps: tuple[tuple[str, str], ...] = ()
     asked: bool = False
+    needed_for: str = ""
 
     @property
     def variable(self) -> str:
@@ -62,7 +63,9 @@ def tools() -> Mapping[str, Tool]:
     kustomize, bed = "sigs.k8s.io/kustomize/kustomize/v5", "testbed"
     major, minor, _ = pin["kubernetes"].removeprefix("v").split(".", 2)
 
-    def kustomize_tool(name: str, version: str, folder: str, *, asked: bool = False) -> Tool:
+    def kustomize_tool(
+        name: str, version: str, folder: str, *, asked: bool = False, needed_for: str = ""
+    ) -> Tool:
         stamps, ask = {"sigs.k8s.io/kustomize/api/provenance.version": version}, ("version",)
         return _tool(
             name,
@@ -74,17 +77,22 @@ def tools() -> Mapping[str, Tool]:
             ask=ask,
             stamps=stamps,
             asked=asked,
+            needed_for=needed_for,
         )
 
-    def kubernetes_tool(name: str, seconds: int, ask: tuple[str, ...] = ("--version",)) -> Tool:
+    def kubernetes_tool(
+        name: str, seconds: int, ask: tuple[str, ...] = ("--version",), needed_for: str = ""
+    ) -> Tool:
         stamps = {
             "k8s.io/component-base/version.gitVersion": pin["kubernetes"],
             "k8s.io/component-base/version.gitMajor": major,
             "k8s.io/component-base/version.gitMinor": minor,
             "k8s.io/client-go/pkg/version.gitVersion": pin["kubernetes"],
         }
-        version, module = pin["kubernetes"], "k8s.io/kubernetes"
-        return _tool(name, version, module, seconds, f"/cmd/{name}", folder=bed, ask=ask, stamps=stamps)
+        module = ("k8s.io/kubernetes", seconds, f"/cmd/{name}")
+        return _tool(
+            *(name, pin["kubernetes"], *module), folder=bed, ask=ask, stamps=stamps, needed_for=needed_for
+        )
 
     def controller(name: str, seconds: int, command: str = "") -> Tool:
         # It has no arguments for its version: its build information tells it.
@@ -93,18 +101,19 @@ def tools() -> Mapping[str, Tool]:
         return _tool(name, pin[name], module, seconds, command, folder=bed, ask=(), stamps=stamps)
 
     rows = (
-        kustomize_tool("kustomize", pin["kustomize"], bed),
+        kustomize_tool("kustomize", pin["kustomize"], bed, needed_for="validate"),
         _tool(
             *("kubeconform", pin["kubeconform"], "github.com/yannh/kubeconform", 5, "/cmd/kubeconform"),
             folder=bed,
             ask=("-v",),
             stamps={"main.version": pin["kubeconform"]},
+            needed_for="validate --engine kubeconform",
         ),
         _tool("etcd", pin["etcd"], "go.etcd.io/etcd/server/v3", 25, folder=bed),
         kubernetes_tool("kube-apiserver", 110),
         kubernetes_tool("kube-controller-manager", 35),
         kubernetes_tool("kube-scheduler", 5),
-        kubernetes_tool("kubectl", 15, ask=("version", "--client")),
+        kubernetes_tool("kubectl", 15, ("version", "--client"), "looking into a test cluster"),
         _tool("kwok", pin["kwok"], "sigs.k8s.io/kwok", 10, "/cmd/kwok", folder=bed),
         controller("jobset", 25),
         controller("kueue", 90, "/cmd/kueue"),
@@ -148,9 +157,13 @@ def _tool(
     ask: tuple[str, ...] = ("--version",),
     stamps: Mapping[str, str] = MappingProxyType({}),
     asked: bool = False,
+    needed_for: str = "",
 ) -> Tool:
-    """Return a program; its package is `command` below the module, and other names are by default its own."""
+    """Return a program; its package is `command` below the module, and other names are by default its own.
+
+    By default a program of the test bed's folder is part of a test bed, and another one is for tests.
+    """
     package, stamped = module + command, tuple(stamps.items())
-    return Tool(
-        name, version, module, package, folder or name, binary or name, ask, seconds, stamped, asked=asked
-    )
+    default = "rehearse, cluster" if folder == "testbed" else "tests of slicewright"
+    names = (name, version, module, package, folder or name, binary or name)
+    return Tool(*names, ask, seconds, stamped, asked=asked, needed_for=needed_for or default)

@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import show
-from slicewright.cli.command import BROKEN, FILE, command
+from slicewright.apiserver.cluster_objects import read_cluster
+from slicewright.apiserver.errors import AccessError
+from slicewright.cli import reach, show
+from slicewright.cli.command import BROKEN, command
 from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.catalogue.catalogue import Catalogue
@@ -15,13 +17,13 @@ from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.document import Imported, imported, name_from, text_of
 from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import Problem, did_you_mean, dotted, errors
+from slicewright.core.problem import Problem, dotted, errors
 from slicewright.core.render.repository import Settings, read_repository
-from slicewright.importing.kubectl import Kubectl, KubectlError, program, read_inventory
 from slicewright.workspace.package import package
 from slicewright.workspace.repository_reader import catalogue_at
 
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_LOGIN = "gcloud container clusters get-credentials NAME --location=LOCATION"
 
 
 @command(
@@ -30,13 +32,13 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
     name="import",
 )
 @click.option("--context", required=True, help="The context of the kubeconfig file.")
-@click.option("--kubeconfig", type=FILE, help="The kubeconfig file. Default: the one that kubectl uses.")
+@reach.kubeconfig_option
 @click.option("--name", help="The name of the cluster. Default: from the name of the context.")
 @click.option("--write", is_flag=True, help="Write clusters/NAME.yaml, unless it exists.")
 def import_cluster(context: str, kubeconfig: Path | None, name: str | None, write: bool, output: str) -> None:
     """Write a TPUCluster file from a live cluster (read only).
 
-    It reads nodes, Kueue's objects and priority classes with kubectl. It changes nothing, and reads no
+    It reads nodes, Kueue's objects, priority classes and Deployments. It changes nothing, and reads no
     Secret. The file has `managed: false`, because slicewright did not create the cluster. Comments in the
     file mark settings without a field.
     """
@@ -44,15 +46,12 @@ def import_cluster(context: str, kubeconfig: Path | None, name: str | None, writ
         hint = "use lower-case letters, digits and hyphens; begin with a letter"
         raise click.UsageError(f"'{name}' is not a valid name for a cluster: {hint}")
     target = repository_root() / "clusters" / f"{name or name_from(context)}.yaml" if write else None
-    binary = program()
-    if isinstance(binary, Problem):
-        show.stop((binary,), BROKEN)
-    kubectl = Kubectl(binary, context, kubeconfig)
+    api = reach.connect(context, kubeconfig, _LOGIN)
     try:
-        _check_context(kubectl)
-        inventory, problems = read_inventory(kubectl)
-    except KubectlError as error:
-        show.stop((error.problem,), 1 if error.refused else BROKEN)
+        with reach.unreadable_shown(context):
+            inventory, problems = read_cluster(api)
+    except AccessError as error:
+        show.stop((error.problem,), BROKEN)
     catalogue, refused_files = catalogue_at(Path())
     problems = (*problems, *refused_files)
     if errors(problems):
@@ -78,13 +77,6 @@ def import_cluster(context: str, kubeconfig: Path | None, name: str | None, writ
         say(f"{path} written", err=True)
     notes = [{"path": dotted(note.path), "message": note.message} for note in cluster.notes]
     show.finish({"cluster": cluster.document, "notes": notes, "written": path}, problems, output)
-
-
-def _check_context(kubectl: Kubectl) -> None:
-    contexts = kubectl.contexts()
-    if kubectl.context not in contexts:
-        hint = did_you_mean(kubectl.context, contexts) or "kubectl config get-contexts shows them"
-        raise show.unknown(f"there is no context '{kubectl.context}'", hint)
 
 
 def _file_problems(cluster: Imported, text: str, catalogue: Catalogue) -> tuple[Problem, ...]:

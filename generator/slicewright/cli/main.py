@@ -49,8 +49,7 @@ GROUPS = {
     "Operate": {
         "status": "Show the runs of clusters, and why they wait or fail (read only).",
         "wait": "Wait until a workload runs or has finished (read only).",
-        "doctor": "Check this machine, and say how to fix each problem.",
-        "tools": "List and build the pinned programs of the test bed.",
+        "tools": "List the programs that slicewright runs, and build them.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "comment": "Write a comment on the pull request of a CI job.",
         "completion": "Print a script that completes commands, options and names.",

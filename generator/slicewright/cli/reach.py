@@ -27,13 +27,14 @@ from slicewright.core.status.status import Status, status
 from slicewright.home import home
 from slicewright.workspace.repository_reader import Checkout
 
+kubeconfig_option = click.option(
+    "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
+)
 options = declared(
     click.option(
         "--context", help="The context. Default: the context that gcloud writes for the TPUCluster."
     ),
-    click.option(
-        "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
-    ),
+    kubeconfig_option,
 )
 cluster_option = click.option(
     "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, if a workload has several."
@@ -69,18 +70,18 @@ class Reader:
 
     def first(self) -> list[Status]:
         """Return what runs in each cluster; where one cannot be read, the command ends."""
-        with _unreadable_shown(self.places):
+        with unreadable_shown(*(place.context for place in self.places)):
             return self.read()
 
 
 @contextmanager
-def _unreadable_shown(places: Iterable[Place]) -> Iterator[None]:
+def unreadable_shown(*contexts: str) -> Iterator[None]:
+    """End the command if a cluster of these contexts does not answer."""
     try:
         yield
     except (OSError, ApiError) as error:
-        names = ", ".join(place.context for place in places)
         hint = "try kubectl get jobsets with the same context, and log in again"
-        message = f"the cluster of context {names} cannot be read: {error}"
+        message = f"the cluster of context {', '.join(contexts)} cannot be read: {error}"
         show.stop((Problem("STA001", message, hint),), BROKEN)
 
 
@@ -102,7 +103,7 @@ def living_runs(
 ) -> tuple[list[Object], list[Problem]]:
     """Return the runs of a cluster, and what may not be listed; where it cannot be read, the command ends."""
     (place,) = reach([cluster], checkout, context, file)
-    with _unreadable_shown([place]):
+    with unreadable_shown(place.context):
         namespaces = {workload.namespace for workload in checkout.repository.workloads}
         inventory = read_runs(place.api, sorted(namespaces | {"default"}))
     runs = [item for items in inventory.objects.values() for item in items]
@@ -152,24 +153,34 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
         hint = "add --context, or write project and location into its file"
         raise show.Refused("USE001", f"the context of cluster '{name}' is not known", hint)
     chosen = context or context_of(spec["project"], spec["location"], name)
+    login = f"gcloud container clusters get-credentials {name}"
+    login += f" --project={spec.get('project', 'PROJECT')}"
+    login += f" --location={spec.get('location', 'LOCATION')}"
+    return Place(name, chosen, connect(chosen, file, login, is_named=context is not None))
+
+
+def connect(context: str, file: Path | None, login: str, *, is_named: bool = True) -> ReadOnly:
+    """Return a client for a context of the kubeconfig files; the command ends if they cannot be used.
+
+    `login` is the command that writes the context. A context that the user named may be misspelt: then the
+    hint has the nearest one. Raises Refused if no file has the context.
+    """
     try:
         files = [file] if file else _files()
         known = {entry: kubeconfigs.contexts(entry) for entry in files}
-        holder = next((entry for entry, names in known.items() if chosen in names), None)
+        holder = next((entry for entry, names in known.items() if context in names), None)
         if holder is None:
-            near = did_you_mean(chosen, chain.from_iterable(known.values())) if context else ""
-            login = f"gcloud container clusters get-credentials {name}"
-            login += f" --project={spec.get('project', 'PROJECT')}"
-            login += f" --location={spec.get('location', 'LOCATION')}"
+            near = did_you_mean(context, chain.from_iterable(known.values())) if is_named else ""
             hint = near or f"name another with --context, or run {login}"
             listed = ", ".join(map(str, files))
-            raise show.unknown(f"there is no context '{chosen}' in {listed}", hint)
-        return Place(name, chosen, ReadOnly(kubeconfigs.read(holder, chosen)))
+            raise show.unknown(f"there is no context '{context}' in {listed}", hint)
+        return ReadOnly(kubeconfigs.read(holder, context))
     except AccessError as error:
         show.stop((error.problem,), BROKEN)
 
 
 def _files() -> list[Path]:
-    """Return the kubeconfig files that kubectl reads."""
-    files = [Path(entry) for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
-    return files or [home(os.environ) / ".kube/config"]
+    """Return the kubeconfig files that kubectl reads: of several, those that exist."""
+    named = [Path(entry) for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    existing = [path for path in named if path.exists()]
+    return existing or named or [home(os.environ) / ".kube/config"]

@@ -17,6 +17,8 @@ _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 def cores() -> int:
     """Return how many processors this process may keep busy: its affinity and its container limit them."""
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0))
     try:
         quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.core.compose.spec import FILE_NAME
-from slicewright.core.kubernetes.read import mapping, text
+from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform import release
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import SETTINGS
@@ -180,20 +180,11 @@ def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
 
 def _recorded(path: Path) -> dict[str, Any]:
     """Return the digests of a record; nothing where there is none that can be read."""
-    files = mapping(_record_of(path).get("files"))
-    return {name: files[name] for name in files if not {"", ".", ".."} & {*name.split("/")}}
-
-
-def recorded_version(folder: Path) -> str:
-    """Return the version that wrote the copies in a folder; '' where no record says it."""
-    return text(_record_of(folder / RECORD).get("slicewright"))
-
-
-def _record_of(path: Path) -> dict[str, Any]:
     try:
-        return mapping(json.loads(_present(path) or "{}"))
+        files = mapping(mapping(json.loads(_present(path) or "{}")).get("files"))
     except ValueError:
         return {}
+    return {name: files[name] for name in files if not {"", ".", ".."} & {*name.split("/")}}
 
 
 def _present(path: Path) -> str | None:

@@ -1,1 +1,0 @@
-"""Reading a living cluster through kubectl, for import."""

@@ -1,1 +1,0 @@
-"""xpk's flags, manifests of the shape that it makes, and how docs/reference/xpk.md is read."""
