@@ -1,8 +1,7 @@
-"""Findings that were there before, for `validate`: the file of a baseline, and the tree before a change."""
+"""Findings that were there before, for `validate`: the file of a baseline."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,21 +9,17 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import show
-from slicewright.cli.repository import git_errors_shown
-from slicewright.core.check.baseline import Baseline, of_change, read_baseline, write_baseline
+from slicewright.core.check.baseline import Baseline, read_baseline, write_baseline
 from slicewright.core.check.selection import is_below
 from slicewright.core.problem import Problem
 from slicewright.workspace.text_file import read_file
 from slicewright.workspace.write import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from slicewright.core.check.examine import Report
-    from slicewright.core.check.model import Resource
     from slicewright.core.check.selection import Selection
-    from slicewright.workspace.change import Change
-    from slicewright.workspace.discovery import Targets
 
 
 def baseline_at(file: Path, *, writes: bool) -> Baseline:
@@ -62,32 +57,3 @@ def new(
         before, _ = read_baseline(text, before.file)
     left = before.filtered(report, is_checked)
     return replace(left, problems=tuple(filter(selection.names, left.problems)))
-
-
-class Past:
-    """The tree before a change, which is checked once at most: `look` does it."""
-
-    def __init__(self, change: Change, look: Callable[[Path, Sequence[str]], Report]) -> None:
-        self._change, self._look = change, look
-
-    @cached_property
-    def _report(self) -> Report:
-        with git_errors_shown(), self._change.before() as (root, paths, tree):
-            report = self._look(root, paths)
-
-            def now(file: str) -> str:
-                return file.replace(tree, str(self._change.top), 1)
-
-            return replace(
-                report,
-                problems=tuple(replace(problem, file=now(problem.file)) for problem in report.problems),
-                objects=tuple(replace(item, file=now(item.file)) for item in report.objects),
-            )
-
-    def objects(self) -> tuple[Resource, ...]:
-        """Return the objects that were there; none where nothing changed."""
-        return self._report.objects if self._change.files else ()
-
-    def without(self, report: Report, scope: Targets) -> Report:
-        """Return a report of what the change touched or brought."""
-        return of_change(report, self._change.touches(scope.units), lambda: self._report.problems)

@@ -42,11 +42,10 @@ from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.cli.mending import Mending
     from slicewright.core.check.examine import Examined, Unit
-    from slicewright.core.check.model import Resource
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.change import Change
@@ -125,7 +124,8 @@ _selector_option = partial(
 @click.option(
     "--changed",
     metavar="REV",
-    help="Check everything, but report only what changed since the merge base with this commit.",
+    help="Check everything, but report only problems of files that changed since the merge base with this "
+    "commit.",
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Skip the semantic rules.")
@@ -188,7 +188,7 @@ def validate(
     values = placeholder_values.values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
-    change = _change(root, changed, paths) if changed is not None else None
+    change = _change(root, changed) if changed is not None else None
     scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
     site = _joined(scope, cluster, one_cluster=one_cluster)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
@@ -210,12 +210,7 @@ def validate(
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
 
-    def look(
-        root: Path,
-        scope: Targets,
-        reading: Iterator[Examined],
-        before: Callable[[], Iterable[Resource]] = tuple,
-    ) -> Report:
+    def look(reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), site, None) if paths else _input(root)
         report = examine(
             _with_progress(reading, len(scope.units)),
@@ -235,21 +230,14 @@ def validate(
             of_render=tuple if paths else lambda: _render_problems(root),
             selection=selection,
             judged=second.judged if second else None,
-            before=before,
         )
         if paths and not (report.objects or report.problems):
             return replace(report, problems=(_nothing_in(paths, report),))
         return report
 
-    def look_back(root: Path, before: Sequence[str]) -> Report:
-        scope = Discovery(exclude, root, helm=helm).find(before) if paths else _tree_files(root, exclude)
-        return look(root, scope, reads(scope.units))
-
-    past = earlier.Past(change, look_back) if change else None
-
     def check(reading: Iterator[Examined]) -> Report:
-        report = look(root, scope, reading, past.objects if past else tuple)
-        report = past.without(report, scope) if past else report
+        report = look(reading)
+        report = change.reported(report, scope.units) if change else report
         names = [unit.name for unit in scope.units if not unit.beside]
         checked = () if schemas_only else [*scope.whole, *names]
         if had:
@@ -317,13 +305,13 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
     return Mending(read_once(units), root, unsafe, writes)
 
 
-def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
+def _change(root: Path, rev: str) -> Change:
     if not rev:
         raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
     from slicewright.workspace.change import Change  # noqa: PLC0415 - few ask for it
 
     with git_errors_shown():
-        return Change(root, rev, paths)
+        return Change(root, rev)
 
 
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:

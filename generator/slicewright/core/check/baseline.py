@@ -1,4 +1,4 @@
-"""Findings that were there before: those of a baseline file, and those that a change did not bring.
+"""Findings that were there before: those of a baseline file.
 
 A finding is known by its id, file, object and field, wherever it is in the file: lines move. Indexes of lists
 move too, and are left out; equal findings are counted.
@@ -140,15 +140,3 @@ def write_baseline(before: Baseline, report: Report, is_checked: Callable[[str],
     for (file, finding), number in sorted((marks | Counter(map(mark_of, problems))).items()):
         by_file[file] += [finding] * number
     return _HEAD + write_document({"findings": dict(by_file)})
-
-
-def of_change(
-    report: Report, is_touched: Callable[[Problem], bool], before: Callable[[], Iterable[Problem]]
-) -> Report:
-    """Return a report of what a change touched, and of what was not there `before` it."""
-    others = list(filterfalse(is_touched, report.problems))
-    left, _ = _without(others, Counter(map(mark_of, before()))) if others else ([], {})
-    old = set(others).difference(left)
-    problems = tuple(problem for problem in report.problems if problem not in old)
-    hidden = tuple(filter(old.__contains__, others))
-    return replace(report, problems=problems, hidden=(*report.hidden, *hidden), unchanged=len(hidden))

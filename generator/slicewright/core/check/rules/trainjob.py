@@ -48,8 +48,7 @@ def _runtime(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(("spec", "runtimeRef", "name"), message, f"did you mean '{meant}'?")
     elif name and not training.runtimes_of(resource, objects) and not _LIKE_SHIPPED.fullmatch(name):
         known = {runtime.name: runtime.namespace for runtime in objects.of_kind(kind)}
-        is_lost = objects.lost(kind, name, resource.namespace)
-        if is_lost or (known and (objects.is_cluster or not objects.has(kind, name, resource.namespace))):
+        if known and (objects.is_cluster or not objects.has(kind, name, resource.namespace)):
             message = f"{kind} '{name}' is not defined"
             hint = (
                 f"name a runtime of this namespace: this one is in {known[name]}"
