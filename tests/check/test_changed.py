@@ -125,15 +125,10 @@ def test_tree_is_left_as_it_is(past: Path) -> None:
         (["--changed", "^HEAD"], 2, "Error: unknown git revision '^HEAD'"),
         (["--changed", "HEAD^{tree}"], 2, "Error: unknown git revision 'HEAD^{tree}'"),
         (["--changed", "main", "-"], 2, "Error: --changed compares files with git: stdin has"),
-        (
-            ["--changed", "main", "--baseline", "b", "--write-baseline"],
-            2,
-            "all problems: leave out --changed",
-        ),
     ],
 )
 def test_wrong_use_is_refused(past: Path, arguments: list[str], code: int, expected: str) -> None:
-    """A revision that git does not know, stdin, and a baseline of a part."""
+    """A revision that git does not know, and stdin."""
     done = run(past, ".", *arguments)
 
     assert (code, True) == (done.code, expected in done.err)
@@ -235,13 +230,6 @@ def test_unrelated_histories_are_named(past: Path) -> None:
     assert (
         "git finds no commit that 'main' and 'HEAD' have in common; in a shallow clone: git fetch" in done.err
     )
-
-
-def test_finding_of_the_baseline_outside_the_change_is_not_gone(past: Path) -> None:
-    """A check of a change leaves it out, and it is still there."""
-    run(past, ".", "--baseline", "known.yaml", "--write-baseline")
-
-    assert [] == found(past, ".", "--baseline", "known.yaml", rev="HEAD")
 
 
 def test_shallow_clone_is_named(past: Path) -> None:

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, earlier, placeholder_values, show
+from slicewright.cli import candidates, placeholder_values, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import (
@@ -115,13 +115,6 @@ _selector_option = partial(
     help="Report problems of this severity and above.",
 )
 @click.option(
-    "--baseline",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Report only problems that this file does not list.",
-)
-@click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
-@click.option(
     "--changed",
     metavar="REV",
     help="Check everything, but report only problems of files that changed since the merge base with this "
@@ -158,8 +151,6 @@ def validate(
     disable: frozenset[str],
     only: frozenset[str],
     min_severity: Severity,
-    baseline: Path | None,
-    write_baseline: bool,
     changed: str | None,
     gitops: bool,
     schemas_only: bool,
@@ -184,7 +175,6 @@ def validate(
     mends = fix or diff
     _refuse_together(click.get_current_context().params)
     selection = Selection(disable, only, min_severity, gitops or not paths)
-    had = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     values = placeholder_values.values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
@@ -210,7 +200,7 @@ def validate(
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
 
-    def look(reading: Iterator[Examined]) -> Report:
+    def check(reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), site, None) if paths else _input(root)
         report = examine(
             _with_progress(reading, len(scope.units)),
@@ -232,16 +222,8 @@ def validate(
             judged=second.judged if second else None,
         )
         if paths and not (report.objects or report.problems):
-            return replace(report, problems=(_nothing_in(paths, report),))
-        return report
-
-    def check(reading: Iterator[Examined]) -> Report:
-        report = look(reading)
+            report = replace(report, problems=(_nothing_in(paths, report),))
         report = change.reported(report, scope.units) if change else report
-        names = [unit.name for unit in scope.units if not unit.beside]
-        checked = () if schemas_only else [*scope.whole, *names]
-        if had:
-            report = earlier.new(report, had, checked, selection, writes=write_baseline)
         return replace(report, problems=by_sweep(report.problems))
 
     try:
@@ -283,16 +265,10 @@ def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[s
 def _refuse_together(options: Mapping[str, Any]) -> None:
     """Refuse options that do nothing, or harm, together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
-    writes = options["write_baseline"]
     if options["unsafe"] and not mends:
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
     if options["diff"] and options["output"] != "text":
         raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {options['output']}")
-    if writes and not options["baseline"]:
-        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
-    if writes and (mends or changed or options["schemas_only"]):
-        others = "--changed, --schemas-only, --fix and --diff"
-        raise click.UsageError(f"--write-baseline writes all problems: leave out {others}")
     if options["cluster"] and (changed or options["one_cluster"] or not options["paths"]):
         raise click.UsageError("--cluster needs PATH, and neither --changed nor --one-cluster")
     if changed and STDIN in options["paths"]:

@@ -51,9 +51,8 @@ class Change:
             names = [name for name in (problem.file, problem.folder) if name]
             return bool(names) and not is_always and all(map(is_unchanged, names))
 
-        hidden = tuple(filter(is_hidden, report.problems))
         left = tuple(problem for problem in report.problems if not is_hidden(problem))
-        return replace(report, problems=left, hidden=(*report.hidden, *hidden), unchanged=len(hidden))
+        return replace(report, problems=left, unchanged=len(report.problems) - len(left))
 
     def _is_unchanged(self, units: Iterable[Unit]) -> Callable[[str], bool]:
         """Return what tells whether a file is as it was, with the build, chart or submodule that it is of."""

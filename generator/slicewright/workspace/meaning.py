@@ -29,6 +29,7 @@ SUBJECTS = (
     "gitops",
     "tools",
     "objects",
+    "retired",
 )
 """The files of problems/, in the order of their page."""
 RULE_SUBJECTS = (
@@ -132,8 +133,12 @@ def _rules() -> dict[str, Rule]:
 
 
 def _meaning(entry: dict[str, Any]) -> Meaning:
-    if said_by := entry.get("retired"):
-        why, hint = f"Retired: {said_by} finds it now, at the same field.", f"see slicewright rule {said_by}"
+    if "retired" in entry:
+        why = "Retired: nothing checks this any more."
+        hint = "remove the id from files and options that name it"
+        if said_by := entry["retired"]:
+            why = f"Retired: {said_by} finds it now, at the same field."
+            hint = f"see slicewright rule {said_by}"
         return Meaning(entry["id"], "error", entry["title"], why, hint, is_retired=True)
     rule = _rules().get(entry["id"])
     of: ExampleOf = next((name for name in EXAMPLES if name in entry), "message")

@@ -122,10 +122,6 @@ class Report(Struct, frozen=True):
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
     """Files that nobody named and that are not checked, documents and folders of them."""
-    hidden: tuple[Problem, ...] = ()
-    """Findings that nobody asks for: `--only`, `--disable` and the like leave them out."""
-    baseline: int = 0
-    """Findings that are left out because a baseline has them."""
     unchanged: int = 0
     """Findings that are left out because their files did not change."""
 
@@ -135,7 +131,6 @@ class Report(Struct, frozen=True):
             "objects": len(self.objects),
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
-            "baseline": self.baseline,
             "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": [
@@ -246,14 +241,12 @@ def examine(
     )
     left = tuple(problem for problem in left if problem.file not in beside)
     objects = [checked for checked in objects if checked.resource.file not in beside]
-    reported, hidden = selection.select(in_order(rules.without_repeats(left)), resources, ours)
     return Report(
-        reported,
+        selection.select(in_order(rules.without_repeats(left)), resources, ours),
         tuple(checked.resource for checked in objects),
         sum(not part.unit.beside for part in examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         tuple(chain(passed_by, *(part.passed_by for part in examined if not part.unit.beside))),
-        hidden,
     )
 
 
