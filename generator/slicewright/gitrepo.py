@@ -276,6 +276,11 @@ def _names(listed: bytes) -> list[str]:
     return listed.decode(errors="surrogateescape").split("\0")[:-1]
 
 
+def tracked(root: Path, commit: str) -> dict[str, bool]:
+    """Return the paths of a commit, and of each whether it is that of a submodule. Raises GitError."""
+    return {path: mode == _SUBMODULE for mode, _, path in _blobs(root, commit)}
+
+
 def top(root: Path) -> Path:
     """Return the folder of the whole repository. Raises GitError."""
     return Path(os.fsdecode(_answer(root, "rev-parse", "--show-toplevel")).removesuffix("\n"))
@@ -286,7 +291,7 @@ def changed_files(root: Path, commit: str) -> tuple[str, ...]:
 
     Raises GitError.
     """
-    options = ("--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "-z")
+    options = ("--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z")
     differ = _answer(root, "diff", *options, commit, "--", settings=_no_filters(root))
     return (*_names(differ), *_names(_answer(root, "ls-files", "--others", "--exclude-standard", "-z")))
 

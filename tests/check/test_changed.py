@@ -1,4 +1,4 @@
-"""`validate --changed REV`: all is read, and only findings of the change are reported."""
+"""`validate --changed REV`: all is read, and only findings of changed files are reported."""
 
 from __future__ import annotations
 
@@ -16,25 +16,16 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]  # each makes a git repository, and kustomize builds it
 
-QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
+OTHER_QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
-metadata: {name: tpus, namespace: default}
+metadata: {name: other, namespace: default}
 spec: {clusterQueue: tpus}
 """
-OTHER = QUEUE.replace("name: tpus,", "name: other,")
 JOB = """apiVersion: batch/v1
 kind: Job
 metadata: {name: train, namespace: default, labels: {kueue.x-k8s.io/queue-name: tpus}}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
 """
-CLUSTER_QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: tpus}
-spec: {namespaceSelector: {}}
-"""
-BUILD = "resources: [q.yaml, j.yaml]\nnamespace: team\n"
-SET = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}\n"
-MOUNTS = JOB.replace("image: a}", "image: a, envFrom: [{configMapRef: {name: settings}}]}")
 
 
 def test_unchanged_tree_has_no_findings(past: Path) -> None:
@@ -82,17 +73,26 @@ def test_findings_of_a_build_are_reported_with_the_files_it_reads(past: Path, fi
     assert ["k/over SCHEMA003"] == found(past)
 
 
-def test_finding_that_a_change_causes_elsewhere_is_reported(tmp_path: Path) -> None:
-    """A queue that is deleted breaks a Job in a file that did not change."""
+def test_changed_file_is_judged_with_the_whole_tree(tmp_path: Path) -> None:
+    """A Job names a queue; what it misses is in files that did not change."""
     git(tmp_path, "init")
-    commit(tmp_path, {"queue.yaml": QUEUE, "other.yaml": OTHER, "job.yaml": JOB, "b.yaml": BAD_CONFIG_MAP})
-    assert [] == found(tmp_path, ".", "--only", "REF101,SCHEMA003")
+    commit(tmp_path, {"queue.yaml": OTHER_QUEUE})
+    write(tmp_path, {"job.yaml": JOB})
 
-    (tmp_path / "queue.yaml").unlink()
-    assert ["job.yaml REF101"] == found(tmp_path, ".", "--only", "REF101,SCHEMA003")
+    assert ["job.yaml REF101"] == found(tmp_path, ".", "--only", "REF101")
 
 
-def test_paths_and_folders_mean_the_same_before_the_change(past: Path) -> None:
+def test_finding_in_a_file_that_did_not_change_is_counted(tmp_path: Path) -> None:
+    """A queue gets another name, and a Job elsewhere still names it."""
+    git(tmp_path, "init")
+    commit(tmp_path, {"queue.yaml": OTHER_QUEUE.replace("other", "tpus"), "job.yaml": JOB})
+    write(tmp_path, {"queue.yaml": OTHER_QUEUE})
+    summary = run(tmp_path, ".", "--only", "REF101", "--changed", "HEAD", "-o", "json").json["summary"]
+
+    assert (0, 1) == (summary["errors"] + summary["warnings"], summary["unchanged"])
+
+
+def test_paths_and_folders_mean_the_same_to_git(past: Path) -> None:
     """A check in a folder of the repository, of a path, compares the same path."""
     write(past, {"k/base/cm.yaml": BAD_CONFIG_MAP.replace("{a: 1}", "{a: 1, b: 2}")})
     assert [] == found(past / "k", "../a.yaml")
@@ -125,15 +125,10 @@ def test_tree_is_left_as_it_is(past: Path) -> None:
         (["--changed", "^HEAD"], 2, "Error: unknown git revision '^HEAD'"),
         (["--changed", "HEAD^{tree}"], 2, "Error: unknown git revision 'HEAD^{tree}'"),
         (["--changed", "main", "-"], 2, "Error: --changed compares files with git: stdin has"),
-        (
-            ["--changed", "main", "--baseline", "b", "--write-baseline"],
-            2,
-            "all problems: leave out --changed",
-        ),
     ],
 )
 def test_wrong_use_is_refused(past: Path, arguments: list[str], code: int, expected: str) -> None:
-    """A revision that git does not know, stdin, and a baseline of a part."""
+    """A revision that git does not know, and stdin."""
     done = run(past, ".", *arguments)
 
     assert (code, True) == (done.code, expected in done.err)
@@ -147,8 +142,13 @@ def test_folder_without_git_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_that_cannot_be_read_is_reported_whatever_changed(past: Path) -> None:
-    """What was not checked is no finding of the past."""
+    """Nothing was checked, so nothing is known of its findings."""
     assert ["missing.yaml FILE001"] == found(past, "missing.yaml", rev="HEAD")
+
+
+def test_finding_of_the_command_line_is_reported_whatever_changed(past: Path) -> None:
+    """It is in no file."""
+    assert [" IGN104"] == found(past, ".", "--skip-kind", "JobSt", rev="HEAD")
 
 
 @pytest.fixture
@@ -230,52 +230,6 @@ def test_unrelated_histories_are_named(past: Path) -> None:
     assert (
         "git finds no commit that 'main' and 'HEAD' have in common; in a shallow clone: git fetch" in done.err
     )
-
-
-def test_finding_of_the_baseline_outside_the_change_is_not_gone(past: Path) -> None:
-    """A check of a change leaves it out, and it is still there."""
-    run(past, ".", "--baseline", "known.yaml", "--write-baseline")
-
-    assert [] == found(past, ".", "--baseline", "known.yaml", rev="HEAD")
-
-
-@pytest.mark.parametrize(
-    ("files", "removed", "expected"),
-    [
-        ({"a/q.yaml": QUEUE, "a/j.yaml": JOB}, "a/q.yaml", ["a/j.yaml REF101"]),
-        ({"a/q.yaml": QUEUE, "b/j.yaml": JOB}, "a/q.yaml", []),
-        ({"a/q.yaml": QUEUE, "b/q.yaml": QUEUE, "b/j.yaml": JOB}, "a/q.yaml", []),
-        ({"a.yaml": QUEUE.replace("default", "x"), "j.yaml": JOB}, "a.yaml", []),
-        ({"a.yaml": SET, "j.yaml": MOUNTS}, "a.yaml", ["j.yaml REF121"]),
-        ({"a.yaml": CLUSTER_QUEUE, "j.yaml": QUEUE}, "a.yaml", ["j.yaml REF102"]),
-        (
-            {"k/kustomization.yaml": BUILD, "k/q.yaml": QUEUE, "k/j.yaml": JOB},
-            "k/q.yaml",
-            ["k REF101"],
-        ),
-    ],
-)  # fmt: skip
-def test_last_object_that_is_deleted_breaks_what_refers_to_it(
-    tmp_path: Path, files: dict[str, str], removed: str, expected: list[str]
-) -> None:
-    """A kind of which nothing is left is known to have been there, in the same folder or build."""
-    git(tmp_path, "init")
-    commit(tmp_path, files)
-    if "k/q.yaml" in files:
-        write(tmp_path, {"k/kustomization.yaml": BUILD.replace("q.yaml, ", "")})
-    (tmp_path / removed).unlink()
-
-    assert expected == found(tmp_path, ".", "--only", "REF", rev="HEAD")
-
-
-def test_object_that_moves_is_not_lost(tmp_path: Path) -> None:
-    """Another file of the folder has it now, or another folder."""
-    git(tmp_path, "init")
-    commit(tmp_path, {"a/q.yaml": QUEUE, "a/j.yaml": JOB})
-    (tmp_path / "a/q.yaml").unlink()
-    write(tmp_path, {"b/new.yaml": QUEUE})
-
-    assert [] == found(tmp_path, ".", "--only", "REF", rev="HEAD")
 
 
 def test_shallow_clone_is_named(past: Path) -> None:

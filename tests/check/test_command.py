@@ -93,7 +93,6 @@ def test_folder_is_walked(tmp_path: Path) -> None:
         "errors": 1,
         "warnings": 0,
         "notes": 0,
-        "baseline": 0,
         "unchanged": 0,
         "skipped": {},
         "withoutObject": ["a/empty.yaml", "a/values.yaml"],

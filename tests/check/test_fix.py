@@ -277,17 +277,6 @@ def test_findings_that_a_fix_brings_are_counted_and_named(tmp_path: Path) -> Non
     assert expected == [lines[0], lines[1].partition(" 2 slices")[0]]
 
 
-def test_entry_of_a_baseline_that_a_fix_mends_is_no_finding(tmp_path: Path) -> None:
-    """The note that its line is gone is not counted as a finding that stayed."""
-    (tmp_path / "a.yaml").write_text(GUESS)
-    run(tmp_path, "a.yaml", "--baseline", "known.yaml", "--write-baseline")
-    (tmp_path / "a.yaml").write_text(f"{GUESS}imutable: true\ndata: {{a: b}}\n")
-
-    done = run(tmp_path, "a.yaml", "--fix", "--baseline", "known.yaml")
-
-    assert "fixed 1 of 1 finding in 1 file\n" == done.err
-
-
 @pytest.mark.parametrize("option", ["--fix", "--diff"])
 def test_read_only_file_stays(tmp_path: Path, option: str) -> None:
     """Somebody protected it: the others are mended, and it is a problem."""

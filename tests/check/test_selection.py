@@ -98,7 +98,7 @@ def test_missing_tool_is_reported_whatever_is_chosen() -> None:
     """What it would have built was not checked."""
     missing = Problem("TOOL001", "kustomize is missing")
 
-    assert ((missing,), ()) == Selection(disabled={"TOOL"}, only={"TPU"}).select([missing], [], ())
+    assert (missing,) == Selection(disabled={"TOOL"}, only={"TPU"}).select([missing], [], ())
 
 
 def test_gitops_rules_are_silent_without_a_tool(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from slicewright.rehearsal.model.comparison import (
 from slicewright.rehearsal.model.duration import shown_within
 from slicewright.rehearsal.model.variant_verdict import moved_runs
 from slicewright.rehearsal.scenario import Scenario, scenarios
-from slicewright.workspace.change import Change
+from slicewright.workspace.change import tree_before
 from slicewright.workspace.repository_reader import Checkout, WrongVersionError, read_checkout
 
 _NOW = "working tree"
@@ -34,7 +34,7 @@ def families_of_change(
     `clusters` any more. Raises Refused for an unknown revision.
     """
     families: list[Family] = []
-    with git_errors_shown(), Change(root, rev, ()).before() as (folder, _, _):
+    with git_errors_shown(), tree_before(root, rev) as folder:
         try:
             checkout, unreadable = read_checkout(folder), ""
         except WrongVersionError as error:

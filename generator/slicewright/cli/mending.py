@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.streams import exact, say
-from slicewright.core.check.baseline import mark_of
 from slicewright.core.document.difference import unified
 from slicewright.core.mend.files import mended
 from slicewright.core.problem import Problem, counted
@@ -23,12 +23,17 @@ from slicewright.workspace.write import byte_order_mark, refused, replace_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from slicewright.core.check.baseline import Mark
     from slicewright.core.check.examine import Report, Unit
     from slicewright.core.problem import Fix
 
 _ROUNDS = 10
 """How often files are checked and mended: one fix may make place for another."""
+Mark = tuple[str, str, str, str]
+"""What a finding is known by wherever it is: file, id, object, and field without indexes of lists."""
+
+
+def _mark(problem: Problem) -> Mark:
+    return problem.file, problem.id, problem.object, re.sub(r"\[\d+\]", "[]", problem.dotted())
 
 
 def read_once(units: Iterable[Unit]) -> list[Unit]:
@@ -61,17 +66,17 @@ class Mending(Struct):
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
         """Mend what a report found, and return what is left."""
         self.first = len(report.problems)
-        first = Counter(map(mark_of, report.problems))
+        first = Counter(map(_mark, report.problems))
         brought: dict[Mark, Problem] = {}
         rounds = 0
         while rounds < _ROUNDS and (self._changes(report) or self._write()):
             rounds += 1
-            new = ((mark_of(problem), problem) for problem in report.problems)
+            new = ((_mark(problem), problem) for problem in report.problems)
             brought |= {mark: problem for mark, problem in new if mark not in first}
             report = check([self._unit(unit) for unit in self.units])
         if self._write():
             report = check([self._unit(unit) for unit in self.units])
-        last = Counter(map(mark_of, report.problems))
+        last = Counter(map(_mark, report.problems))
         self.fixed = (first - last).total()
         self.later = [problem for mark, problem in brought.items() if mark not in last]
         self.left = sum(bool(problem.fix and not problem.fix.safe) for problem in report.problems)

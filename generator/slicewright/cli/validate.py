@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, earlier, placeholder_values, show
+from slicewright.cli import candidates, placeholder_values, show
 from slicewright.cli.command import BROKEN, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import (
@@ -42,11 +42,10 @@ from slicewright.workspace.repository_reader import catalogue_at, read_input
 from slicewright.workspace.rules import added, semantic_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.cli.mending import Mending
     from slicewright.core.check.examine import Examined, Unit
-    from slicewright.core.check.model import Resource
     from slicewright.core.check.origin import Origins
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.change import Change
@@ -116,16 +115,10 @@ _selector_option = partial(
     help="Report problems of this severity and above.",
 )
 @click.option(
-    "--baseline",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Report only problems that this file does not list.",
-)
-@click.option("--write-baseline", is_flag=True, help="Write all problems into the file of --baseline.")
-@click.option(
     "--changed",
     metavar="REV",
-    help="Check everything, but report only what changed since the merge base with this commit.",
+    help="Check everything, but report only problems of files that changed since the merge base with this "
+    "commit.",
 )
 @click.option("--gitops", is_flag=True, help="Apply the GIT rules to all objects, as if they were synced.")
 @click.option("--schemas-only", is_flag=True, help="Skip the semantic rules.")
@@ -158,8 +151,6 @@ def validate(
     disable: frozenset[str],
     only: frozenset[str],
     min_severity: Severity,
-    baseline: Path | None,
-    write_baseline: bool,
     changed: str | None,
     gitops: bool,
     schemas_only: bool,
@@ -184,11 +175,10 @@ def validate(
     mends = fix or diff
     _refuse_together(click.get_current_context().params)
     selection = Selection(disable, only, min_severity, gitops or not paths)
-    had = earlier.baseline_at(baseline, writes=write_baseline) if baseline else None
     values = placeholder_values.values_of(assignments, env_file, mends=mends)
     second = _kubeconform(schemas, output) if engine == "kubeconform" else None
     root = Path() if paths else repository_root(instead="to check the manifests here: slicewright validate .")
-    change = _change(root, changed, paths) if changed is not None else None
+    change = _change(root, changed) if changed is not None else None
     scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
     site = _joined(scope, cluster, one_cluster=one_cluster)
     # Other processes read and check by schemas while this one imports the rules and reads the input.
@@ -210,12 +200,7 @@ def validate(
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
 
-    def look(
-        root: Path,
-        scope: Targets,
-        reading: Iterator[Examined],
-        before: Callable[[], Iterable[Resource]] = tuple,
-    ) -> Report:
+    def check(reading: Iterator[Examined]) -> Report:
         of_input, sites, origins = ((), site, None) if paths else _input(root)
         report = examine(
             _with_progress(reading, len(scope.units)),
@@ -235,25 +220,10 @@ def validate(
             of_render=tuple if paths else lambda: _render_problems(root),
             selection=selection,
             judged=second.judged if second else None,
-            before=before,
         )
         if paths and not (report.objects or report.problems):
-            return replace(report, problems=(_nothing_in(paths, report),))
-        return report
-
-    def look_back(root: Path, before: Sequence[str]) -> Report:
-        scope = Discovery(exclude, root, helm=helm).find(before) if paths else _tree_files(root, exclude)
-        return look(root, scope, reads(scope.units))
-
-    past = earlier.Past(change, look_back) if change else None
-
-    def check(reading: Iterator[Examined]) -> Report:
-        report = look(root, scope, reading, past.objects if past else tuple)
-        report = past.without(report, scope) if past else report
-        names = [unit.name for unit in scope.units if not unit.beside]
-        checked = () if schemas_only else [*scope.whole, *names]
-        if had:
-            report = earlier.new(report, had, checked, selection, writes=write_baseline)
+            report = replace(report, problems=(_nothing_in(paths, report),))
+        report = change.reported(report, scope.units) if change else report
         return replace(report, problems=by_sweep(report.problems))
 
     try:
@@ -295,16 +265,10 @@ def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[s
 def _refuse_together(options: Mapping[str, Any]) -> None:
     """Refuse options that do nothing, or harm, together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
-    writes = options["write_baseline"]
     if options["unsafe"] and not mends:
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
     if options["diff"] and options["output"] != "text":
         raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {options['output']}")
-    if writes and not options["baseline"]:
-        raise click.UsageError("--write-baseline needs the file: --baseline FILE")
-    if writes and (mends or changed or options["schemas_only"]):
-        others = "--changed, --schemas-only, --fix and --diff"
-        raise click.UsageError(f"--write-baseline writes all problems: leave out {others}")
     if options["cluster"] and (changed or options["one_cluster"] or not options["paths"]):
         raise click.UsageError("--cluster needs PATH, and neither --changed nor --one-cluster")
     if changed and STDIN in options["paths"]:
@@ -317,13 +281,13 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
     return Mending(read_once(units), root, unsafe, writes)
 
 
-def _change(root: Path, rev: str, paths: Sequence[str]) -> Change:
+def _change(root: Path, rev: str) -> Change:
     if not rev:
         raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
     from slicewright.workspace.change import Change  # noqa: PLC0415 - few ask for it
 
     with git_errors_shown():
-        return Change(root, rev, paths)
+        return Change(root, rev)
 
 
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:

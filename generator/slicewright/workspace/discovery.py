@@ -185,7 +185,7 @@ class Discovery:
             if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(name, pattern)
         }
         self._unused -= patterns
-        # Ignore files and baselines, and what macOS writes beside a file.
+        # Ignore files, and what macOS writes beside a file.
         return bool(patterns) or name.startswith("." if folder else (".slicewright-", "._"))
 
     def name(self, path: Path | str) -> str:

@@ -77,8 +77,6 @@ def summary(report: Report) -> str:
     if report.skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
         text += f"; not checked, as asked: {visible(kinds)}"
-    if report.baseline:
-        text += f"; {report.baseline:,} in the baseline"
     if report.unchanged:
         text += f"; {report.unchanged:,} not of this change"
     unbuilt = sum(problem.id == "KUS021" for problem in report.problems)

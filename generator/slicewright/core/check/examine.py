@@ -122,12 +122,8 @@ class Report(Struct, frozen=True):
     """Objects that were let pass because their kind was named, by kind."""
     passed_by: tuple[PassedBy, ...]
     """Files that nobody named and that are not checked, documents and folders of them."""
-    hidden: tuple[Problem, ...] = ()
-    """Findings that nobody asks for: `--only`, `--disable` and the like leave them out."""
-    baseline: int = 0
-    """Findings that are left out because a baseline has them."""
     unchanged: int = 0
-    """Findings that are left out because they are not of the change that is looked at."""
+    """Findings that are left out because their files did not change."""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, as JSON has them."""
@@ -135,7 +131,6 @@ class Report(Struct, frozen=True):
             "objects": len(self.objects),
             "read": self.units,
             **{f"{severity}s": number for severity, number in tally(self.problems).items()},
-            "baseline": self.baseline,
             "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
             "withoutObject": [
@@ -168,13 +163,12 @@ def examine(
     of_render: Callable[[], Sequence[Problem]] = tuple,
     selection: Selection = ALL,
     judged: Judge | None = None,
-    before: Callable[[], Iterable[Resource]] = tuple,
 ) -> Report:
     """Check what was read, object by object, beside `earlier` problems.
 
     `origins` leads from what was rendered to the line that a person wrote, `known` returns the ids of all
     rules. Of `values` that no placeholder takes there is a warning. `judged` may ask another engine about the
-    schemas. `before` is asked, when all is read, for the objects that were there before a change.
+    schemas.
     All objects that no TPUCluster is declared for belong to `one_cluster`, or else to scopes.
     All below the folders `whole` is checked by all rules, '' being a whole repository with its input. Nothing
     is said about reasons elsewhere that suppress nothing. Before that is said, `of_render` returns what a
@@ -221,9 +215,7 @@ def examine(
         rules = rules.without(selection.is_idle(resources, ours))
     own = [checked for checked in others if checked.resource.file not in beside]
     remaining = [checked for checked in own if rules or not checked.clean]
-    sets = partial(
-        object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster, before=tuple(before())
-    )
+    sets = partial(object_sets, catalogue=catalogue(), sites=sites or {}, one_cluster=one_cluster)
     problems_of = _object_check(engine, rules, others, scopes, sets)
     of_objects = (placed(problem) for checked in remaining for problem in problems_of(checked))
     unrestricted = {name for part in examined if part.unrestricted for name, _ in part.kustomizations}
@@ -249,14 +241,12 @@ def examine(
     )
     left = tuple(problem for problem in left if problem.file not in beside)
     objects = [checked for checked in objects if checked.resource.file not in beside]
-    reported, hidden = selection.select(in_order(rules.without_repeats(left)), resources, ours)
     return Report(
-        reported,
+        selection.select(in_order(rules.without_repeats(left)), resources, ours),
         tuple(checked.resource for checked in objects),
         sum(not part.unit.beside for part in examined),
         Counter(checked.resource.kind for checked in objects if checked.verdict == "skipped"),
         tuple(chain(passed_by, *(part.passed_by for part in examined if not part.unit.beside))),
-        hidden,
     )
 
 

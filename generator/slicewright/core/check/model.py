@@ -178,14 +178,12 @@ class ObjectSet:
         *,
         beyond: ObjectSet | None = None,
         is_cluster: bool = True,
-        before: Iterable[Resource] = (),
     ) -> None:
         """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
 
         That is what the repository holds for all of its clusters, in custom/: it can be referred to. A scope
-        takes the objects of all scopes as well, and these what was there `before` a change.
+        takes the objects of all scopes as well.
         """
-        self.before = tuple(before)
         self.beside = tuple(beside)
         self.all = tuple(resources)
         self.catalogue = catalogue
@@ -265,25 +263,6 @@ class ObjectSet:
             return bool(self._by_name.get((kind, name)))
         return self.find(kind, name, namespace) is not None
 
-    def lost(self, kind: str, name: str, namespace: str = "") -> bool:
-        """Tell whether a change took away what a reference means: it was in this cluster or scope before."""
-        before = self.widest.by_name_before.get((kind, name), ())
-        if not before or self.has(kind, name, namespace):
-            return False
-        return any(
-            _means(resource, name, namespace) and (self.is_cluster or _place(resource) in self._places)
-            for resource in before
-        )
-
-    @cached_property
-    def by_name_before(self) -> dict[tuple[str, str], list[Resource]]:
-        """What was there before a change, by kind and name."""
-        return grouped(self.before, lambda resource: (resource.kind, resource.name))
-
-    @cached_property
-    def _places(self) -> frozenset[str]:
-        return frozenset(map(_place, self.all))
-
     def misses(self, kind: str, name: str, beside: Resource) -> bool:
         """Tell whether an object that is not among these is missing, and not only elsewhere.
 
@@ -294,7 +273,7 @@ class ObjectSet:
         if self.is_cluster or any(resource.file == beside.file for resource in known):
             return True
         meant, is_sure = only_near(name, [resource.name for resource in known])
-        return (is_sure and not are_both_meant(name, meant)) or self.lost(kind, name, beside.namespace)
+        return is_sure and not are_both_meant(name, meant)
 
     def is_platform(self, resource: Resource) -> bool:
         """Tell whether an object is rendered for the platform of the TPUCluster."""
@@ -319,11 +298,6 @@ def grouped(resources: Iterable[Resource], key_of: Callable[[Resource], Key]) ->
     for resource in resources:
         groups[key_of(resource)].append(resource)
     return groups
-
-
-def _place(resource: Resource) -> str:
-    """Return the folder of a file with an object, or the one that a kustomization builds it in."""
-    return resource.file.rpartition("/")[0] if resource.source else resource.file
 
 
 def _means(resource: Resource, name: str, namespace: str) -> bool:

@@ -33,19 +33,15 @@ def object_sets(
     sites: Mapping[str, ResolvedCluster],
     *,
     one_cluster: bool,
-    before: Iterable[Resource] = (),
 ) -> dict[Scope, ObjectSet]:
-    """Return the objects of each scope, and beside those of a TPUCluster what is of no cluster.
-
-    What was there `before` a change of the files is of no cluster.
-    """
+    """Return the objects of each scope, and beside those of a TPUCluster what is of no cluster."""
     by_scope: dict[Scope, list[Resource]] = defaultdict(list)
     of_no_cluster: list[Resource] = []
     for scope, resource in resources:
         by_scope[scope].append(resource)
         if not scope.cluster:
             of_no_cluster.append(resource)
-    widest = ObjectSet(of_no_cluster, catalogue, is_cluster=one_cluster, before=before)
+    widest = ObjectSet(of_no_cluster, catalogue, is_cluster=one_cluster)
     sets = {
         scope: ObjectSet(
             some,

@@ -1,7 +1,6 @@
 """Which findings are reported: ids, families and severities that are asked for, and rules that apply here."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import filterfalse
 
 from msgspec import Struct
 
@@ -46,15 +45,12 @@ class Selection(Struct, frozen=True):
 
     def select(
         self, problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
-    ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-        """Return the problems that are reported, and those that nobody asks for.
-
-        `ours` are files and folders of our own tree.
-        """
+    ) -> tuple[Problem, ...]:
+        """Return the problems that are reported; `ours` are files and folders of our own tree."""
         resources = tuple(resources)
         problems = completed(problems, resources)
         apply = problems if self.gitops else about_gitops(problems, resources, ours)
-        return tuple(filter(self.names, apply)), tuple(filterfalse(self.names, apply))
+        return tuple(filter(self.names, apply))
 
     def is_idle(self, resources: Iterable[Resource], ours: Collection[str]) -> Callable[[str], bool]:
         """Return what tells whether nothing is reported of a rule, whatever it finds in some objects."""

@@ -30,8 +30,7 @@ def _members(resource: Resource) -> Iterator[tuple[Pods, str]]:
 def _missing(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, name in _members(resource):
         known = [group.name for group in _groups(objects, resource.namespace)]
-        is_lost = objects.lost("PodGroup", name, resource.namespace)
-        if is_lost or (known and not objects.has("PodGroup", name, resource.namespace)):
+        if known and not objects.has("PodGroup", name, resource.namespace):
             message = f"PodGroup '{name}' is not defined in namespace '{resource.namespace or 'default'}'"
             is_certain = objects.misses("PodGroup", name, resource)
             hint = did_you_mean(name, known)

@@ -33,7 +33,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     namespace = resource.namespace or "default"
     if name is None or (namespace, name) in known.local or RUN in resource.labels:
         return
-    if not known.has_queues and not objects.lost("LocalQueue", name, resource.namespace):
+    if not known.has_queues:
         return
     if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
         return

@@ -118,7 +118,7 @@ def _of_containers(pods: Pods) -> Iterator[Reference]:
 def dangling(resource: Resource, objects: ObjectSet, kind: str, name: str, path: Path) -> Findings:
     """Yield a finding where objects of a kind are known and one that is named is not among them."""
     known = [candidate.name for candidate in objects.of_kind(kind)]
-    if name and (objects.lost(kind, name) or (known and not objects.has(kind, name))):
+    if name and known and not objects.has(kind, name):
         is_certain = objects.misses(kind, name, resource)
         message = f"{kind} '{name}' is not defined"
         yield Finding(path, message, did_you_mean(name, known), is_certain=is_certain)
@@ -187,18 +187,16 @@ def _namespaced(kind: str) -> Check:
             own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
         in_file = resource.file in objects.once(f"files with {kind}", files)
         names = set().union(*own)
-        for pods in resource.pods if names or objects.widest.before else ():
+        for pods in resource.pods if names else ():
             for reference in references(pods):
                 name = reference.name
-                is_lost = objects.lost(kind, name, resource.namespace)
                 if (
                     reference.kind == kind
-                    and (is_lost or names)
                     and name not in names
                     and name not in _INJECTED
                     and is_subdomain(name)
                     and not objects.has(kind, name, resource.namespace)
-                    and (is_lost or objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
+                    and (objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
                 ):
                     message = f"{kind} '{name}' is not defined in namespace '{namespace}'"
                     yield Finding(reference.path, message, did_you_mean(name, names))
@@ -278,7 +276,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
         if is_there or (site is not None and site.cluster.has_pod_priority(name)):
             continue
         of_queues = name in _queue_classes(objects)
-        if site is not None or known or of_queues or objects.lost(reference.kind, name):
+        if site is not None or known or of_queues:
             hint = did_you_mean(name, known)
             if of_queues:
                 hint = f"did you mean the label {PRIORITY_CLASS}: {name}?"
@@ -312,7 +310,7 @@ def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         name = pods.selector.get(COMPUTE_CLASS, "")
         is_known = not name or name in (*known, *_GKE_CLASSES) or objects.has("ComputeClass", name)
-        if not is_known and (known or objects.lost("ComputeClass", name)):
+        if known and not is_known:
             path = pods.selector_path(COMPUTE_CLASS)
             yield Finding(path, f"ComputeClass '{name}' is not defined", did_you_mean(name, known))
 

@@ -177,9 +177,8 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         unfit = list(filter(None, (_unfit(service, resource, pods, path) for service in services)))
         if services:
             yield from unfit[:1] if len(unfit) == len(services) else ()
-        elif objects.lost("Service", name, resource.namespace) or (
-            (objects.is_cluster or objects.of_kind("Service"))
-            and not objects.has("Service", name, resource.namespace)
+        elif (objects.is_cluster or objects.of_kind("Service")) and not objects.has(
+            "Service", name, resource.namespace
         ):
             is_certain = bool(objects.of_kind("Service")) and objects.misses("Service", name, resource)
             yield Finding(path, f"Service '{name}' is not among the objects", is_certain=is_certain)
