@@ -6,6 +6,7 @@ from typing import Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules import limits
 from slicewright.core.check.rules.dns import is_dns_label, is_subdomain
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.name_room import MAX_LABEL
 from slicewright.core.kubernetes.read import at, entries, mapping, number, sequence, text, texts
 
@@ -88,14 +89,15 @@ _BOUNDS: tuple[tuple[int, int, tuple[str, ...]], ...] = (
     *((1, 12, _MONTHS), (0, 6, _DAYS)),
 )
 """Least and most of each field, and the names of its numbers."""
-_EVERY = re.compile(
-    r"@(yearly|annually|monthly|weekly|daily|midnight|hourly)|@every ([0-9.]+(ns|us|µs|ms|s|m|h))+"
-)
+_EVERY = re.compile(r"@(yearly|annually|monthly|weekly|daily|midnight|hourly)")
+_SPAN = "@every "
 
 
 def _schedule(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:
     """Read a schedule as robfig/cron v3 does, which the API server asks."""
     if not isinstance(value, str) or _EVERY.fullmatch(value):
+        return None
+    if value.startswith(_SPAN) and seconds(value.removeprefix(_SPAN)) is not None:
         return None
     if value.startswith(("TZ=", "CRON_TZ=")):
         return f"is '{value}', but the time zone must be in timeZone", "move the time zone to timeZone"
