@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright import gitrepo
 from slicewright.apiserver import kubeconfig as kubeconfigs
@@ -152,21 +153,22 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
         hint = "add --context, or write project and location into its file"
         raise show.Refused("USE001", f"the context of cluster '{name}' is not known", hint)
     chosen = context or context_of(spec["project"], spec["location"], name)
+    login = f"gcloud container clusters get-credentials {name}"
+    login += f" --project={spec.get('project', 'PROJECT')} --location={spec.get('location', 'LOCATION')}"
     try:
         files = [file] if file else _files()
         known = {entry: kubeconfigs.contexts(entry) for entry in files}
         holder = next((entry for entry, names in known.items() if chosen in names), None)
         if holder is None:
             near = did_you_mean(chosen, chain.from_iterable(known.values())) if context else ""
-            login = f"gcloud container clusters get-credentials {name}"
-            login += f" --project={spec.get('project', 'PROJECT')}"
-            login += f" --location={spec.get('location', 'LOCATION')}"
             hint = near or f"name another with --context, or run {login}"
             listed = ", ".join(map(str, files))
             raise show.unknown(f"there is no context '{chosen}' in {listed}", hint)
         return Place(name, chosen, ReadOnly(kubeconfigs.read(holder, chosen)))
     except AccessError as error:
-        show.stop((error.problem,), BROKEN)
+        hint = f"run {login}, or name another kubeconfig with --kubeconfig FILE or the variable KUBECONFIG"
+        of_file = error.problem.id == "BED004"
+        show.stop((replace(error.problem, hint=hint) if of_file else error.problem,), BROKEN)
 
 
 def _files() -> list[Path]:
