@@ -126,7 +126,8 @@ def _whole_seconds(value: Any) -> str:
 
 def _named(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     """Return a mapping of names to texts as entries of a list, if entries have a `name` and another key."""
-    example = next((entry for entries in schema.get("examples", ()) for entry in entries), {})
+    entries = (entry for examples in schema.get("examples", ()) for entry in examples)
+    example: Mapping[str, Any] = next(entries, {})
     if not value or list(example)[:1] != ["name"] or len(example) != len(("name", "value")):
         return ""
     name, text = next(iter(value.items()))
