@@ -354,7 +354,8 @@ fi
 
     assert () == build_all([tool], stream, folder=folder, environ=variables)
 
-    assert "tiny-tool v1.2.3: another process builds it, waiting ... building" in stream.getvalue()
+    waits = "tiny-tool v1.2.3: another process builds it; waiting for that to end\n"
+    assert f"{waits}tiny-tool v1.2.3: building" in stream.getvalue()
     assert (tmp_path / "ends").read_text(encoding="utf-8") == "written\n" * 2
     assert files(environ) == [".lock-tiny", "tiny", "tiny.recipe"]
 

@@ -197,6 +197,8 @@ def test_workload_without_a_queue_or_of_an_unknown_one(repo: Repo) -> None:
     repo.cluster("c1", "pools: [{name: tpus, tpu: v5litepod-8}]")
     assert fits(code=0) == {"default/a": (None, None, ""), "default/b": (None, None, "gone")}
     shown = text(repo.run("capacity"))
+    alone = "FITS is about each run alone, as if no other run held quota."
+    assert alone in shown
     assert "c1: Standard, the platform is not managed here (managed: false)" in shown
     assert " JobSet gone 8 - ?" in shown
     assert " JobSet - 8 - -" in shown

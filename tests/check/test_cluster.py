@@ -85,8 +85,8 @@ def test_nothing_of_the_cluster_itself_is_reported(manual: Repo) -> None:
     [
         (("--cluster", "c3", "manual"), "there is no cluster 'c3'; write one of: c1, c2"),
         (("--cluster", "c1", "manual", "overlays/c2"), "the paths hold objects of cluster c2"),
-        (("--cluster", "c1"), "--cluster needs PATH"),
-        (("--cluster", "c1", "--one-cluster", "manual"), "--cluster needs PATH"),
+        (("--cluster", "c1"), "--cluster needs a PATH"),
+        (("--cluster", "c1", "--one-cluster", "manual"), "--cluster needs a PATH"),
     ],
 )
 def test_cluster_that_cannot_be_meant_is_refused(

@@ -175,6 +175,24 @@ def test_own_parts_of_pods_are_judged_by_all_rules(empty: Repo) -> None:
     assert ("JS125", "workloads/a.yaml", 9) == (found["id"], found["file"], found["line"])
 
 
+@pytest.mark.parametrize("api", ["JobSet", "PathwaysJob"])
+def test_bare_version_of_pathways_is_refused_at_its_field(empty: Repo, api: str) -> None:
+    """The hint shows the value to write, and what it says is right."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    text = FITS.replace("queueName: team\n", "") + f"api: {api}\n"
+    text += "pathways: {pathwaysDir: 'gs://b/p', pathwaysVersion: 0.9.2}\n"
+    empty.workload("a", text)
+
+    found = empty.run("render", "-o", "json", code=1).json["problems"]
+    own = [one for one in found if one["id"] == "PW135"]
+    assert [("workloads/a.yaml", 10, "write jax-0.9.2")] == [
+        (one["file"], one["line"], one["hint"]) for one in own
+    ]
+
+    empty.workload("a", text.replace("0.9.2", "jax-0.9.2"))
+    assert "PW135" not in empty.run("render", "-o", "json", code=1).out
+
+
 def test_cluster_with_a_mistake_of_its_own_is_not_held_against_runs(empty: Repo) -> None:
     """What a run lacks there may follow from it."""
     empty.write("clusters/c1.yaml", CLUSTER.replace("pool: v5e,", "pool: v5,"))

@@ -153,6 +153,31 @@ def test_option_that_the_command_does_not_have_is_unknown(arguments: list[str]) 
     assert said.splitlines()[-1].startswith("Error: No such option")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("new", "b", "--pathways", "--pathways-version", "jax-0.9.2"), "--pathways"),
+        (("new", "b", "--tpu", "v5p-8", "--image", "--matrix", "A=1", "--", "a"), "--image"),
+        (("validate", "--baseline", "--write-baseline"), "--baseline"),
+        (("validate", "-o", "--strict"), "-o"),
+        (("rehearse", "--what-if", "--help"), "--what-if"),
+        (("import", "cluster", "--context", "--write"), "--context"),
+    ],
+)
+def test_option_is_no_value_of_the_option_before_it(arguments: tuple[str, ...], option: str) -> None:
+    """An option without its value is refused in every command, and takes nothing that follows."""
+    assert f"Option '{option}' requires an argument." in invoke(*arguments, code=2)[1]
+
+
+def test_words_of_a_program_may_be_options(repo: Repo) -> None:
+    """Behind `--` they are those of the program."""
+    repo.cluster()
+    new = ("new", "b", "--tpu", "v5litepod-8", "--image", "a:1.2.3")
+    repo.run(*new, "--", "python", "--image", "--tpu")
+
+    assert repo.read("workloads/b.yaml").endswith("    command:\n    - python\n    - --image\n    - --tpu\n")
+
+
 def test_no_command_shows_the_help() -> None:
     """And says by its exit code that this was no use of it."""
     out, err = invoke(code=2)

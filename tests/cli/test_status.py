@@ -205,11 +205,18 @@ def test_cluster_that_does_not_answer(repo: Repo, kubeconfig: Path) -> None:
 
 
 def test_kubeconfig_that_cannot_be_read(repo: Repo, kubeconfig: Path) -> None:
-    """A broken file is exit 3."""
+    """A broken file is exit 3, and so is none; the hint has the command that writes one."""
     kubeconfig.write_text("no: contexts", encoding="utf-8")
     repo.cluster(spec=CLUSTER)
 
-    assert "BED004" in repo.run("status", code=3).err
+    broken = repo.run("status", code=3).err
+    kubeconfig.unlink()
+    missing = repo.run("status", code=3).err
+    assert "BED004" in broken
+    assert "BED004" in missing
+    for text in (broken, missing):
+        assert "run gcloud container clusters get-credentials " in text
+        assert "--kubeconfig FILE or the variable KUBECONFIG" in text
 
 
 def test_one_context_for_several_clusters(living: Repo) -> None:

@@ -138,6 +138,21 @@ ALIKE: dict[str, Tree] = {
     "a text in the place of a number": merging("data: {a: '5', b: 'true'}", data="{a: 5, b: true}"),
     "labels that are merged": merging("", metadata="{name: b, namespace: c, labels: {d: e}}"),
     "a merge into empty mappings": merging("data: {m: {}, o: {p: q}}", data="{m: {d: {}}, o: {}}"),
+    "annotations that are an empty mapping": {
+        "o/kustomization.yaml": "resources: [a.yaml]\n" + patching(ADD_X),
+        "o/a.yaml": config_map("a").replace("{name: a}", "{name: a, annotations: {}, labels: {}}"),
+    },
+    "the last annotation is removed": {
+        "o/kustomization.yaml": "resources: [a.yaml]\n"
+        + patching("{op: remove, path: /metadata/annotations/x}"),
+        "o/a.yaml": config_map("a").replace("{name: a}", "{name: a, annotations: {x: v}}"),
+    },
+    "labels that are not texts": {
+        "o/kustomization.yaml": "resources: [a.yaml]\n" + patching(ADD_X),
+        "o/a.yaml": config_map("a").replace(
+            "{name: a}", "{name: a, labels: {i: 1, b: true, f: 1.5, none: null}}"
+        ),
+    },
     "a merge that matches nothing": merging("data: {a: c}", target="kind: Secret", data="{a: [b]}"),
     "a component without what it patches": {
         "o/kustomization.yaml": COMPONENT + "patches: [{path: p.yaml, target: {kind: ConfigMap}}]\n",

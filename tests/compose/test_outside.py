@@ -97,6 +97,18 @@ OUTSIDE: dict[str, tuple[Tree, str]] = {
         ),
         "o/a.yaml: the annotation config.kubernetes.io/index",
     ),
+    **{
+        f"annotations: {written}": (
+            _object(config_map("a").replace("{name: a}", f"{{name: a, annotations: {written}}}")),
+            "o/a.yaml: annotations that are not texts",
+        )
+        for written in ("{x: 1}", "{x: true}", "{x: 1.50}", "{x: null}", "{x: {v: w}}", "null", "word")
+    },
+    "a patch that writes a number as an annotation": (
+        _object(config_map("a"))
+        | {O: "resources: [a.yaml]\n" + patching("{op: add, path: /metadata/annotations, value: {x: 1}}")},
+        "o/a.yaml: annotations that are not texts",
+    ),
     "a word that YAML 1.1 takes for a boolean": (
         _patched(f"{{{TARGET}, path: p.yaml}}") | {"o/p.yaml": "- {op: add, path: /data/a, value: on}\n"},
         "o/p.yaml:1: kustomize reads on as something else than YAML 1.2 does",

@@ -12,7 +12,8 @@ from tests.bases.kit import canonical, kustomize, parsed
 from tests.check.kit import problems
 from tests.files import write
 
-from slicewright.core.gitops.flux import LONGEST, flux_duration, flux_name
+from slicewright.core.gitops.flux import LONGEST, flux_name
+from slicewright.core.kubernetes.duration import without_days
 from slicewright.core.run import header
 
 from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site
@@ -217,7 +218,7 @@ def test_every_field() -> None:
 @pytest.mark.parametrize(("written", "read"), [("10m", "10m"), ("2d", "48h"), ("0.5d30s", "12.0h30s")])
 def test_days(written: str, read: str) -> None:
     """Flux reads no days, so that they are hours."""
-    assert read == flux_duration(written)
+    assert read == without_days(written)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

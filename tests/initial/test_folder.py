@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from tests.files import git
 from tests.initial.kit import files, init
 from tests.words import places
+
+from slicewright.workspace import write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,3 +100,18 @@ def test_folder_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     assert "FILE003" in places(init(str(tmp_path / "file/deep"), code=1)[1])
+
+
+def test_second_of_two_sees_what_the_first_wrote(tmp_path: Path) -> None:
+    """It looks at the folder when the other one is done, and not while that still writes."""
+    command = [sys.executable, "-m", "slicewright", "init", str(tmp_path)]
+    with write.locked(tmp_path):
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert second.stderr is not None
+        assert "waiting for another slicewright in this repository\n" == second.stderr.readline()
+        (tmp_path / "slicewright.yaml").touch()
+    said = second.communicate()[1]
+
+    assert 1 == second.returncode
+    assert "slicewright.yaml: FILE007 the file already exists\n" in said
+    assert ["slicewright.yaml"] == [path.name for path in tmp_path.iterdir()]

@@ -103,6 +103,27 @@ def test_repository_gets_a_wheel_of_the_slicewright_that_made_it(tmp_path: Path)
     assert [*expected, f"{ABOUT}/RECORD,,"] == [*sorted(record[:-1]), record[-1]]
 
 
+@pytest.mark.usefixtures("site")
+def test_what_is_kept_is_a_file(tmp_path: Path) -> None:
+    """A link to nothing in the place of a file stops `init --keep`, which writes nothing through it."""
+    wheel = tmp_path / f"a/vendor/slicewright-{__version__}-py3-none-any.whl"
+    wheel.parent.mkdir(parents=True)
+    wheel.symlink_to(tmp_path / "outside.whl")
+    (tmp_path / "a/README.md").symlink_to(tmp_path / "gone")
+    (tmp_path / "a/CODEOWNERS").mkdir()
+    (tmp_path / "a/.gitignore").symlink_to("ignored")
+    (tmp_path / "a/ignored").touch()
+
+    _, said = init(str(tmp_path / "a"), "--keep", code=1)
+
+    vendored = wheel.relative_to(tmp_path / "a")
+    assert f"CODEOWNERS: FILE003\nREADME.md: FILE004\n{vendored}: FILE004\n3 errors, 0 warnings\n" == places(
+        said
+    )
+    assert not (tmp_path / "outside.whl").exists()
+    assert not (tmp_path / "a/Makefile").exists()
+
+
 @pytest.mark.parametrize("broken", ["slicewright/__init__.py", f"{ABOUT}/RECORD", f"{ABOUT}/METADATA"])
 def test_what_cannot_be_packed_comes_from_an_index_with_a_warning(
     tmp_path: Path, site: Path, broken: str

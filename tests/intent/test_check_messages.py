@@ -85,6 +85,46 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="a key that people try, with its value",
         ),
         pytest.param(
+            "image: python:3.12.11\ncontainer: {image: a}",
+            "spec.image: IN002",
+            id="a key that people try, beside its field",
+        ),
+        pytest.param(
+            "nodeSelector: {a: b}\npodTemplate: {spec: {hostNetwork: true}}",
+            "spec.nodeSelector: IN002",
+            id="a key that people try, beside its field on two levels",
+        ),
+        pytest.param(
+            "queue: a\nqueueName: b",
+            "spec.queue: IN002",
+            id="a key that people try, beside its field with another value",
+        ),
+        pytest.param(
+            "container: {image: a, env: {LR: '1e-4', MODEL: llama}}",
+            "spec.container.env: IN001",
+            id="a mapping of names to texts",
+        ),
+        pytest.param(
+            "container: {image: a, env: {LR: 0.5}}",
+            "spec.container.env: IN001",
+            id="a mapping of names to numbers",
+        ),
+        pytest.param(
+            "maxExecutionTimeSeconds: 8h",
+            "spec.maxExecutionTimeSeconds: IN001",
+            id="a time span in place of seconds",
+        ),
+        pytest.param(
+            "podTemplate: {spec: {terminationGracePeriodSeconds: 1.5 m}}",
+            "spec.podTemplate.spec.terminationGracePeriodSeconds: IN001",
+            id="a time span in place of seconds, in Kubernetes",
+        ),
+        pytest.param(
+            "maxExecutionTimeSeconds: soon",
+            "spec.maxExecutionTimeSeconds: IN001",
+            id="a word in place of seconds",
+        ),
+        pytest.param(
             "env: [{name: A, value: b}]",
             "spec.env: IN002",
             id="a key that people try, whose value is long",

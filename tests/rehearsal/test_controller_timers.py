@@ -93,6 +93,11 @@ KEPT = {"objectRetentionPolicies": {"workloads": {"afterFinished": "2h", "afterD
         (workload(ADMITTED, UNREADY), {"waitForPodsReady": {"timeout": "10m"}}, [(WAIT_FOR_PODS, 700.0)]),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"timeout": "10m"}}, [(RECOVERY, 700.0)]),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "1m"}}, [(RECOVERY, 160.0)]),
+        (
+            workload(ADMITTED, LOST),
+            {"waitForPodsReady": {"recoveryTimeout": "60000000us"}},
+            [(RECOVERY, 160.0)],
+        ),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "0s"}}, []),
         (workload(ADMITTED, LOST), {"waitForPodsReady": {"recoveryTimeout": "0"}}, []),
         (workload(ADMITTED), {"waitForPodsReady": {"enable": False}}, []),

@@ -271,6 +271,9 @@ def test_hosts_of_one_slice_where_a_pool_has_several(
     spec = item["spec"]["replicatedJobs"][0]["template"]["spec"]
     alone = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
     assert found == findings("TPU113", alone, site=site), "a Job has no exclusive placement"
+    autopilot = {"metadata": {"name": "west"}, "spec": {"pools": [pool], "mode": "Autopilot"}}
+    unnamed = [head.removesuffix(": ")] * len(found)
+    assert unnamed == findings("TPU113", alone, site=autopilot), "GKE makes and names the node pools"
     term = {"topologyKey": POOL, "labelSelector": {"matchLabels": {"app": "a"}}}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     spec["template"]["spec"]["affinity"] = affinity

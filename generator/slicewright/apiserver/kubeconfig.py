@@ -242,7 +242,10 @@ def _read_errors(path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         message = f"{path} is not a usable kubeconfig: {reason}"
-        hint = "name a file with a context, a server and a client certificate, a token or a credential plugin"
+        hint = (
+            "name a file with a context, a server and a client certificate, a token or a credential plugin; "
+        )
+        hint += "gcloud container clusters get-credentials NAME writes one"
         raise AccessError(Problem("BED004", message, hint)) from error
 
 

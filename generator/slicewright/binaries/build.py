@@ -325,7 +325,7 @@ def _locked(file: Path, progress: Progress) -> Iterator[int]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.doing("another process builds it, waiting")
+            progress.waiting()
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield stream.fileno()
 
@@ -345,6 +345,10 @@ class Progress:
         """Say what goes on now; the line stays open."""
         self._write(f"{self._head}{text} ...")
         self._head = " "
+
+    def waiting(self) -> None:
+        """Say in a line of its own, which logs show at once, what a build waits for."""
+        self._write(f"{self._head}another process builds it; waiting for that to end\n")
 
     def still(self, seconds: float, steps: int) -> None:
         """Say that it goes on: for builds that take minutes."""

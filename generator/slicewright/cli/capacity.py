@@ -20,6 +20,7 @@ from slicewright.workspace.meaning import ids
 
 _NONE = "-"
 _UNKNOWN = "?"
+_ALONE = "  FITS is about each run alone, as if no other run held quota."
 
 
 @command("slicewright capacity", "slicewright capacity multislice-cluster -o json")
@@ -28,7 +29,8 @@ def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 
     CLUSTER is a TPUCluster of the repository; without it all are shown. Quota counts chips of TPU pools, and
-    cpu and memory of CPU pools. A row with a problem of `slicewright validate` has the id of its rule.
+    cpu and memory of CPU pools. FITS is about each run alone, as if no other run held quota. A row with a
+    problem of `slicewright validate` has the id of its rule.
     """
     checkout = open_checkout()
     if cluster is not None:
@@ -58,6 +60,8 @@ def _print(cluster: Capacity) -> None:
         (row for queue in cluster.queues for row in _shares(cluster, queue, "clusterQueues")),
     )
     _section("RUN, KIND, QUEUE, CHIPS, OF, FITS, FLAVOR, ", _runs(cluster.workloads))
+    if len(cluster.workloads) > 1:
+        say(_ALONE)
     say("")
 
 

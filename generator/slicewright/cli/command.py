@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,21 @@ def epilog(topic: str, *examples: str) -> str:
     return (f"\b\nExamples:{lines}\n\n" if examples else "") + f"\b\nDocumentation: {command_page(topic)}"
 
 
+class Command(click.Command):
+    """A command whose options do not take the name of another option for their value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option without its value. Raises BadOptionUsage."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        named = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+        words = args[: args.index("--")] if "--" in args else args
+        for word, following in pairwise(() if ctx.resilient_parsing else words):
+            option = named.get(word)
+            if option and not (option.is_flag or option.count) and following in named:
+                raise click.BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx)
+        return super().parse_args(ctx, args)
+
+
 def command(
     *examples: str,
     name: str | None = None,
@@ -97,9 +113,9 @@ def command(
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         topic = (group and group.name) or name or function.__name__
-        declared: click.Command = declare(name, context_settings=HELP, epilog=epilog(topic, *examples))(
-            function
-        )
+        declared: click.Command = declare(
+            name, cls=Command, context_settings=HELP, epilog=epilog(topic, *examples)
+        )(function)
         declared.params += (folder_option(), output or output_option())
         return declared
 

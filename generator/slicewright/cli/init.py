@@ -70,6 +70,17 @@ def init(target: Path, upgrade: bool, keep: bool, requirement: str, output: str)
 
 
 def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the folder cannot be created: {error.strerror}"
+        hint = "name another folder, or check permissions"
+        show.finish(_record(root, ()), [Problem("FILE003", message, hint, file=str(root))], output)
+    with write.locked(root):
+        _create_locked(root, requirement, output, keep=keep)
+
+
+def _create_locked(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     names = files.renamed(root) if keep else {}
     listing = names.get("requirements.txt", "requirements.txt")
     wheel, warnings = dict[str, bytes](), list[Problem]()
@@ -78,9 +89,13 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     contents: dict[str, str | bytes] = {**files.files(__version__, requirement, names), **wheel}
     kept = tuple(path for path in sorted({*contents, *names}) if os.path.lexists(root / path))
     problems = [_exists(kept)] if kept and not keep else []
+    if keep:
+        problems += write.refused(
+            root, [path for path in kept if path in contents and not (root / path).is_file()]
+        )
     writes = {path: contents[path] for path in sorted(contents) if path not in kept}
     if not problems:
-        problems += _write(root, writes)
+        problems += write.apply(root, writes, ())
     record = _record(root, kept, () if problems else writes)
     problems += _outside_of_ci(root)
     if record["written"]:
@@ -98,19 +113,13 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
     show.finish(record, in_order(problems), output)
 
 
-def _write(root: Path, writes: Mapping[str, str | bytes], deletes: Iterable[str] = ()) -> Iterable[Problem]:
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"the folder cannot be created: {error.strerror}"
-        return [Problem("FILE003", message, "name another folder, or check permissions", file=str(root))]
-    with write.locked(root):
-        refused = write.apply(root, writes, ())
-        for path in () if refused else deletes:
-            (root / path).unlink(missing_ok=True)
-            with suppress(OSError):  # a folder that is not empty stays
-                for folder in Path(path).parents:
-                    (root / folder).rmdir()
+def _replace(root: Path, writes: Mapping[str, str | bytes], deletes: Iterable[str]) -> Iterable[Problem]:
+    refused = write.apply(root, writes, ())
+    for path in () if refused else deletes:
+        (root / path).unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that is not empty stays
+            for folder in Path(path).parents:
+                (root / folder).rmdir()
     return refused
 
 
@@ -193,11 +202,12 @@ def _outside_of_ci(root: Path) -> Iterable[Problem]:
 
 def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     open_checkout(root)  # another version may not render it: exit 2
-    plan = files.upgrade(root, __version__)
-    kept = tuple(problem.file for problem in plan.edited)
-    problems = [replace(problem, severity="warning") if keep else problem for problem in plan.edited]
-    if not errors(problems):
-        problems += _write(root, plan.writes, plan.deletes)
+    with write.locked(root):
+        plan = files.upgrade(root, __version__)
+        kept = tuple(problem.file for problem in plan.edited)
+        problems = [replace(problem, severity="warning") if keep else problem for problem in plan.edited]
+        if not errors(problems):
+            problems += _replace(root, plan.writes, plan.deletes)
     record = _record(root, kept)
     if not errors(problems):
         checkout = open_checkout(root)

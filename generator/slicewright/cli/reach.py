@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright import gitrepo
 from slicewright.apiserver import kubeconfig as kubeconfigs
@@ -176,7 +177,9 @@ def connect(context: str, file: Path | None, login: str, *, is_named: bool = Tru
             raise show.unknown(f"there is no context '{context}' in {listed}", hint)
         return ReadOnly(kubeconfigs.read(holder, context))
     except AccessError as error:
-        show.stop((error.problem,), BROKEN)
+        hint = f"run {login}, or name another kubeconfig with --kubeconfig FILE or the variable KUBECONFIG"
+        of_file = error.problem.id == "BED004"
+        show.stop((replace(error.problem, hint=hint) if of_file else error.problem,), BROKEN)
 
 
 def _files() -> list[Path]:

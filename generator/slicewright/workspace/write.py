@@ -138,8 +138,13 @@ def refused(root: Path, writes: Iterable[str], deletes: tuple[str, ...] = ()) ->
     for path in writes:
         target = f"{root}/{path}"
         if os.path.islink(target):
-            hint = "replace the link with the file that it points to"
-            problems[path] = Problem("FILE004", "the path is a link, but must be a file", hint, file=path)
+            message, hint = (
+                "the path is a link, but must be a file",
+                "replace the link with the file that it points to",
+            )
+            if not os.path.exists(target):
+                message, hint = "the path is a link to nothing, but must be a file", "remove the link"
+            problems[path] = Problem("FILE004", message, hint, file=path)
         elif os.path.isdir(target):
             message, hint = "the path is a folder, but must be a file", "move the folder away"
             problems[path] = Problem("FILE003", message, hint, file=path)

@@ -27,6 +27,7 @@ from slicewright.core.check.rules import (
 )
 from slicewright.core.check.rules.every import RULES
 from slicewright.core.check.rules.jobset_policies import gates
+from slicewright.core.check.rules.pathways import image_tags
 from slicewright.core.check.rules.tpu_provisioning import minimum_version
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.suppress import acknowledged, inputs, suppress
@@ -62,9 +63,9 @@ _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
 )
 _FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes, provisioning_requests)
-_OF_PLACE = frozenset(_OF_RUNS).intersection((*_FITS, *_WAITS, minimum_version, gates))
-"""Rules that hold a run against its cluster. The others look at what pods are made of: where a person adds
-nothing to that, it is what bases and builders make."""
+_OF_PLACE = frozenset(_OF_RUNS).intersection((*_FITS, *_WAITS, minimum_version, gates, image_tags))
+"""Rules that hold a run against its cluster, and its version of Pathways against those that exist. The others
+look at what pods are made of: where a person adds nothing to that, it is what bases and builders make."""
 
 
 def judged(

@@ -196,6 +196,9 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
         yield "spec", "hostNetwork"
     if within[-2:] == ("securityContext", "privileged"):
         yield "spec", "privileged"
+    tag = str(value_at(resource.data, *path)).rpartition(":")[2]
+    if within[-1:] == ("image",) and workload.pathways and tag == workload.pathways.pathways_version:
+        yield "spec", "pathways", "pathwaysVersion"
     if within[1:2] in _CONTAINERS:
         yield "spec", "container" if is_main or workload.pathways is None else "pathways"
 

@@ -253,6 +253,6 @@ def _pod_requests(container: dict[str, Any], defaults: Defaults) -> dict[str, Fr
 
 
 def amounts(quantities: Any) -> dict[str, Fraction]:
-    """Return quantities by resource, without those that cannot be read."""
+    """Return quantities by resource, without those that cannot be read, or that the API server refuses."""
     read = {resource: amount(value) for resource, value in mapping(quantities).items()}
-    return {resource: value for resource, value in read.items() if value is not None}
+    return {resource: value for resource, value in read.items() if value is not None and value >= 0}

@@ -122,11 +122,26 @@ def compose(folder: str, read_text: ReadText) -> Composed:
     try:
         tree = _Tree(read_text)
         items = _build(tree.kustomization(inside(".", folder, folder)), [], tree, ())
+        return Composed(objects=tuple(map(_finished, items)))
     except Stopped as stopped:
         if stopped.problem is None:
             return Composed(outside=(stopped.outside,))
         return Composed(problems=(stopped.problem,))
-    return Composed(objects=tuple(item.data for item in items))
+
+
+def _finished(item: _Item) -> dict[str, Any]:
+    """Return an object as kustomize writes it: without annotations that are an empty mapping."""
+    _refuse_annotations(item.data, item.file)
+    if item.data["metadata"].get("annotations") == {}:
+        del item.own()["metadata"]["annotations"]
+    return item.data
+
+
+def _refuse_annotations(data: dict[str, Any], file: str) -> None:
+    """Stop at annotations that are not texts: kustomize turns them into texts, as the file spells them."""
+    annotations = data["metadata"].get("annotations", {})
+    if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
+        raise Stopped(outside=f"{file}: annotations that are not texts")
 
 
 def compose_with(base: str, components: tuple[str, ...], read_text: ReadText) -> Objects:
@@ -211,8 +226,8 @@ def _item(data: Any, file: str) -> _Item:
     if _is_list(data):
         raise Stopped(outside=f"{file}: a list of objects in one document ({data['kind']})")
     _check(data, file)
-    annotations = data["metadata"].get("annotations")
-    for key in filter(OF_KUSTOMIZE.match, annotations if isinstance(annotations, dict) else ()):
+    _refuse_annotations(data, file)
+    for key in filter(OF_KUSTOMIZE.match, data["metadata"].get("annotations", ())):
         raise Stopped(outside=f"{file}: the annotation {key}")
     return _item_of(data, file)
 

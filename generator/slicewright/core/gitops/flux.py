@@ -4,9 +4,7 @@ There are two folders because Flux asks the API server about every object of a K
 applies one: a Role in a namespace that the platform has yet to make would keep the platform from coming.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -16,6 +14,7 @@ from slicewright.core.document.write import write_document, write_documents
 from slicewright.core.gitops.place import FLUX, folder, in_repository, workload_file
 from slicewright.core.gitops.synced import SYNCED, SyncedNamespace, SyncedWorkload
 from slicewright.core.intent.cluster import Flux
+from slicewright.core.kubernetes.duration import without_days
 from slicewright.core.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.core.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
 from slicewright.core.kubernetes.role import role, rule
@@ -53,15 +52,15 @@ def kustomization(
 ) -> dict[str, Any]:
     """Return a Kustomization of a folder of the tree; `fields` go into its spec."""
     spec: dict[str, Any] = {
-        "interval": flux_duration(flux.interval),
+        "interval": without_days(flux.interval),
         "path": f"./{in_repository(flux.path, path)}",
         "prune": True,
         "sourceRef": dict(flux.source_ref),
-        "timeout": flux_duration(flux.timeout),
+        "timeout": without_days(flux.timeout),
         "force": False,
     }
     if flux.retry_interval:
-        spec["retryInterval"] = flux_duration(flux.retry_interval)
+        spec["retryInterval"] = without_days(flux.retry_interval)
     if depends_on:
         spec["dependsOn"] = [{"name": other} for other in depends_on]
     return {
@@ -254,12 +253,3 @@ def _account(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
 
 def _access_folder(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
     return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"
-
-
-_DAYS = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)d")
-_HOURS = 24
-
-
-def flux_duration(text: str) -> str:
-    """Return a time span of a TPUCluster with its days as hours."""
-    return _DAYS.sub(lambda days: f"{Decimal(days[1]) * _HOURS:f}h", text)

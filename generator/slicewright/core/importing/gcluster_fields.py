@@ -11,6 +11,7 @@ from slicewright.core.importing.gcluster_names import field_of, slice_of
 from slicewright.core.importing.guess import RESERVED
 from slicewright.core.importing.node_pools import provisioning_of
 from slicewright.core.intent.cluster import LocalQueue
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.labels import GKE_PROVISIONING, GKE_TPU
 from slicewright.core.kubernetes.pods import REQUIRED
 from slicewright.core.kubernetes.types import Object
@@ -18,9 +19,6 @@ from slicewright.core.kubernetes.types import Object
 _QUEUE = "multislice-queue"
 _FUSE = "gs://"
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_PART = re.compile(r"([0-9]{1,9}\.?[0-9]{0,9}|\.[0-9]{1,9})(ns|us|µs|μs|ms|s|m|h)")
-_DURATION = re.compile(f"({_PART.pattern})+")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _OF_PROGRAM = frozenset(["command", "image", "env", "mount"])
 _DWS = "gke.io/tpu-provisioning-request"
 _GROUP = "cloud.google.com/gke-placement-group"
@@ -123,8 +121,9 @@ def _scheduler(flags: Flags, *, under_pathways: bool) -> str:
 def _seconds(flags: Flags, flag: str) -> int | None:
     """Return a duration in seconds: one of Go's, or a number of them."""
     span = flags.text(flag)
-    if _DURATION.fullmatch(span):
-        return int(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(span)))
+    value = seconds(span)
+    if value is not None and value >= 0:
+        return int(value)
     if span and not _NUMBER.fullmatch(span):
         flags.refuse(flag, f"'{span}' is not a duration", "write 90s, 1h30m or a number of seconds")
         return None

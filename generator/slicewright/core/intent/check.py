@@ -194,20 +194,35 @@ def _quoted(value: Any) -> str:
 
 def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> Iterator[Problem]:
     known = schema.get("properties", {})
-    for key, tried in value.items():
+    for key in value:
         if key not in known:
-            hint = _of_tried(key, tried, known) or did_you_mean(key, known)
+            hint = _of_tried(key, value, known) or did_you_mean(key, known)
             fix = None if key in _TRIED else fixes.of_key(key, value, known, path)
             yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key), fix=fix)
 
 
-def _of_tried(key: str, value: Any, known: Collection[str]) -> str:
-    """Return what to write in place of a key that people try; '' where its field is not known either."""
-    field, hint = _TRIED.get(key, ("", ""))
+def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:
+    """Return what to write in place of a key that people try; '' where its field is not known either.
+
+    A field that the mapping has already is not written again: its value changes.
+    """
+    field, form = _TRIED.get(key, ("", ""))
     if field not in known:
         return ""
-    plain = type(value) in (int, str) and len(str(value)) <= _SHORT
-    return hint.replace("VALUE", str(value) if plain else "...")
+    plain = type(holder[key]) in (int, str) and len(str(holder[key])) <= _SHORT
+    hint = form.replace("VALUE", str(holder[key]) if plain else "...")
+    if field not in holder or not hint.startswith(f"write {field}: "):
+        return hint
+    way, inner, inside = field, hint.removeprefix(f"write {field}: "), holder[field]
+    while isinstance(inside, dict) and inner.startswith("{"):
+        inner = inner[1:-1]
+        first, _, rest = inner.partition(": ")
+        if first not in inside or not rest.startswith("{"):
+            parts = inner.split(", ")
+            own = [part for part in parts if not part.endswith(": ...")] or parts
+            return f"write {', '.join(own)} inside of {way}"
+        way, inner, inside = f"{way}.{first}", rest, inside[first]
+    return f"{hint}, in place of the {field} that the file has"
 
 
 def _excluded(path: Path, way: Path) -> Problem:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from slicewright.core.kubernetes.duration import seconds, without_days
 from slicewright.core.pattern import whole
 from slicewright.core.problem import Path, counted
 
@@ -36,6 +37,10 @@ def of_type(schema: Mapping[str, Any], types: list[str], path: Path, value: Any)
     if quoted := _quote(types, value):
         return quoted
     name = f"{path[-1]}: " if path and isinstance(path[-1], str) else ""
+    if types == ["integer"] and "Seconds" in name and (number := _whole_seconds(value)):
+        return f"write {name}{number}"
+    if types == ["array"] and isinstance(value, dict) and (entry := _named(schema, value)):
+        return f"write {name}[{entry}]"
     required, low = schema.get("required", ()), schema.get("minimum")
     if types == ["object"] and required:
         return f"write {name}{_form(required)}"
@@ -111,6 +116,24 @@ def _with_v(pattern: str, value: Any) -> str:
     release = f"v{value}"
     matches = whole(pattern) if pattern.startswith("^v") else None
     return f"write {release}" if matches is not None and matches(release) else ""
+
+
+def _whole_seconds(value: Any) -> str:
+    """Return the number of seconds of a time span such as 8h; empty for another value, and for a fraction."""
+    span = seconds(without_days(value.replace(" ", ""))) if isinstance(value, str) else None
+    return str(span) if span is not None and span >= 0 and span.denominator == 1 else ""
+
+
+def _named(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
+    """Return a mapping of names to texts as entries of a list, if entries have a `name` and another key."""
+    entries = (entry for examples in schema.get("examples", ()) for entry in examples)
+    example: Mapping[str, Any] = next(entries, {})
+    if not value or list(example)[:1] != ["name"] or len(example) != len(("name", "value")):
+        return ""
+    name, text = next(iter(value.items()))
+    texts = [text if isinstance(text, str) else str(text) if type(text) is int else "..."]
+    entry = json.dumps(dict(zip(example, [name, *texts], strict=True)))
+    return entry + (", ..." if len(value) > 1 else "") if len(entry) <= _SHORT else ""
 
 
 def _quote(types: list[str], value: Any) -> str:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes import kinds
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.platform.kueue import DEFAULT_RELEASE, is_v1beta2, release, release_of
 from slicewright.core.platform.queues import shares_by_usage
@@ -147,7 +148,7 @@ def evicts_nothing_that_recovers(site: ResolvedCluster) -> bool:
     if written is None or not site.has_elastic_runs:
         return False
     wait = mapping(configuration(site, written)["waitForPodsReady"])
-    return wait.get("recoveryTimeout", "0s") in ("0s", "0")
+    return seconds(wait.get("recoveryTimeout", "0s")) == 0
 
 
 def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.core.kubernetes.conditions import COMPLETED, NOTHING, Conditions, conditions, is_true
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.read import number
 from slicewright.core.kubernetes.types import Object
-from slicewright.rehearsal.model.duration import is_duration, seconds
 
 WAIT_FOR_PODS = "waitForPodsReady.timeout"
 RECOVERY = "waitForPodsReady.recoveryTimeout"
@@ -80,10 +80,8 @@ def read_spans(settings: Mapping[str, Any]) -> Spans:
 
 
 def _span(section: Mapping[str, Any], field: str) -> float | None:
-    text = str(section.get(field, ""))
-    if text == "0":  # as Go reads it, without a unit
-        return 0.0
-    return seconds(text) if is_duration(text) else None
+    span = seconds(section.get(field))
+    return None if span is None else float(span)
 
 
 _USAGE = "admissionFairSharing"

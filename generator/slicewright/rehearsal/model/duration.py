@@ -2,8 +2,8 @@
 
 import re
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
+from slicewright.core.kubernetes import duration
+
 _TENTHS_BELOW = 10
 _WHOLE = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+")
 _LONGEST = 32
@@ -33,7 +33,7 @@ def why_not(text: str) -> str:
 
 def seconds(text: str) -> float:
     """Return the seconds of a time span that its schema accepts."""
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    return float(duration.seconds(duration.without_days(text)) or 0)
 
 
 def shown_within(value: float, resolution: float) -> str:

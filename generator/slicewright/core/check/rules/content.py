@@ -5,6 +5,7 @@ from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.kueue_queues import quotas
+from slicewright.core.check.rules.pathways import RUNTIME
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.quantity import amount, canonical
@@ -13,8 +14,6 @@ from slicewright.core.mend import edits
 from slicewright.core.problem import Edit, Fix, Path
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
-_RUNTIME = "/cloud-tpu-v2-images/pathways/"
-"""The folder of the images of Pathways: one version is written for all of them."""
 _ONE_VERSION = "write pathways.pathwaysVersion, with the full version: it is the tag of all Pathways images"
 
 
@@ -31,7 +30,7 @@ def _images(resource: Resource, _objects: ObjectSet) -> Findings:
     has_runtime = False
     for path, container in resource.containers:
         image = text(container.get("image"))
-        is_runtime = _RUNTIME in image
+        is_runtime = RUNTIME in image
         if not image or _pinned(image) or (is_runtime and has_runtime):
             continue
         tag = image.rpartition("/")[2].partition(":")[2] or "latest"

@@ -6,6 +6,7 @@ from typing import Any
 
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.tpu_shape import is_pathways, shape, shapes
+from slicewright.core.kubernetes.kinds import POD_KINDS
 from slicewright.core.kubernetes.labels import COORDINATOR
 from slicewright.core.kubernetes.name_room import room_in_pathwaysjob
 from slicewright.core.kubernetes.pods import Pods
@@ -25,6 +26,9 @@ _CLIENT = frozenset({"JAX_PLATFORMS", "JAX_BACKEND_TARGET"})
 _ELASTIC = "--num_elastic_slices"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
+RUNTIME = "/cloud-tpu-v2-images/pathways/"
+"""The folder of the images of Pathways: one version is written for all of them."""
+_RELEASE = re.compile(r"v?([0-9]+(?:\.[0-9]+)+)")
 _UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
 
 
@@ -248,6 +252,23 @@ def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
             if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
                 message = "a lost host fails its slice immediately, although the slice is elastic"
                 yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
+@rule("PW135", POD_KINDS)
+def image_tags(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find tags that are a bare number: Google names the images after a version of JAX, `jax-0.9.2`."""
+    tags: dict[str, Path] = {}
+    images = [((*path, "image"), container.get("image")) for path, container in resource.containers]
+    if resource.kind == "PathwaysJob":
+        tags[text(at(resource.data, "spec", "pathwaysVersion"))] = ("spec", "pathwaysVersion")
+        for index, entry in entries(at(resource.data, "spec", "customComponents")):
+            images.append((("spec", "customComponents", index, "image"), entry.get("image")))
+    for path, image in images:
+        if RUNTIME in text(image):
+            tags.setdefault(text(image).rpartition("/")[2].partition(":")[2], path)
+    for tag, path in tags.items():
+        if release := _RELEASE.fullmatch(tag):
+            yield Finding(path, f"the images of Pathways have no tag '{tag}'", f"write jax-{release[1]}")
 
 
 _LIST = "pathways-job"

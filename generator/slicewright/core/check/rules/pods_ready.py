@@ -1,7 +1,6 @@
 """Rules of waitForPodsReady: what Kueue evicts while the pods of a run wait for nodes."""
 
-import re
-from typing import Any
+from fractions import Fraction
 
 from slicewright.core.catalogue.shape import version_numbers
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, once, rule
@@ -10,15 +9,15 @@ from slicewright.core.check.rules.fit import queue_of
 from slicewright.core.check.rules.kueue_queues import queued_flavors
 from slicewright.core.check.rules.pathways import elastic_slices
 from slicewright.core.check.rules.tpu_shape import is_tpu
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import FLEX_START, QUEUE
-from slicewright.core.kubernetes.read import at, entries, mapping, text
+from slicewright.core.kubernetes.quantity import plain
+from slicewright.core.kubernetes.read import at, entries, mapping
 from slicewright.core.problem import Path
 
-_DURATION = re.compile(r"0|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:h|m|s))+")
-_PART = re.compile(r"([0-9.]+)(h|m|s)")
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_DEFAULT_TIMEOUT = 1800
+_DEFAULT_TIMEOUT = Fraction(1800)
+"""What Kueue takes for no timeout, and for 0 (config/v1beta2/defaults.go)."""
 _ENABLED_SINCE = (0, 19)
 _RECOVERY_LIMITED_SINCE = (0, 16)
 """The release in which recoveryTimeout has a default, that of timeout."""
@@ -29,40 +28,33 @@ _A_DAY = (
 _NO_LIMIT = (
     "Kueue then evicts no run of the cluster that loses nodes, as long as a workload has elastic slices"
 )
+_NEVER = Fraction(0)
 _ENOUGH = 3600
 """Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
 
 
-def _timeout(objects: ObjectSet) -> int | None:
+def _timeout(objects: ObjectSet) -> Fraction | None:
     """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
     wait = configuration(objects).get("waitForPodsReady")
     if isinstance(wait, dict):
         if wait.get("enable") is False:
             return None
-        timeout = _seconds(wait.get("timeout"))
-        return _DEFAULT_TIMEOUT if timeout is None else timeout
+        return seconds(wait.get("timeout")) or _DEFAULT_TIMEOUT
     return None if _is_before(objects, _ENABLED_SINCE) else _DEFAULT_TIMEOUT
 
 
-def _recovery_timeout(objects: ObjectSet) -> int:
+def _recovery_timeout(objects: ObjectSet) -> Fraction:
     """Return after how many seconds Kueue evicts a run that lost pods; 0 if it does not, or nobody knows.
 
     More than an hour that somebody wrote was chosen knowingly.
     """
     timeout, wait = _timeout(objects), mapping(configuration(objects).get("waitForPodsReady"))
     if timeout is None or not (configuration(objects) or objects.site):
-        return 0
-    written = _seconds(wait.get("recoveryTimeout"))
+        return _NEVER
+    written = seconds(wait.get("recoveryTimeout"))
     if written is not None:
-        return written if written <= _ENOUGH else 0
-    return 0 if _is_before(objects, _RECOVERY_LIMITED_SINCE) else timeout
-
-
-def _seconds(duration: Any) -> int | None:
-    """Return a duration of Kueue's configuration; None if it is not one."""
-    if not _DURATION.fullmatch(text(duration)):
-        return None
-    return int(sum(float(value) * _SECONDS[unit] for value, unit in _PART.findall(duration)))
+        return written if written <= _ENOUGH else _NEVER
+    return _NEVER if _is_before(objects, _RECOVERY_LIMITED_SINCE) else timeout
 
 
 def _is_before(objects: ObjectSet, release: tuple[int, int]) -> bool:
@@ -80,7 +72,7 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     if timeout is None or timeout > _ENOUGH:
         return
     message = "flex-start nodes are created after admission, but Kueue evicts a run that is not ready after "
-    message += f"{timeout} s"
+    message += f"{plain(timeout)} s"
     of_flavors = _flex_start_flavors(objects)
     if resource.name in of_flavors and resource.kind == "ResourceFlavor":
         yield Finding((*_LABELS, FLEX_START), message, _configured(objects, _A_DAY))
@@ -119,7 +111,7 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
             message = (
                 "the job waits until another one is complete, but Kueue evicts a run that is not ready after"
             )
-            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {timeout} s")
+            yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {plain(timeout)} s")
             return
 
 
@@ -128,5 +120,7 @@ def _recovery(resource: Resource, objects: ObjectSet) -> Findings:
     timeout = objects.once("recovery timeout of Kueue", _recovery_timeout)
     path = elastic_slices(resource) if QUEUE in resource.labels and timeout else ()
     if path:
-        message = f"the run can go on without a slice, but Kueue evicts it {timeout} s after it loses one"
+        message = (
+            f"the run can go on without a slice, but Kueue evicts it {plain(timeout)} s after it loses one"
+        )
         yield Finding(path, message, _configured(objects, _NO_LIMIT))

@@ -6,6 +6,7 @@ from typing import Any
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules import limits
 from slicewright.core.check.rules.ray import KINDS, cluster, groups
+from slicewright.core.kubernetes.duration import seconds
 from slicewright.core.kubernetes.read import at, entries, mapping, text
 from slicewright.core.problem import Path
 
@@ -14,8 +15,7 @@ _TIMEOUT = "ray.io/initializing-timeout"
 _FAULT_TOLERANT, _STORAGE = "ray.io/ft-enabled", "ray.io/external-storage-namespace"
 _SWITCH, _REDIS = "RAY_enable_autoscaler_v2", "RAY_REDIS_ADDRESS"
 _OPTIONS = "gcsFaultToleranceOptions"
-_SPAN = re.compile(r"\+?0*[1-9][0-9]*|\+?(?=.*[1-9])(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
-"""A number of seconds, or a duration of Go, above 0."""
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _RELEASE = re.compile(r"v?([0-9]+)\.([0-9]+)")
 _TOKENS, _KUBERNETES_TOKENS = (2, 52), (2, 55)
 """The Ray releases that take a mode of authOptions."""
@@ -88,7 +88,8 @@ def _fields(resource: Resource, _objects: ObjectSet) -> Findings:
     yield from limits.against(_OF_CLUSTER, spec, way)
     yield from _together(resource, way, spec)
     span = resource.annotations.get(_TIMEOUT, "")
-    if resource.kind == "RayService" and span and not _SPAN.fullmatch(span):
+    value = seconds(f"{span}s" if _NUMBER.fullmatch(span) else span)
+    if resource.kind == "RayService" and span and not (value and value > 0):
         message = f"{_TIMEOUT} is '{span}', but must be a time span above 0, such as 5m"
         yield Finding(("metadata", "annotations", _TIMEOUT), message, "write a time span, such as 5m")
 

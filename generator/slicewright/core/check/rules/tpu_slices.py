@@ -87,6 +87,7 @@ def _independent(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU113", {"JobSet", "Job"}, "warning")
 def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
+    makes_pools = objects.site is not None and objects.site.cluster.mode == "Autopilot"
     for pods in resource.pods:
         row = tpu_shape.shape(pods, objects)
         placed = tpu_shape.exclusive(resource, pods) or SLICE_TOPOLOGY in pods.annotations
@@ -97,12 +98,16 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
         if pods.replicas > 1 and row.multislice and not _blanked(pods):
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
         elif pods.replicas == 1 and row.multi_host and (pools := _node_pools(pods, objects)):
-            among = f"{', '.join(pools[:_SHOWN])}{', ...' if pools[_SHOWN:] else ''}"
-            message = f"the pods have no exclusive placement and can be on hosts of several slices: {among}"
+            message = "the pods have no exclusive placement and can be on hosts of several slices"
+            if not makes_pools:
+                message += f": {', '.join(pools[:_SHOWN])}{', ...' if pools[_SHOWN:] else ''}"
         else:
             continue
         if resource.kind == "Job":
-            yield Finding(pods.spec_path, message, f"select one node pool ({NODE_POOL}), or write a JobSet")
+            hint = "write a JobSet with exclusive placement"
+            if not makes_pools:
+                hint = f"select one node pool ({NODE_POOL}), or write a JobSet"
+            yield Finding(pods.spec_path, message, hint)
             continue
         place = (*pods.job_path[:-1], "metadata", "annotations", EXCLUSIVE_TOPOLOGY)
         yield Finding(pods.path[:3], message, fix=edits.write(resource.data, {place: NODE_POOL}))
