@@ -166,11 +166,6 @@ site: $(VENV)/.docs ## Build the site of docs/ into site/, with the pages of com
 pictures: $(VENV)/.dev ## Take the pictures of the docs again: needs chromium and chromium-driver.
 	@$(BIN)/python -m tests.e2e_html.picture
 
-.PHONY: fuzz
-fuzz: $(VENV)/.dev ## Run the commands on random input: MINUTES=5 SEED=1; failures are kept in .fuzz/.
-	@$(BIN)/slicewright tools build kustomize
-	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
-
 .PHONY: bench-defaults
 bench-defaults: $(VENV)/.dev ## Measure 1,000 workloads with TPUDefaults against plain ones; prints JSON.
 	@$(BIN)/python -m bench.defaults

@@ -145,6 +145,36 @@ def test_kind_that_no_file_could_be_called_after_has_no_schema(tmp_path: Path, k
     assert run(tmp_path, "a.yaml", "-o", "json", "--schemas-only").ids == ["SCHEMA001"]
 
 
+LONG = "1" * 5000
+"""More digits than Python makes a number of."""
+LWS = {"type": "RollingUpdate", "rollingUpdateConfiguration": {"maxSurge": f"{LONG}%"}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"name": "a", "labels": {"kueue.x-k8s.io/max-exec-time-seconds": LONG}}},
+        {"metadata": {"name": "a", "annotations": {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": LONG}}},
+        {"spec": {"parallelism": LONG}},
+        {
+            "kind": "LeaderWorkerSet",
+            "apiVersion": "leaderworkerset.x-k8s.io/v1",
+            "spec": {"rolloutStrategy": LWS},
+        },
+    ],
+    ids=["label", "annotation", "field", "percentage"],
+)
+def test_text_of_many_digits_is_no_number(tmp_path: Path, change: dict[str, object]) -> None:
+    """A rule that reads numbers in texts takes it for another text."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1.0.0"}]}
+    selector = {"nodeSelector": {"cloud.google.com/gke-flex-start": "true"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}
+    job |= {"spec": {"template": {"spec": pod | selector}}}
+    (tmp_path / "a.yaml").write_text(json.dumps(job | change), encoding="utf-8")
+
+    assert run(tmp_path, "a.yaml").code in (0, 1)
+
+
 @pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.untraced  # a large file: tracing makes it twice as slow

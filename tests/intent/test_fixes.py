@@ -66,6 +66,7 @@ def test_value_is_replaced_by_the_choice_that_is_near(
         ("4", ["integer"], 4),
         ("true", ["boolean"], True),
         ("04", ["integer"], None),
+        ("1" * 5000, ["integer"], None),
         (1.5, ["string"], None),
         ("x", ["boolean"], None),
         ([1], ["string"], None),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
@@ -24,7 +24,7 @@ _ALONE = "  FITS is about each run alone, as if no other run held quota."
 
 
 @command("slicewright capacity", "slicewright capacity multislice-cluster -o json")
-@click.argument("cluster", required=False, shell_complete=candidates.clusters)
+@click.argument("cluster", required=False)
 def capacity(cluster: str | None, output: str) -> None:
     """Show pools, queues and quota, and which workloads fit.
 

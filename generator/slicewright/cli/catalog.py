@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.catalogue.catalogue import Catalogue
@@ -16,7 +16,7 @@ from slicewright.workspace.repository_reader import catalogue_at
 
 
 @command("slicewright catalog", "slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")
-@click.argument("name", required=False, shell_complete=candidates.catalogue_names)
+@click.argument("name", required=False)
 @click.option(
     "--tier",
     type=click.Choice(["listed", "rule", "all"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
 from slicewright.core.problem import Problem, counted, did_you_mean, errors
@@ -41,7 +41,7 @@ def cluster() -> None:
 
 
 @command("slicewright cluster up multislice-cluster", group=cluster)
-@click.argument("cluster_name", metavar="[CLUSTER]", required=False, shell_complete=candidates.clusters)
+@click.argument("cluster_name", metavar="[CLUSTER]", required=False)
 @_name_option
 def up(cluster_name: str | None, name: str, output: str) -> None:
     """Start a cluster that runs until `slicewright cluster down`.

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,14 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it; 1 would be a verdict."""
 COMPLETION = "_SLICEWRIGHT_COMPLETE"
-"""The variable by which the script of a shell asks click for candidates."""
+"""The variable by which the script of a shell asks click what can be written next."""
 HELP = {"help_option_names": ["-h", "--help"]}
 """Context settings of a command that is also called without the group around it."""
 
 
 def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
     """Go to folders, one after the other, until the command line is done. Raises BadParameter."""
-    if context.resilient_parsing:  # a shell asks what could be written next, and this process ends then
-        with contextlib.suppress(OSError, ValueError):
-            os.chdir(Path(*folders))
-        return
-    if not folders:
+    if context.resilient_parsing or not folders:  # a shell asks what could be written next
         return
     with contextlib.ExitStack() as undo:
         with contextlib.suppress(OSError):  # no way back to a folder that cannot be read
@@ -70,6 +66,10 @@ def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -
     return click.Option(
         ["-o", "--output"], type=choice, default="text", help=f"The output format of the {of}."
     )
+
+
+cluster_option = partial(click.option, metavar="CLUSTER")
+"""Declares an option that names a TPUCluster."""
 
 
 def options(*declared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

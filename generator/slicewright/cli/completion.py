@@ -1,4 +1,4 @@
-"""`slicewright completion`: the script that lets a shell complete commands, options and names."""
+"""`slicewright completion`: the script that lets a shell complete commands and options."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -22,9 +22,9 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script that completes commands, options and names.
+    """Print a script that completes commands and options.
 
-    It completes workloads, clusters and queues of the repository, TPU names, rules and programs.
+    It also completes files, and the values of options that have a list of them.
     """
     known = get_completion_class(shell)
     assert known is not None, "click has all three"  # noqa: S101 - for the types

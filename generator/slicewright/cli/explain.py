@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
@@ -18,7 +18,7 @@ from slicewright.workspace.meaning import ids
 
 
 @command("slicewright explain llama")
-@click.argument("name", shell_complete=candidates.workloads)
+@click.argument("name")
 @click.option("--sources", is_flag=True, help="Also print the public sources of the TPU shape.")
 def explain(name: str, sources: bool, output: str) -> None:
     """Show where each number of a workload comes from.

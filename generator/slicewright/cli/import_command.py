@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import click
 
-from slicewright.cli import candidates, repository, show
-from slicewright.cli.command import command, options
+from slicewright.cli import repository, show
+from slicewright.cli.command import cluster_option, command, options
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.command_line import ImportedCommand, Tool, imported_command
@@ -19,7 +19,7 @@ from slicewright.workspace.judge import judged_beside
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),
-    candidates.cluster_option("--cluster", required=True, help="The TPUCluster of the run."),
+    cluster_option("--cluster", required=True, help="The TPUCluster of the run."),
     click.option("--write", is_flag=True, help="Write workloads/NAME.yaml, unless it exists."),
 )
 
@@ -48,7 +48,6 @@ def import_gcluster(words: tuple[str, ...], cluster: str, write: bool, output: s
 @click.option(
     "--queue",
     metavar="QUEUE",
-    shell_complete=candidates.queues,
     help="The LocalQueue of the run. Default: xpk's own, or the only one of the namespace.",
 )
 @click.option("--namespace", metavar="NAMESPACE", help="The namespace of the run, instead of xpk's.")

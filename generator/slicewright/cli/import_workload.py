@@ -10,8 +10,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.cli import candidates, placeholder_values, reach, repository, show
-from slicewright.cli.command import command
+from slicewright.cli import placeholder_values, reach, repository, show
+from slicewright.cli.command import cluster_option, command
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.examine import schema_errors
@@ -54,10 +54,8 @@ class Candidate(Struct, frozen=True):
     name="import",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
-@candidates.cluster_option(
-    "--cluster", help="The TPUCluster of the runs. Default: the cluster of --from-cluster."
-)
-@candidates.cluster_option("--from-cluster", help="Import the runs of a live cluster (read only).")
+@cluster_option("--cluster", help="The TPUCluster of the runs. Default: the cluster of --from-cluster.")
+@cluster_option("--from-cluster", help="Import the runs of a live cluster (read only).")
 @reach.options
 @click.option(
     "--kustomize",

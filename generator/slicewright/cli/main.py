@@ -52,7 +52,7 @@ GROUPS = {
         "tools": "List the programs that slicewright runs, and build them.",
         "cluster": "Start and stop test clusters with simulated TPU nodes.",
         "comment": "Write a comment on the pull request of a CI job.",
-        "completion": "Print a script that completes commands, options and names.",
+        "completion": "Print a script that completes commands and options.",
     },
 }
 """Commands in the order of work. Each is a module of this package, with a function of the same name."""

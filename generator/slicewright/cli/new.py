@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import click
 
-from slicewright.cli import asking, candidates, show
+from slicewright.cli import asking, show
+from slicewright.cli.command import cluster_option
 from slicewright.cli.command import command as declare
 from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
@@ -93,7 +94,6 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
 @click.option(
     "--tpu",
     metavar="TPU",
-    shell_complete=candidates.tpus,
     help="A Cloud TPU name, such as v5litepod-16 or v5p-4x4x8.",
 )
 @click.option("--slices", metavar="N", type=click.IntRange(min=1), help="The number of slices.  [default: 1]")
@@ -133,12 +133,11 @@ _pair_option = partial(click.option, multiple=True, callback=_pairs)
     metavar="TAG",
     help="The tag of the Pathways images: jax-VERSION, with the version of JAX in the image.",
 )
-@candidates.cluster_option("--cluster", "clusters", multiple=True, help="A TPUCluster. Repeatable.")
+@cluster_option("--cluster", "clusters", multiple=True, help="A TPUCluster. Repeatable.")
 @click.option("--namespace", metavar="NAMESPACE", default="default", show_default=True, help="The namespace.")
 @click.option(
     "--queue",
     metavar="QUEUE",
-    shell_complete=candidates.queues,
     help="A LocalQueue of the namespace. Required only if the namespace has several.",
 )
 @click.option(

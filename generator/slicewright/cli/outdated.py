@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
@@ -15,7 +15,7 @@ from slicewright.workspace.judge import acknowledged
 
 
 @command("slicewright outdated", "slicewright outdated llama --exit-code")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a run is outdated.")
 def outdated(names: tuple[str, ...], exit_code: bool, output: str) -> None:
     """Show frozen runs that would render differently now.

@@ -14,7 +14,7 @@ from slicewright import gitrepo
 from slicewright.apiserver import kubeconfig as kubeconfigs
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.apiserver.read_only import ReadOnly, read_inventory, read_runs
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import BROKEN, FILE
 from slicewright.cli.command import options as declared
 from slicewright.cli.repository import cluster_named, workloads_named
@@ -37,9 +37,7 @@ options = declared(
     ),
     kubeconfig_option,
 )
-cluster_option = click.option(
-    "--cluster", shell_complete=candidates.clusters, help="The TPUCluster, if a workload has several."
-)
+cluster_option = click.option("--cluster", help="The TPUCluster, if a workload has several.")
 
 
 class Place(Struct, frozen=True):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import candidates, show
 from slicewright.cli import rehearse_options as options
+from slicewright.cli import show
 from slicewright.cli.command import FILE, command, output_option
 from slicewright.cli.play import clock, exit_code, play
 from slicewright.cli.prices import prices_of
@@ -46,7 +46,7 @@ _MOST_JOBS = 64
     "slicewright rehearse my-cluster --kubeconfig kind.yaml --context kind-test --mark",
     output=output_option(("text", "json", "junit"), "report"),
 )
-@click.argument("cluster", required=False, shell_complete=candidates.clusters)
+@click.argument("cluster", required=False)
 @click.option(
     "--speed",
     type=Speed(min=1, max=FASTEST),

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import candidates, show
-from slicewright.cli.command import command
+from slicewright.cli import show
+from slicewright.cli.command import cluster_option, command
 from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import exact, say
 from slicewright.core.document.difference import unified
@@ -36,7 +36,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "slicewright render --check",
     "slicewright render llama --stdout | kubectl create -f -",
 )
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff unless the tree is current.")
 @click.option(
     "--since",
@@ -45,7 +45,7 @@ _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "
     "result. Default: the merge base with the default branch.",
 )
 @click.option("--stdout", is_flag=True, help="Write no files; print the objects, for kubectl create -f -.")
-@candidates.cluster_option("--cluster", help="With --stdout: the cluster, if a workload has several.")
+@cluster_option("--cluster", help="With --stdout: the cluster, if a workload has several.")
 @click.option(
     "--end-runs",
     metavar="N",

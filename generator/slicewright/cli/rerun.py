@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
@@ -22,7 +22,7 @@ from slicewright.workspace.repository_reader import Checkout
 
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=candidates.workloads)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--outdated",
     is_flag=True,

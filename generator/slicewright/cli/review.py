@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import candidates, show
-from slicewright.cli.command import BROKEN, command, output_option
+from slicewright.cli import show
+from slicewright.cli.command import BROKEN, cluster_option, command, output_option
 from slicewright.cli.report.plain import annotation, line
 from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.repository import repository_root
@@ -46,7 +46,7 @@ def _link(_context: click.Context, _option: click.Parameter, link: str) -> str:
     output=output_option(("text", "github"), "review"),
 )
 @click.argument("rev", default="")
-@candidates.cluster_option(
+@cluster_option(
     "--rehearse", multiple=True, callback=_clusters, help="Rehearse this cluster too. Repeatable."
 )
 @click.option(

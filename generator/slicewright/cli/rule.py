@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from slicewright.cli import candidates, show
+from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.core.problem import did_you_mean, family
@@ -26,7 +26,7 @@ _EXAMPLES = {
 
 
 @command("slicewright rule TPU003")
-@click.argument("ident", metavar="[ID]", required=False, shell_complete=candidates.ids)
+@click.argument("ident", metavar="[ID]", required=False)
 def rule(ident: str | None, output: str) -> None:
     """Explain the id of a problem, and how to fix it.
 

@@ -13,7 +13,7 @@ import click
 from msgspec.structs import replace
 
 from slicewright.apiserver.errors import ApiError
-from slicewright.cli import candidates, reach, show
+from slicewright.cli import reach, show
 from slicewright.cli.command import command
 from slicewright.cli.report.live import is_redrawn
 from slicewright.cli.repository import open_checkout
@@ -43,7 +43,6 @@ _HEAD = ("WORKLOAD", "RUN", "STATE", "FOR", "CHIPS", "READY", "QUEUE", "PLACE", 
     "name",
     metavar="[CLUSTER | NAME]",
     required=False,
-    shell_complete=lambda *arguments: candidates.clusters(*arguments) + candidates.workloads(*arguments),
 )
 @reach.cluster_option
 @reach.options

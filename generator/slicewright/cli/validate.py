@@ -14,8 +14,8 @@ import click
 from msgspec.structs import replace
 
 from slicewright.binaries.find import find
-from slicewright.cli import candidates, placeholder_values, show
-from slicewright.cli.command import BROKEN, command, output_option
+from slicewright.cli import placeholder_values, show
+from slicewright.cli.command import BROKEN, cluster_option, command, output_option
 from slicewright.cli.report import FORMS, writer
 from slicewright.cli.repository import (
     cluster_named,
@@ -64,9 +64,7 @@ def _selectors(_context: click.Context, _option: click.Parameter, words: tuple[s
     return chosen
 
 
-_selector_option = partial(
-    click.option, multiple=True, metavar="ID,FAMILY", callback=_selectors, shell_complete=candidates.selectors
-)
+_selector_option = partial(click.option, multiple=True, metavar="ID,FAMILY", callback=_selectors)
 
 
 @command(
@@ -137,7 +135,7 @@ _selector_option = partial(
     is_flag=True,
     help="Treat all objects below the paths as objects of one cluster, with those of overlays/CLUSTER.",
 )
-@candidates.cluster_option(
+@cluster_option(
     "--cluster", help="Check the paths against this TPUCluster of the repository and its rendered objects."
 )
 def validate(

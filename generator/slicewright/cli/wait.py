@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from slicewright.apiserver.errors import ApiError
-from slicewright.cli import candidates, reach, show
+from slicewright.cli import reach, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
@@ -29,7 +29,7 @@ _REACHED = {"running": ("Running", "Finished"), "finished": ("Finished",)}
     "slicewright wait llama --for running --timeout 30m",
     "slicewright wait llama --for finished && slicewright wait evals --for running",
 )
-@click.argument("name", shell_complete=candidates.workloads)
+@click.argument("name")
 @click.option(
     "--for", "state", type=click.Choice(list(_REACHED)), required=True, help="The state to wait for."
 )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from slicewright.core.intent import check as input_check
 from slicewright.core.intent import hints
+from slicewright.core.kubernetes.read import digits
 from slicewright.core.problem import Path, Problem, bounded
 
 _IDS = {
@@ -65,7 +66,7 @@ def _with_keys(path: Path, data: Any) -> Path:
     exact: list[str | int] = []
     for part in path if data is not None else ():
         is_digits = isinstance(data, dict) and isinstance(part, int)
-        keys = [key for key in data if key.isdecimal() and int(key) == part] if is_digits else [part]
+        keys = [key for key in data if digits(key) == part] if is_digits else [part]
         exact += keys[:1]
         data = data[keys[0]]
     return tuple(exact) or path

@@ -10,7 +10,7 @@ from slicewright.core.kubernetes import labels
 from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.pods import Pods, pods_of
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
+from slicewright.core.kubernetes.read import at, digits, entries, mapping, number, text, texts
 from slicewright.core.kubernetes.types import Object
 
 _JOB_BACKOFF = 6
@@ -55,7 +55,7 @@ def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
         naming="Fixed",
         queueName=run_labels.get(labels.QUEUE),
         workloadPriorityClassName=run_labels.get(labels.PRIORITY_CLASS),
-        maxExecutionTimeSeconds=int(seconds) if seconds.isdecimal() else None,
+        maxExecutionTimeSeconds=digits(seconds),
         **meant,
     )
     own: Object = {key: metadata[key] for key in ("name", "namespace") if key in metadata}

@@ -10,7 +10,7 @@ from slicewright.core.importing.program import program_of, template_of
 from slicewright.core.kubernetes.labels import NODE_POOL, TPU
 from slicewright.core.kubernetes.merge import copied
 from slicewright.core.kubernetes.pods import Pods, pods_of
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text, words
+from slicewright.core.kubernetes.read import at, digits, entries, mapping, number, text, words
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.plan.decide import SIDECAR_FLAG
 
@@ -68,7 +68,7 @@ def jobset_spec(item: Object, meant: Object) -> Object | None:
     pathways = filled(
         pathwaysDir=flags["pathways_server"].get("--gcs_scratch_location"),
         pathwaysVersion=version if version != _LATEST else None,
-        elasticSlices=int(elastic) if elastic.isdecimal() else None,
+        elasticSlices=digits(elastic),
         maxSliceRestarts=_slice_restarts(worker) if elastic.isdecimal() else None,
         enableMetricsCollection=True if "--enable_metrics_collection" in flags["worker"] else None,
         headless=None if programs else True,

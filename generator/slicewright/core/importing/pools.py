@@ -28,6 +28,7 @@ from slicewright.core.importing.node_pools import (
 from slicewright.core.intent.decode import provisioning
 from slicewright.core.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
 from slicewright.core.kubernetes.quantity import amount
+from slicewright.core.kubernetes.read import digits
 from slicewright.core.plan.placement import flavor_name, tolerations
 from slicewright.core.problem import counted
 
@@ -152,8 +153,8 @@ def _tpu_facts(
     way = provisioning_of(labels, taints)
     seconds = labels.get(MAX_RUN_DURATION, "")
     facts: dict[str, Any] = {"tpu": tpu_field(shape), "provisioning": way}
-    if seconds.isdecimal():
-        facts["maxRunDurationSeconds"] = int(seconds)
+    if (number := digits(seconds)) is not None:
+        facts["maxRunDurationSeconds"] = number
     if flavor is not None and flavor.name != flavor_name(shape, provisioning(way)):
         facts["flavor"] = flavor.name
     if flavor is not None and flavor.topology_name:

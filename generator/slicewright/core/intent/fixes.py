@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 from msgspec.structs import replace
 
+from slicewright.core.kubernetes.read import digits
 from slicewright.core.problem import Edit, Fix, Path, Problem, only_near
 
 
@@ -30,8 +31,8 @@ def of_type(value: Any, types: Collection[str], path: Path) -> Fix | None:
     right: Any = None
     if types == ["string"] and isinstance(value, int):
         right = str(value).lower()
-    elif types == ["integer"] and isinstance(value, str) and value.isdecimal() and value == str(int(value)):
-        right = int(value)
+    elif types == ["integer"] and isinstance(value, str) and value == str(number := digits(value)):
+        right = number
     elif types == ["boolean"] and value in ("true", "false"):
         right = value == "true"
     title = "Put it in quotes" if isinstance(right, str) else "Remove the quotes"

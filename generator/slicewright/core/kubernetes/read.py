@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+_MOST_DIGITS = 20
+"""Of a number of 64 bits."""
+
 
 def mapping(value: Any) -> dict[str, Any]:
     """Return a mapping as it is, anything else as an empty one."""
@@ -22,6 +25,11 @@ def text(value: Any) -> str:
 def number(value: Any, default: int | None = None) -> int | None:
     """Return an integer as it is, anything else (true and false too) as the default."""
     return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def digits(text: str) -> int | None:
+    """Return the number that decimal digits write, None for another text and for one of more than 64 bits."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def count(value: Any) -> int:

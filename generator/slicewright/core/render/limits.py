@@ -16,7 +16,7 @@ from slicewright.core.intent.workload import Workload
 from slicewright.core.kubernetes.kinds import RUN_KINDS
 from slicewright.core.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE
 from slicewright.core.kubernetes.pods import pods_of
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text
+from slicewright.core.kubernetes.read import at, digits, entries, mapping, number, text
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Path, Problem
 from slicewright.core.render.plans import Planned
@@ -104,7 +104,7 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
         message = ""
         if not seconds:
             message = f"the run has no maxExecutionTimeSeconds, but the limit is {most} s"
-        elif not seconds.isdecimal() or int(seconds) > most:
+        elif (number := digits(seconds)) is None or number > most:
             message = f"a run duration of {seconds} s exceeds the limit of {most} s"
         elif not labels.get(QUEUE):
             message = f"the run has no queue label, so Kueue does not end it after {seconds} s"

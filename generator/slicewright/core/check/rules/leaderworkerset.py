@@ -15,7 +15,7 @@ from slicewright.core.kubernetes.labels import (
     PODSET,
     SLICE_TOPOLOGY,
 )
-from slicewright.core.kubernetes.read import at, count, mapping, number, text, texts
+from slicewright.core.kubernetes.read import at, count, digits, mapping, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.problem import Path, counted, nearest
 
@@ -111,15 +111,16 @@ def _sub_groups(resource: Resource, _objects: ObjectSet) -> Findings:
 
 def _scaled(value: object, replicas: int, *, up: bool) -> int | None:
     """Return a number or percentage of replicas, as Kubernetes rounds it; None for what is neither."""
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
-        part = int(value[:-1]) * replicas / 100
+    if isinstance(value, str) and value.endswith("%") and (percent := digits(value[:-1])) is not None:
+        part = percent * replicas / 100
         return ceil(part) if up else int(part)
     return number(value)
 
 
 def _is_amount(value: object) -> bool:
     if isinstance(value, str):
-        return value.endswith("%") and value[:-1].isdecimal() and int(value[:-1]) <= 100  # noqa: PLR2004
+        percent = digits(value.removesuffix("%"))
+        return value.endswith("%") and percent is not None and percent <= 100  # noqa: PLR2004
     return (number(value) or 0) >= 0
 
 

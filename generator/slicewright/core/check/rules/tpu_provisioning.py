@@ -31,7 +31,7 @@ from slicewright.core.kubernetes.labels import (
     TPU,
 )
 from slicewright.core.kubernetes.pods import Pods
-from slicewright.core.kubernetes.read import at, entries, mapping, number, text, texts
+from slicewright.core.kubernetes.read import at, digits, entries, mapping, number, text, texts
 from slicewright.core.mend import edits
 from slicewright.core.plan.placement import FLEX_START_SECONDS
 from slicewright.core.problem import Fix, Path
@@ -139,8 +139,9 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
             (*pods.job_path, "activeDeadlineSeconds"): number(pods.job.get("activeDeadlineSeconds")),
             (*pods.spec_path, "activeDeadlineSeconds"): number(pods.spec.get("activeDeadlineSeconds")),
         }
-        if (label := resource.labels.get(MAX_EXECUTION_TIME, "")).isdecimal():
-            deadlines["metadata", "labels", MAX_EXECUTION_TIME] = int(label)
+        deadlines["metadata", "labels", MAX_EXECUTION_TIME] = digits(
+            resource.labels.get(MAX_EXECUTION_TIME, "")
+        )
         for path, deadline in deadlines.items() if life else ():
             if deadline is not None and deadline > life:
                 message = f"the deadline is {deadline} s, but the nodes live {life} s"
@@ -150,7 +151,7 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
     """Return after how many seconds the nodes of pods end; 0 where that is not known."""
     spans = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
-    lives = [int(span) for span in spans if span and span.isdecimal()]
+    lives = [life for span in spans if (life := digits(span or "")) is not None]
     classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
     priorities = [entries(at(candidate.data, "spec", "priorities")) for candidate in classes]
     rungs = [_of_rung(rung) for of_class in priorities for _, rung in of_class]
