@@ -14,7 +14,7 @@ from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import write_quoted, write_string
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.mend.tree import Node, tree
+from slicewright.core.document.tree import Node, tree
 from slicewright.core.problem import Edit, Fix
 
 _Change = tuple[int, int, str]
