@@ -59,14 +59,25 @@ def _text(*records: Object) -> str:
 
 
 def _cells(record: Object, title: str) -> list[list[str]]:
-    (table,) = re.findall(rf">{title}<span class=\"count\">.*?</table>", page([record]))
-    rows = re.findall("<tr[^>]*>(.*?)</tr>", table)
+    (table,) = re.findall(rf"(?s)>{title}<span class=\"count\">.*?</table>", page([record]))
+    rows = re.findall("(?s)<tr[^>]*>(.*?)</tr>", table)
     cells = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
     return [[re.sub("<[^>]*>", "", cell) for cell in row] for row in cells]
 
 
+def _loaded() -> Object:
+    """Return a rehearsal with arrivals, and with chips that runs wait for."""
+    record = calm()
+    waits = {"p50WaitSeconds": 60.0, "p95WaitSeconds": 600.0, "maxWaitSeconds": None}
+    row = {"profile": "evening", "seed": 7, "clusterQueue": "", "runs": 9, "finished": 8, "neverAdmitted": 1}
+    record["measures"]["arrivals"] = [{**row, **waits}]
+    record["queues"][0]["waiting"] = [{"flavors": ["v5e", "v6e"], "chips": [[60.0, 16], [600.0, 0]]}]
+    return record
+
+
 PAGES = {
     "eventful": [eventful()],
+    "loaded": [_loaded()],
     "several": [eventful(), calm()],
     "large": [large()],
     "nothing": [],
@@ -108,7 +119,7 @@ def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
 
 def test_what_people_wrote_stays_text_wherever_it_stands() -> None:
     """A name or a controller's message with markup in it is shown as it is, in every field of the record."""
-    evil = "\"><script>alert(1)</script>'&"
+    evil = "\"><script>alert(1)</script>'&\x1b\x85\ud800\uffff\u202e\u2066"
 
     def poisoned(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -119,15 +130,23 @@ def test_what_people_wrote_stays_text_wherever_it_stands() -> None:
         kept = key in ("outcome", "verdict", "state", "kind", "severity")
         return value + evil if isinstance(value, str) and not kept else value
 
-    records = [poisoned(eventful()), poisoned(calm())]
-    read = _Reader(page(records))
+    read = _Reader(page([poisoned(eventful()), poisoned(_loaded())]))
 
     assert [] == [tag for tag, _ in read.found if tag == "script"]
     assert ([], []) == (read.wrong, read.open)
     assert set() == {key for _, attrs in read.found for key in attrs} - {
-        key for _, attrs in _Reader(page([eventful(), calm()])).found for key in attrs
+        key for _, attrs in _Reader(page([eventful(), _loaded()])).found for key in attrs
     }
-    assert "research/base-model\"><script>alert(1)</script>'&" in "".join(read.words)
+    told = "research/base-model\"><script>alert(1)</script>'&" + "\ufffd" * 6
+    assert told in "".join(read.words)
+
+
+def test_other_scripts_stay() -> None:
+    """White space and letters of every script are text."""
+    record = eventful()
+    record["problems"][0]["message"] = "a\tb\nc ä 語 🙂"
+
+    assert "a\tb\nc ä 語 🙂" in page([record])
 
 
 def test_equal_records_give_equal_bytes() -> None:
@@ -203,7 +222,7 @@ def test_what_a_problem_says_of_a_run_stands_there_once() -> None:
     assert '<a href="#c0p0">error REH001</a>' in row
     assert "couldn't assign flavors" not in row.partition("<ol")[0]
     record["problems"][0]["hint"] = "another"
-    assert "couldn&#x27;t assign flavors" in _row(record, "research/too-big").partition("<ol")[0]
+    assert "couldn&#39;t assign flavors" in _row(record, "research/too-big").partition("<ol")[0]
 
 
 def test_equal_problems_are_one_with_several_places() -> None:
@@ -379,11 +398,9 @@ def test_queues_and_pools_have_utilisation_and_borrowing() -> None:
 
 def test_chips_that_runs_wait_for_are_a_chart_by_flavor() -> None:
     """Where runs waited; it has no limit, and no legend."""
-    record = eventful()
-    record["queues"][0]["waiting"] = [{"flavors": ["v5e", "v6e"], "chips": [[60.0, 16], [600.0, 0]]}]
-    charts = re.findall(r'<svg class="steps".*?<title[^>]*>(.*?)</title><desc[^>]*>(.*?)<', page([record]))
+    charts = re.findall(r'<svg class="steps".*?<title[^>]*>(.*?)</title><desc[^>]*>(.*?)<', page([_loaded()]))
 
-    assert ("research-cq: v5e or v6e: chips that runs wait for", "up to 16 chips") in charts
+    assert ("queue: v5e or v6e: chips that runs wait for", "up to 16 chips") in charts
     assert "Chips that runs wait for" not in _text(eventful())
 
 
@@ -396,7 +413,7 @@ def test_what_concerns_no_run_is_told_beside() -> None:
 def test_only_lines_that_are_drawn_are_explained() -> None:
     """Borrowing and growing are in the legend where they occur."""
     pages = page([eventful()]), page([calm()])
-    legends = [re.findall('<ul class="legend keys">.*?</ul>', text) for text in pages]
+    legends = [re.findall('(?s)<ul class="legend keys">.*?</ul>', text) for text in pages]
     words = [[re.findall("<span>(.*?)</span>", legend) for legend in found] for found in legends]
 
     assert [
@@ -441,17 +458,7 @@ def test_a_rehearsal_without_anything_is_a_page_too() -> None:
 
 def test_arrivals_have_a_table() -> None:
     """A row for each profile and queue, beside the rows of their runs."""
-    waits = {"p50WaitSeconds": 60.0, "p95WaitSeconds": 600.0, "maxWaitSeconds": None}
-    row = {
-        "profile": "evening",
-        "seed": 7,
-        "clusterQueue": "",
-        "runs": 9,
-        "finished": 8,
-        "neverAdmitted": 1,
-    }
-    record = calm()
-    told = _text({**record, "measures": {**record["measures"], "arrivals": [{**row, **waits}]}})
+    told = _text(_loaded())
 
     assert "Profile Seed Queue Finished Median wait 95 % below Longest wait" in told
     assert "evening 7 - 8 of 9 1m00s 10m00s never" in told

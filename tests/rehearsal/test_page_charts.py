@@ -20,7 +20,9 @@ from slicewright.rehearsal.report.charts import (
     icon,
     label,
     legend,
+    number,
     occurring,
+    percent,
     thinned,
     ticks,
     timeline,
@@ -39,6 +41,21 @@ def _run(name: str) -> tuple[Object, list[Object]]:
 def _usage(**fields: Any) -> Object:
     usage = {"name": "queue", "limitChips": 8, "peakChips": 12, "borrowedChips": 4, "utilisation": 0.5}
     return {**usage, "used": [[0.0, 0], [10.0, 12], [30.0, 4]], "there": [], **fields}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (100, "100"), (12.5, "12.5"), (1 / 3, "0.33"), (-0.5, "-0.5"), (-0.001, "0")],
+)
+def test_numbers_have_two_decimals_at_most(value: float, text: str) -> None:
+    """Numbers are written short, and zero has no sign."""
+    assert text == number(value)
+
+
+@pytest.mark.parametrize(("part", "text"), [(-1, "0%"), (0, "0%"), (5, "50%"), (10, "100%"), (11, "100%")])
+def test_a_part_of_a_whole_stays_inside_its_picture(part: float, text: str) -> None:
+    """What lies outside is drawn at the edge."""
+    assert text == percent(part, 10)
 
 
 @pytest.mark.parametrize(
@@ -150,13 +167,13 @@ def test_a_state_too_short_to_see_is_drawn_all_the_same() -> None:
 
 def test_chips_in_use_are_steps_below_their_limit() -> None:
     """The line goes level and then up or down, the limit is a line of its own, what is above it is marked."""
-    picture, scale = chart(_usage(), 40.0, "k")
+    picture = chart(_usage(), 40.0, "k")
 
     assert 'class="used" d="M0 92H250V10H750V64.67H1000"' in picture
     assert 'class="area" d="M0 92H250V10H750V64.67H1000V92H0Z"' in picture
     assert 'class="limit" x1="0" x2="100%" y1="37.33" y2="37.33"' in picture
     assert '<rect class="borrowed" x="25%" y="10" width="50%" height="27.33"/>' in picture
-    assert ["8", "12", "0"] == re.findall(r">(\d+)</text>", scale)
+    assert ["8", "12", "0"] == re.findall(r">(\d+)</text>", picture)
 
 
 def test_the_description_of_a_chart_says_what_it_shows() -> None:
@@ -168,21 +185,21 @@ def test_the_description_of_a_chart_says_what_it_shows() -> None:
         "50% of 8 chips in use on average, peak 8, nodes with 0 chips at the start and 16 at most"
         == described(growing)
     )
-    assert 'class="there" d="M0 92H125V' in chart(growing, 40.0, "k")[0]
+    assert 'class="there" d="M0 92H125V' in chart(growing, 40.0, "k")
 
 
 def test_a_peak_that_has_no_room_beside_the_limit_is_left_out_of_the_scale() -> None:
     """Two numbers on the scale never lie over each other."""
-    _, scale = chart(_usage(limitChips=100, peakChips=101), 40.0, "k")
+    picture = chart(_usage(limitChips=100, peakChips=101), 40.0, "k")
 
-    assert ["100", "0"] == re.findall(r">(\d+)</text>", scale)
+    assert ["100", "0"] == re.findall(r">(\d+)</text>", picture)
 
 
 def test_nothing_in_use_of_nothing_is_a_flat_line() -> None:
     """A queue without quota that nobody used is drawn without an error."""
     empty = _usage(limitChips=0, peakChips=0, borrowedChips=0, used=[[0.0, 0]])
 
-    assert 'class="used" d="M0 92H1000"' in chart(empty, 0.01, "k")[0]
+    assert 'class="used" d="M0 92H1000"' in chart(empty, 0.01, "k")
 
 
 def test_more_steps_than_a_screen_has_are_thinned_without_losing_a_peak() -> None:

@@ -21,20 +21,21 @@ def render_page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records."""
     from slicewright.rehearsal.report.page import page  # noqa: PLC0415 - few rehearsals write one
 
-    return page(records, *_frame())
+    return page(records, *_template())
 
 
 def render_variants(groups: Sequence[Group]) -> str:
     """Return the HTML page of variants, from their JSON records; in each group the base is first."""
-    from slicewright.rehearsal.report.variants_page import page  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearsal.report.page import page_of_variants  # noqa: PLC0415 - few rehearsals write one
 
-    return page(groups, *_frame())
+    return page_of_variants(groups, *_template())
 
 
-def _frame() -> tuple[str, str]:
+def _template() -> tuple[str, str]:
+    """Return the template of a page and its style sheet."""
     folder = files("slicewright.rehearsal.report")
-    frame, style = ((folder / name).read_text("utf-8") for name in ("page.html", "page.css"))
-    return frame, style
+    template, style = ((folder / name).read_text("utf-8") for name in ("page.html.j2", "page.css"))
+    return template, style
 
 
 def check(page: Path | None) -> None:

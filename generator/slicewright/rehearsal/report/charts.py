@@ -1,14 +1,15 @@
 """The pictures of a rehearsal's page: runs and chips along the time, and what patterns and marks mean.
 
-Records are escaped already (`markup.escaped`).
+`Markup.format` and `Markup.join` escape whatever is not Markup.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 
+from markupsafe import Markup
+
 from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.report.markup import number, percent
 
 Steps = list[list[float]]
 
@@ -59,20 +60,33 @@ _MARKED = ("fault", "restarted")
 _ENDS = ("finished", "failed", "refused")
 
 
-def mark(name: str, *inside: str, x: str, y: float = 0.0) -> str:
+def number(value: float) -> str:
+    """Return a number with at most two decimals: `12.5`, `100`."""
+    return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def percent(part: float, whole: float) -> str:
+    """Return where a part of a whole begins on a scale as wide as its picture: `12.5%`."""
+    return f"{number(100 * min(1.0, max(0.0, part / whole)))}%"
+
+
+def _joined(parts: Iterable[Markup]) -> Markup:
+    return Markup().join(parts)
+
+
+def mark(name: str, *inside: Markup, x: str, y: float = 0.0) -> Markup:
     """Return the mark of a thing that happened, at its moment."""
-    return (
-        f'<svg class="mark {name}" x="{x}" y="{number(y)}" overflow="visible">{"".join(inside)}'
-        f'<use href="#m-{name}"/></svg>'
-    )
+    return Markup(
+        '<svg class="mark {0}" x="{1}" y="{2}" overflow="visible">{3}<use href="#m-{0}"/></svg>'
+    ).format(name, x, number(y), _joined(inside))
 
 
-def icon(outcome: str) -> str:
+def icon(outcome: str) -> Markup:
     """Return the sign of an outcome; what it means is written beside it."""
-    return (
-        f'<svg class="icon {outcome}" aria-hidden="true" width="18" height="18" viewBox="0 0 16 16">'
-        f'<use href="#i-{outcome}"/></svg>'
-    )
+    return Markup(
+        '<svg class="icon {0}" aria-hidden="true" width="18" height="18" viewBox="0 0 16 16">'
+        '<use href="#i-{0}"/></svg>'
+    ).format(outcome)
 
 
 def occurring(runs: Iterable[Object], events: Iterable[Object] = ()) -> set[str]:
@@ -85,10 +99,11 @@ def occurring(runs: Iterable[Object], events: Iterable[Object] = ()) -> set[str]
     return names
 
 
-def legend(names: Collection[str]) -> str:
+def legend(names: Collection[str]) -> Markup:
     """Return what these patterns and marks mean, in words."""
+    bar, words = Markup('<rect class="{}" width="100%" height="100%"/>'), Markup("<b>{}</b> {}")
     entries = [
-        swatch(f'<rect class="{name}" width="100%" height="100%"/>', f"<b>{name}</b> {meaning}")
+        swatch(bar.format(name), words.format(name, meaning))
         for name, meaning in STATES.items()
         if name in names
     ]
@@ -97,12 +112,14 @@ def legend(names: Collection[str]) -> str:
         for name, meaning in MARKS.items()
         if name in names
     ]
-    return f'<ul class="legend">{"".join(entries)}</ul>'
+    return Markup('<ul class="legend">{}</ul>').format(_joined(entries))
 
 
-def swatch(drawn: str, meaning: str) -> str:
+def swatch(drawn: Markup, meaning: str) -> Markup:
     """Return an entry of a legend."""
-    return f'<li><svg aria-hidden="true" width="26" height="16">{drawn}</svg><span>{meaning}</span></li>'
+    return Markup('<li><svg aria-hidden="true" width="26" height="16">{}</svg><span>{}</span></li>').format(
+        drawn, meaning
+    )
 
 
 def ticks(end: float) -> list[float]:
@@ -121,43 +138,59 @@ def label(at: float) -> str:
     return text[:-3] if text[-3:] in ("00s", "00m", "00h") else text
 
 
-def axis(end: float) -> str:
+def axis(end: float) -> Markup:
     """Return the labels of the time, as wide as what they are above."""
+    text = Markup('<text x="{}" y="13" text-anchor="{}">{}</text>')
     words = []
     for at in ticks(end):
         anchor = "start" if not at else "end" if at / end > _EDGE else "middle"
-        words.append(f'<text x="{percent(at, end)}" y="13" text-anchor="{anchor}">{label(at)}</text>')
-    return f'<svg class="axis" aria-hidden="true" width="100%" height="18">{"".join(words)}</svg>'
-
-
-def grid(end: float, height: float) -> str:
-    """Return the lines that lead from the labels of the time through a chart."""
-    moments = (percent(at, end) for at in ticks(end))
-    lines = (f'<line x1="{x}" x2="{x}" y1="0" y2="{number(height)}"/>' for x in moments)
-    return f'<g class="grid">{"".join(lines)}</g>'
-
-
-def _picture(kind: str, key: str, title: str, description: str, height: float, drawn: Iterable[str]) -> str:
-    """Return a picture with its title and its description; `key` makes their ids unique in the page."""
-    return (
-        f'<svg class="{kind}" role="img" aria-labelledby="{key}t" aria-describedby="{key}d" width="100%"'
-        f' height="{number(height)}"><title id="{key}t">{title}</title><desc id="{key}d">{description}</desc>'
-        f"{''.join(drawn)}</svg>"
+        words.append(text.format(percent(at, end), anchor, label(at)))
+    return Markup('<svg class="axis" aria-hidden="true" width="100%" height="18">{}</svg>').format(
+        _joined(words)
     )
 
 
-def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> str:
+def grid(end: float, height: float) -> Markup:
+    """Return the lines that lead from the labels of the time through a chart."""
+    line = Markup('<line x1="{0}" x2="{0}" y1="0" y2="{1}"/>')
+    lines = (line.format(percent(at, end), number(height)) for at in ticks(end))
+    return Markup('<g class="grid">{}</g>').format(_joined(lines))
+
+
+def _picture(
+    kind: str, key: str, title: str, description: str, height: float, drawn: Iterable[Markup]
+) -> Markup:
+    """Return a picture with its title and its description; `key` makes their ids unique in the page."""
+    return Markup(
+        '<svg class="{kind}" role="img" aria-labelledby="{key}t" aria-describedby="{key}d" width="100%"'
+        ' height="{height}"><title id="{key}t">{title}</title><desc id="{key}d">{description}</desc>'
+        "{drawn}</svg>"
+    ).format(
+        kind=kind,
+        key=key,
+        title=title,
+        description=description,
+        height=number(height),
+        drawn=_joined(drawn),
+    )
+
+
+def timeline(run: Object, events: Sequence[Object], end: float, key: str) -> Markup:
     """Return the picture of a run; `events` are its own, `key` makes the ids in it unique in the page."""
     has_fault = any(event["kind"] == "fault" for event in events)
     height = _TOP + _BAR + (_BELOW if has_fault else 4.0)
-    bars = []
-    for span in run["states"]:
-        x, width = (
+    rect = Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>')
+    bars = [
+        rect.format(
+            span["state"],
             percent(span["start"], end),
+            number(_TOP),
             percent(max(span["end"] - span["start"], _THINNEST * end), end),
+            number(_BAR),
+            _period(span),
         )
-        place = f'x="{x}" y="{number(_TOP)}" width="{width}" height="{number(_BAR)}"'
-        bars.append(f'<rect class="{span["state"]}" {place}><title>{_period(span)}</title></rect>')
+        for span in run["states"]
+    ]
     drawn = (grid(end, height), *bars, *islice(_marks(run, events, end), _MOST_MARKS))
     return _picture("bar", key, f"{run['run']}: {OUTCOMES[run['outcome']]}", _states(run), height, drawn)
 
@@ -173,7 +206,7 @@ def _period(span: Object) -> str:
     return f"{span['state']} from {shown(start)} to {shown(end)}, {shown(end - start)}"
 
 
-def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[str]:
+def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[Markup]:
     for event in events:
         if event["kind"] in _MARKED:
             reason = event["reason"] if event["kind"] == "fault" else f"attempt {event.get('attempt', 0)}"
@@ -185,15 +218,15 @@ def _marks(run: Object, events: Sequence[Object], end: float) -> Iterator[str]:
         yield _mark(run["outcome"], at, end)
 
 
-def _mark(name: str, at: float, end: float, *words: str) -> str:
-    title = f"<title>{': '.join(filter(None, (f'{name} at {shown(at)}', *words)))}</title>"
+def _mark(name: str, at: float, end: float, *words: str) -> Markup:
+    title = Markup("<title>{}</title>").format(": ".join(filter(None, (f"{name} at {shown(at)}", *words))))
     if name == "fault":
         return mark(name, title, x=percent(at, end), y=_TOP + _BAR + 6.0)
-    stem = f'<line class="stem" y1="{number(_TOP - 3)}" y2="{number(_TOP + _BAR)}"/>'
+    stem = Markup('<line class="stem" y1="{}" y2="{}"/>').format(number(_TOP - 3), number(_TOP + _BAR))
     return mark(name, title, stem, x=percent(at, end))
 
 
-def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
+def chart(usage: Object, end: float, key: str) -> Markup:
     """Return the picture and its scale; `key` makes the ids in it unique in the page.
 
     Chips that runs wait for have no limit, and nothing of them is borrowed.
@@ -203,22 +236,20 @@ def chart(usage: Object, end: float, key: str) -> tuple[str, str]:
     lines = {"area": f"{_line(used, end, top)}V{number(_y(0, top))}H0Z", "used": _line(used, end, top)}
     if usage["there"]:
         lines["there"] = _line(thinned(usage["there"], end), end, top)
-    height = number(_HEIGHT)
-    paths = "".join(f'<path class="{name}" d="{line}"/>' for name, line in lines.items())
-    stretched = (
-        f'<svg width="100%" height="{height}" viewBox="0 0 {_COLUMNS} {height}" preserveAspectRatio="none">'
-        f"{paths}</svg>"
-    )
-    levels = [("base", number(_y(0, top)))] + ([("limit", number(_y(limit, top)))] if limit else [])
-    drawn = (
-        grid(end, _HEIGHT),
-        stretched,
-        *(_borrowed(used, end, limit, top) if usage["borrowedChips"] else ()),
-        *(f'<line class="{name}" x1="0" x2="100%" y1="{y}" y2="{y}"/>' for name, y in levels),
-    )
+    path = Markup('<path class="{}" d="{}"/>')
+    stretched = Markup(
+        '<svg width="100%" height="{0}" viewBox="0 0 {1} {0}" preserveAspectRatio="none">{2}</svg>'
+    ).format(number(_HEIGHT), _COLUMNS, _joined(path.format(name, line) for name, line in lines.items()))
+    drawn = [grid(end, _HEIGHT), stretched]
+    if usage["borrowedChips"]:
+        drawn += _borrowed(used, end, limit, top)
+    level = Markup('<line class="{0}" x1="0" x2="100%" y1="{1}" y2="{1}"/>')
+    drawn.append(level.format("base", number(_y(0, top))))
+    if limit:
+        drawn.append(level.format("limit", number(_y(limit, top))))
     title = f"{usage['name']}: chips {'in use' if 'utilisation' in usage else 'that runs wait for'}"
     picture = _picture("steps", key, title, described(usage), _HEIGHT, drawn)
-    return f'<div class="plot">{picture}</div>', _scale(usage, top)
+    return Markup('<div class="plot">{}</div>{}').format(picture, _scale(usage, top))
 
 
 def described(usage: Object) -> str:
@@ -276,19 +307,21 @@ def _line(steps: Sequence[Sequence[float]], end: float, top: float) -> str:
     return f"{path}H{_COLUMNS}"
 
 
-def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[str]:
+def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[Markup]:
+    rect = Markup('<rect class="borrowed" x="{}" y="{}" width="{}" height="{}"/>')
     for at, until, value in above(used, end, limit):
-        y, height = number(_y(value, top)), number(_y(limit, top) - _y(value, top))
-        place = f'x="{percent(at, end)}" y="{y}" width="{percent(until - at, end)}" height="{height}"'
-        yield f'<rect class="borrowed" {place}/>'
+        y, height = _y(value, top), _y(limit, top) - _y(value, top)
+        yield rect.format(percent(at, end), number(y), percent(until - at, end), number(height))
 
 
-def _scale(usage: Object, top: float) -> str:
+def _scale(usage: Object, top: float) -> Markup:
     """Return the numbers at the right of a chart: the limit, the peak where it has room, and 0."""
-    labels: dict[float, str] = {}
+    text = Markup('<text x="5" y="{}">{:,}</text>')
+    labels: dict[float, Markup] = {}
     for value in (usage["limitChips"], usage["peakChips"], 0):
         y = _y(value, top)
         if all(abs(y - other) >= _LEAST_GAP for other in labels):
-            labels[y] = f'<text x="5" y="{number(y + 4)}">{value:,}</text>'
-    drawn = "".join(labels.values())
-    return f'<svg class="scale" aria-hidden="true" width="52" height="{number(_HEIGHT)}">{drawn}</svg>'
+            labels[y] = text.format(number(y + 4), value)
+    return Markup('<svg class="scale" aria-hidden="true" width="52" height="{}">{}</svg>').format(
+        number(_HEIGHT), _joined(labels.values())
+    )

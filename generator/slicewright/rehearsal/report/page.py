@@ -1,72 +1,134 @@
-"""Rehearsals as one HTML file that needs no network, no script and no mouse."""
+"""What page.html.j2 shows of rehearsals, or of variants: an HTML file without network, script and mouse."""
 
 import base64
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from string import Template
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
 
 from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import counted
+from slicewright.core.problem import SEVERITIES, counted
 from slicewright.rehearsal.model.clock import factor
-from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearsal.model.comparison import Group, compared
+from slicewright.rehearsal.model.duration import shown, shown_within
 from slicewright.rehearsal.report import charts
-from slicewright.rehearsal.report.markup import card, escaped
-from slicewright.rehearsal.report.page_problems import Problems
-from slicewright.rehearsal.report.page_runs import Shown, filter_rules, shown_runs, team_filter, teams
-from slicewright.rehearsal.report.page_tables import log, room, tables
-from slicewright.rehearsal.report.report import on_what, sweep_heads, waiting
+from slicewright.rehearsal.report.entries import entries
+from slicewright.rehearsal.report.report import borrowing, on_what, sweep_heads, waiting, waits_text
+from slicewright.rehearsal.report.spending import Table, spending
+from slicewright.rehearsal.report.variants_text import called, head_line, labelled, tables
 
-_SIGNS = {"passed": "finished", "failed": "failed", "interrupted": "waiting"}
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+"""What has no place in a document (control characters, halves of pairs) or would turn its text around."""
 _WORST = ("interrupted", "failed", "passed")
+_SHORTEST = 0.01
+"""Seconds of the time axis at least."""
+_ALL, _FEWEST, _MOST = 1500, 10, 60
+_NEVER_RAN = ("waiting", "refused", "notSubmitted")
 
 
-def page(records: Sequence[Object], frame: str, style: str) -> str:
-    """Return the HTML page of rehearsals, from their JSON records; the same records give the same bytes.
-
-    `frame` is the page without them, a `string.Template`, and `style` is its style sheet.
-    """
-    records = escaped(records)
-    rules = (filter_rules(teams(record), f"c{index}") for index, record in enumerate(records))
-    names = ", ".join(record["cluster"] for record in records) or "nothing"
-    verdict = _verdict(records)
-    several = len(records) > 1
-    clusters = (_cluster(record, f"c{index}", several=several) for index, record in enumerate(records))
-    title = f"{verdict}: rehearsal of {names}"
-    return filled(frame, style + "".join(rules), title, _header(records, verdict), "".join(clusters))
-
-
-def filled(frame: str, style: str, title: str, header: str, sections: str) -> str:
-    """Return the frame of a page with its style sheet and with what it shows."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return Template(frame).substitute(
-        digest=digest, style=style, title=title, header=header, clusters=sections
+def page(records: Sequence[Object], template: str, style: str) -> str:
+    """Return the HTML page of rehearsals, from their JSON records; the same records give the same bytes."""
+    clusters = [_cluster(record, f"c{index}") for index, record in enumerate(records)]
+    verdicts = {record["verdict"] for record in records}
+    verdict = next((verdict for verdict in _WORST if verdict in verdicts), "passed")
+    names = [record["cluster"] for record in records]
+    return _filled(
+        template,
+        style + "".join(_filter_rules(cluster) for cluster in clusters),
+        title_of_page=f"{verdict}: rehearsal of {', '.join(names) or 'nothing'}",
+        heading=names[0] if len(names) == 1 else f"{len(names)} clusters",
+        verdict=verdict,
+        lines=[clusters[0]["played"]] if len(names) == 1 else [],
+        clusters=clusters,
+        groups=[],
     )
 
 
-def _verdict(records: Iterable[Object]) -> str:
-    verdicts = {record["verdict"] for record in records}
-    return next((verdict for verdict in _WORST if verdict in verdicts), "passed")
+def page_of_variants(groups: Sequence[Group], template: str, style: str) -> str:
+    """Return the HTML page of variants, in each group the base first; equal records give equal bytes."""
+    names = dict.fromkeys(str(group.variants[0]["cluster"]) for group in groups)
+    title = f"What if: {', '.join(names)}"
+    return _filled(
+        template,
+        style,
+        title_of_page=title,
+        heading=title,
+        verdict="",
+        lines=[f"{head_line(group)}." for group in groups],
+        clusters=[],
+        groups=[_group(labelled(group), f"g{index}") for index, group in enumerate(groups)],
+    )
 
 
-def _header(records: Sequence[Object], verdict: str) -> str:
-    name, more = f"{len(records)} clusters", ""
-    if len(records) == 1:
-        name, more = records[0]["cluster"], _played(records[0])
-    elif records:
-        links = (
-            f'<li><a href="#c{index}">{charts.icon(_SIGNS[record["verdict"]])}'
-            f"{record['cluster']}: {record['verdict']}</a></li>"
-            for index, record in enumerate(records)
-        )
-        more = f'<nav aria-label="Clusters"><ul class="clusters">{"".join(links)}</ul></nav>'
-    title = _title(f"<h1>{name}</h1>", verdict)
-    return f'<header><p class="over">slicewright rehearsal</p>{title}{more}</header>'
+def _filled(template: str, style: str, **context: Any) -> str:
+    """Return the page; the template escapes all that is not Markup."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals.update(charts=charts, shown=shown, shown_within=shown_within)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    text = environment.from_string(template).render(style=style, digest=digest, **context)
+    return _NO_TEXT.sub("\ufffd", text)
 
 
-def _title(heading: str, verdict: str) -> str:
-    badge = f'<span class="badge {verdict}">{charts.icon(_SIGNS[verdict])}{verdict.capitalize()}</span>'
-    return f'<div class="title">{heading}{badge}</div>'
+def room(runs: int) -> int:
+    """Return how many entries each run may have, so that the page stays small."""
+    return min(_MOST, max(_FEWEST, _ALL // max(1, runs)))
+
+
+def _cluster(record: Object, key: str) -> Object:
+    end = max(float(record["seconds"]), _SHORTEST)
+    problems = _problems(record["problems"])
+    teams = sorted({_team(run) for run in record["workloads"]})
+    runs = list(_runs(record, problems, teams, end, key))
+    about: dict[int, list[Object]] = defaultdict(list)
+    for run in runs:
+        for problem in run["problems"]:
+            about[problem["number"]].append(run)
+    beside = [event for event in record["events"] if not event.get("run")]
+    return {
+        "key": key,
+        "record": record,
+        "played": _played(record),
+        "end": end,
+        "teams": teams,
+        "runs": runs,
+        "tiles": list(_tiles(record, runs)),
+        "problems": [_about(problem, about[problem["number"]]) for problem in problems],
+        "never": [
+            run
+            for run in runs
+            if run["started"] is None and run["outcome"] in _NEVER_RAN and not run["is_told"]
+        ],
+        "waiting": waiting(record["queues"]),
+        "arrivals": list(_arrivals(record)),
+        "slices": sum(len(run["slices"]) for run in runs),
+        "queues": list(map(_queue, record["queues"])),
+        "pools": list(map(_usage, record["pools"])),
+        "tables": list(spending([record["measures"]])),
+        "log": entries(beside, room(1)),
+    }
+
+
+def _team(run: Object) -> str:
+    """Return the team of a run; a namespace without a team in the TPUCluster is one."""
+    namespace: str = run["run"].partition("/")[0]
+    return run["team"] or namespace
+
+
+def _filter_rules(cluster: Object) -> str:
+    """Return the style rules by which the choice of a team hides what others have: no script is needed."""
+    key, several = cluster["key"], range(len(cluster["teams"]))
+    if len(several) == 1:
+        return ""
+    return "".join(
+        f'#{key}:has(#{key}f [value="{number}"]:checked) [data-team]:not([data-team="{number}"])'
+        "{display:none}\n"
+        for number in several
+    )
 
 
 def _played(record: Object) -> str:
@@ -83,110 +145,75 @@ def _played(record: Object) -> str:
         text += f" Stand-ins for what exists on the cluster: {', '.join(names)}."
     if record["pathwaysOperator"]:
         text += f" PathwaysJobs were reconciled by the {record['pathwaysOperator']}."
-    return f'<p class="dim">{text}</p>'
+    return text
 
 
-def _cluster(record: Object, key: str, *, several: bool) -> str:
-    level = 3 if several else 2
-    runs = shown_runs(record)
-    problems = Problems(record, runs, key)
-    parts = [
-        _tiles(record, runs),
-        problems.card(level),
-        _timelines(record, runs, problems, level, key),
-        problems.never(level),
-        *(_charts(record, of, level, key) for of in ("queues", "waiting", "pools")),
-        tables(record, runs, level, key),
-        _beside(record["events"], level),
+def _problems(problems: Iterable[Object]) -> list[Object]:
+    """Return the problems with their numbers, equal ones as one with all places, errors first."""
+    equal: dict[tuple[str, ...], list[Object]] = {}
+    for problem in sorted(problems, key=lambda problem: SEVERITIES.index(problem["severity"])):
+        alike = tuple(problem[field] for field in ("severity", "id", "message", "hint"))
+        equal.setdefault(alike, []).append(problem)
+    return [
+        {
+            **same[0],
+            "number": number,
+            "objects": dict.fromkeys(problem["object"] for problem in same),
+            "places": [place for problem in same if (place := _place(problem))],
+        }
+        for number, same in enumerate(equal.values())
     ]
-    label = f'aria-label="{record["cluster"]}"'
-    if several:
-        label = f'aria-labelledby="{key}h"'
-        heading = f'<h2 id="{key}h">{record["cluster"]}</h2>'
-        parts = [_title(heading, record["verdict"]), _played(record), *parts]
-    return f'<section class="cluster" id="{key}" {label}>{"".join(parts)}</section>'
 
 
-def _tiles(record: Object, shown_as: Mapping[str, Shown]) -> str:
-    summary, runs = record["summary"], record["workloads"]
-    waits = [run for run in runs if run["wait"] is not None]
-    longest = max(waits, key=lambda run: run["wait"], default=None)
-    tiles = [("Finished", f"{summary['finished']} of {summary['runs']}", _rest(summary))]
-    if longest is not None and longest["wait"] >= record["resolution"]:
-        tiles.append(("Longest wait", shown(longest["wait"]), shown_as[longest["run"]].link()))
-    results = [answer["result"] for run in runs for answer in run["expectations"]]
-    if results:
-        untold = results.count("cannotTell")
-        passed = f"{results.count('passed')} of {len(results)}"
-        tiles.append(("Expectations passed", passed, f"{untold} could not be judged" if untold else ""))
-    tiles.append(("Evictions", str(summary["evictions"]), _reasons(runs)))
-    tiles.append(("Restarts", str(summary["restarts"]), ""))
-    chips = sum(pool["limitChips"] for pool in record["pools"])
-    if chips:
-        busy = sum(pool["limitChips"] * pool["utilisation"] for pool in record["pools"]) / chips
-        tiles.append(("Chips at work", f"{busy:.0%}", f"of {chips:,}, on average"))
-    drawn = (
-        f'<div class="tile"><dt>{name}</dt><dd>{value}{beside and f"<small>{beside}</small>"}</dd></div>'
-        for name, value, beside in tiles
-    )
-    return f'<dl class="card tiles">{"".join(drawn)}</dl>'
+def _place(problem: Object) -> str:
+    place = ":".join(str(part) for part in (problem["file"], problem["line"], problem["column"]) if part)
+    return " ".join(part for part in (place if problem["file"] else "", problem["path"]) if part)
 
 
-def _rest(summary: dict[str, int]) -> str:
-    return ", ".join(
-        f"{summary[key]} {charts.OUTCOMES[key]}"
-        for key in charts.OUTCOMES
-        if key != "finished" and summary[key]
-    )
+def _about(problem: Object, runs: Sequence[Object]) -> Object:
+    """Return a problem with the runs of its workload; it names the only one, and is of their only team."""
+    teams = {run["team"] for run in runs}
+    is_named = len(runs) == 1 and runs[0]["name"] not in problem["message"]
+    return {
+        **problem,
+        "runs": runs,
+        "team": teams.pop() if len(teams) == 1 else None,
+        "subject": f"{runs[0]['name']}: " if is_named else "",
+    }
 
 
-def _reasons(runs: Iterable[Object]) -> str:
-    counts = Counter(eviction["reason"] for run in runs for eviction in run["evictions"])
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
-
-
-def _timelines(
-    record: Object, shown_as: Mapping[str, Shown], problems: Problems, level: int, key: str
-) -> str:
-    runs = record["workloads"]
-    if not runs:
-        return '<section class="card"><p>No workload ran.</p></section>'
-    end, most = _end(record), room(len(runs))
-    events: dict[str, list[Object]] = {}
+def _runs(
+    record: Object, problems: Iterable[Object], teams: Sequence[str], end: float, key: str
+) -> Iterator[Object]:
+    """Yield the runs of a rehearsal with what the page says of each."""
+    runs: list[Object] = record["workloads"]
+    heads, most = sweep_heads(runs), room(len(runs))
+    numbers = Counter(run["workload"] for run in runs)
+    problems_of: dict[str, list[Object]] = defaultdict(list)
+    for problem in problems:
+        for subject in problem["objects"]:
+            problems_of[subject].append(problem)
+    events: dict[str, list[Object]] = defaultdict(list)
     for event in record["events"]:
-        events.setdefault(event.get("run", ""), []).append(event)
-    heads = sweep_heads(runs)
-    rows = []
+        events[event.get("run", "")].append(event)
     for index, run in enumerate(runs):
-        name, shown_run = run["run"], shown_as[run["run"]]
-        if name in heads:
-            rows.append(f'<p class="sweep"{shown_run.mark}>{heads[name]}</p>')
-        facts = ", ".join(_facts(run, record["resolution"]))
-        own = events.get(name, [])
-        plot = charts.timeline(run, own, end, f"{key}w{index}")
-        rows.append(_row(run, shown_run, facts, plot, problems.about(run) + _history(run, own, most)))
-    skip = f'<a class="skip" href="#{key}a">Skip the {len(runs)} rows of the timeline</a>'
-    head = f'<div class="title"><h{level}>Timeline</h{level}>{team_filter(teams(record), key)}</div>'
-    inside = (head, skip, charts.legend(charts.occurring(runs, record["events"])), when(end), *rows)
-    return f'<section class="card">{"".join(inside)}<div id="{key}a"></div></section>'
-
-
-def _row(run: Object, shown_run: Shown, facts: str, plot: str, more: str) -> str:
-    left = who("span", shown_run.name, facts, shown_run.run)
-    link = f'<p class="dim">run <a href="#{shown_run.anchor}">{shown_run.run}</a></p>'
-    summary = f'<summary>{left}<span class="plot">{plot}</span>{charts.icon(run["outcome"])}</summary>'
-    inside = f'<div class="more" id="{shown_run.anchor}">{link}{more}</div>'
-    return f'<details class="row"{shown_run.mark}>{summary}{inside}</details>'
-
-
-def _history(run: Object, events: Sequence[Object], most: int) -> str:
-    """Return why a run waited, and what happened to it."""
-    waits = "".join(
-        f"<p>waited from {shown(wait['start'])} to {shown(wait['end'])}: {wait['message']}</p>"
-        + (f'<p class="dim">{wait["said"]}</p>' if wait["said"] else "")
-        for wait in run["waits"]
-    )
-    return waits + (log(events, most) if events else '<p class="dim">nothing happened to it</p>')
+        own, told = events[run["run"]], problems_of[f"TPUWorkload {run['workload']}"]
+        why = run["why"]
+        yield {
+            **run,
+            # Its workload, which is the run without its id; the run itself where the workload has several.
+            "name": run["workload"] if numbers[run["workload"]] == 1 else run["run"],
+            # A link to it opens its row. It is the same on all pages.
+            "anchor": f"{record['cluster']}/{run['run']}",
+            "team": teams.index(_team(run)),
+            "head": heads.get(run["run"], ""),
+            "facts": ", ".join(_facts(run, record["resolution"])),
+            "plot": charts.timeline(run, own, end, f"{key}w{index}"),
+            "log": entries(own, most),
+            "problems": told,
+            # What a problem says is not said again: there is a link to the problem.
+            "is_told": bool(why) and any(why in f"{each['message']} {each['hint']}" for each in told),
+        }
 
 
 def _facts(run: Object, resolution: float) -> Iterator[str]:
@@ -199,56 +226,109 @@ def _facts(run: Object, resolution: float) -> Iterator[str]:
             yield counted(count, noun)
 
 
-def when(end: float) -> str:
-    """Return the labels of the time above rows."""
-    return f'<div class="line when"><div class="plot">{charts.axis(end)}</div></div>'
+def _tiles(record: Object, runs: Sequence[Object]) -> Iterator[Object]:
+    """Yield the numbers at the top, each with a text, or with the run that it is about."""
+    summary = record["summary"]
+    others = {key: words for key, words in charts.OUTCOMES.items() if key != "finished" and summary[key]}
+    rest = ", ".join(f"{summary[key]} {words}" for key, words in others.items())
+    yield _tile("Finished", f"{summary['finished']} of {summary['runs']}", rest)
+    longest = max(runs, key=lambda run: run["wait"] or 0.0, default=None)
+    if longest and (longest["wait"] or 0.0) >= record["resolution"]:
+        yield {**_tile("Longest wait", shown(longest["wait"])), "run": longest}
+    results = [answer["result"] for run in runs for answer in run["expectations"]]
+    if results:
+        untold = results.count("cannotTell")
+        passed = f"{results.count('passed')} of {len(results)}"
+        yield _tile("Expectations passed", passed, f"{untold} could not be judged" if untold else "")
+    reasons = Counter(eviction["reason"] for run in runs for eviction in run["evictions"])
+    told = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    yield _tile("Evictions", str(summary["evictions"]), told)
+    yield _tile("Restarts", str(summary["restarts"]))
+    chips = sum(pool["limitChips"] for pool in record["pools"])
+    if chips:
+        busy = sum(pool["limitChips"] * pool["utilisation"] for pool in record["pools"]) / chips
+        yield _tile("Chips at work", f"{busy:.0%}", f"of {chips:,}, on average")
 
 
-def _charts(record: Object, of: str, level: int, key: str) -> str:
-    end = _end(record)
-    usages = waiting(record["queues"]) if of == "waiting" else record[of]
-    if not usages:
-        return ""
-    word, title = {
-        "queues": ("quota", "Quota in use"),
-        "waiting": ("", "Chips that runs wait for"),
-        "pools": ("all that there can be", "Chips with pods"),
-    }[of]
-    lines = []
-    for index, usage in enumerate(usages):
-        drawn = "".join(charts.chart(usage, end, f"{key}{of[0]}{index}"))
-        lines.append(
-            f'<div class="line usage">{who("div", usage["name"], charts.described(usage))}{drawn}</div>'
-        )
-    return card(level, title, _keys(usages, word) if word else "", when(end), *lines)
+def _tile(name: str, value: str, text: str = "") -> Object:
+    return {"name": name, "value": value, "text": text, "run": None}
 
 
-def who(tag: str, name: str, text: str, whole: str = "") -> str:
-    """Return what stands at the left of a row: a name, and words below it; `whole` is the whole name."""
-    title = f' title="{whole}"' if whole not in ("", name) else ""
-    return f'<{tag} class="who"><span class="name"{title}>{name}</span><small>{text}</small></{tag}>'
+def _arrivals(record: Object) -> Iterator[tuple[str, ...]]:
+    for row in record["measures"]["arrivals"]:
+        finished = f"{row['finished']} of {row['runs']}"
+        waits = waits_text(row, record["resolution"])
+        yield row["profile"], str(row["seed"]), row["clusterQueue"], finished, *waits
 
 
-def _keys(usages: Sequence[Object], word: str) -> str:
-    """Return what the lines of the step charts mean; only those that are there."""
-    signs = {"in use": '<path class="k-used" d="M0 15V7H10V3H26V15"/>', word: _key_line("k-limit")}
-    if any(usage["there"] for usage in usages):
-        signs["nodes that are there"] = _key_line("k-there")
-    if any(usage["borrowedChips"] for usage in usages):
-        signs["borrowed"] = '<rect class="borrowed" width="26" height="16"/>'
-    entries = (charts.swatch(drawn, meaning) for meaning, drawn in signs.items())
-    return f'<ul class="legend keys">{"".join(entries)}</ul>'
+def _usage(usage: Object) -> tuple[str, ...]:
+    numbers = f"{usage['limitChips']:,}", f"{usage['utilisation']:.0%}", f"{usage['peakChips']:,}"
+    return usage["name"], *numbers
 
 
-def _key_line(name: str) -> str:
-    return f'<line class="{name}" x1="0" x2="26" y1="8" y2="8"/>'
+def _queue(queue: Object) -> tuple[str, ...]:
+    if not queue["borrowedChips"]:
+        return *_usage(queue), "nothing", ""
+    return *_usage(queue), f"{queue['borrowedChips']:,}", borrowing(queue)
 
 
-def _beside(events: Iterable[Object], level: int) -> str:
-    """Return what happened to no run: pools that grew and shrank, warnings of the rehearsal itself."""
-    beside = [event for event in events if not event.get("run")]
-    return card(level, "Nodes and the rehearsal itself", log(beside, room(1))) if beside else ""
+def _group(group: Group, key: str) -> Object:
+    base, *others = group.variants
+    rows = [row for variant in group.variants for row in variant["workloads"]]
+    end = max((span["end"] for row in rows for span in row["states"]), default=_SHORTEST)
+    return {
+        "key": key,
+        "cluster": base["cluster"],
+        "verdicts": [variant["verdict"] for variant in others],
+        "rows": rows,
+        "end": end,
+        "timeline": list(_timeline(group.variants, end, key)),
+        "tables": [
+            Table(sheet.title, _name_first(sheet.head), tuple(map(_name_first, sheet.rows)))
+            for sheet in tables(group)
+        ],
+        "problems": [
+            {**problem, "variant": variant["name"]}
+            for variant in group.variants
+            for problem in variant["problems"]
+        ],
+    }
 
 
-def _end(record: Object) -> float:
-    return max(float(record["seconds"]), 0.01)
+def _name_first(row: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of a row with the variant, which is last in a terminal, first."""
+    return row[-1], *row[:-1]
+
+
+def _timeline(variants: Sequence[Object], end: float, key: str) -> Iterator[Object]:
+    """Yield for runs that are compared as one their name, and their rows of each variant, the first first."""
+    everything = {"workloads": [row for variant in variants for row in variant["workloads"]]}
+    for at, runs in enumerate(compared(variants[0], everything)):
+        of_variants = [
+            sorted((row for row in variant["workloads"] if row["name"] in runs.names), key=_begin)
+            for variant in variants
+        ]
+        rows = [(variant, row) for variant, own in zip(variants, of_variants, strict=True) for row in own]
+        yield {
+            "name": called(runs, max(map(len, of_variants))),
+            "rows": [
+                {
+                    "variant": variant["name"],
+                    "outcome": row["outcome"],
+                    "facts": ", ".join(_variant_facts(row)),
+                    "plot": charts.timeline({**row, "evictions": []}, (), end, f"{key}r{at}n{number}"),
+                }
+                for number, (variant, row) in enumerate(rows)
+            ],
+        }
+
+
+def _begin(row: Object) -> tuple[bool, float]:
+    return row["started"] is None, row["started"] or 0.0
+
+
+def _variant_facts(row: Object) -> Iterator[str]:
+    ended = "" if row["ended"] is None else f" at {shown(row['ended'])}"
+    yield charts.OUTCOMES[row["outcome"]] + ended
+    if row["started"] is not None:
+        yield f"started at {shown(row['started'])}"
