@@ -417,8 +417,8 @@ def test_only_lines_that_are_drawn_are_explained() -> None:
     words = [[re.findall("<span>(.*?)</span>", legend) for legend in found] for found in legends]
 
     assert [
-        [["in use", "quota", "borrowed"], ["in use", "all that there can be", "nodes that are there"]],
-        [["in use", "quota"], ["in use", "all that there can be"]],
+        [["in use", "quota", "borrowed"], ["in use", "maximum", "nodes that are there"]],
+        [["in use", "quota"], ["in use", "maximum"]],
     ] == words
 
 

@@ -151,7 +151,7 @@ def test_text_is_a_line_for_each_run_queue_and_pool() -> None:
         "quota in use",
         "cq              ▄▄   ████  100% of 8 chips, peak 16, borrowed up to 8",
         "",
-        "chips with pods",
+        "chips in use by pool",
         "tpus            ▄▄▄▄▄▄▄▄▄  45% of 16 chips, peak 8",
         "",
         "PathwaysJobs were reconciled by the simulated operator.",

@@ -55,7 +55,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
         ("injected faults", (f"{fault.run:{column}}  {fault.describe()}" for fault in report.faults)),
         ("quota in use", _queues(report, queues, column, width)),
         ("chips that runs wait for", _waiting(report, waited_for, column, width)),
-        ("chips with pods", (_usage(report, usage, column, width) for usage in report.pools)),
+        ("chips in use by pool", (_usage(report, usage, column, width) for usage in report.pools)),
     ):
         if listed := list(lines):
             parts += ["", title, *listed]
