@@ -10,6 +10,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 from tests.conftest import JOB
+from tests.rehearsal.screen import Screen
 from tests.status.kit import jobset, queue, read, workload
 
 from slicewright.cli import reach
@@ -294,8 +295,10 @@ def test_watch(
 
     shown = stream.getvalue()
     if stream.isatty():
-        assert 3 == shown.count("c1, context ctx: 1 run")
-        assert 2 == shown.count("\x1b[3A")
+        screen = Screen()
+        screen.write(shown)
+        assert 3 <= shown.count("c1, context ctx: 1 run")
+        assert ["c1,", "WORKLOAD", "default/a"] == [line.split()[0] for line in screen.shown()]
     else:
         assert ["Pending", "Running"] == [line.split()[3].rstrip(",") for line in shown.splitlines()]
     assert "not read: gone" in capsys.readouterr().err

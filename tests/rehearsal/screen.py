@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(r"\x1b\[([0-9]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
+_PART = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
 
 
 class Screen:
@@ -44,8 +44,6 @@ class Screen:
             self.row = max(0, self.row - int(number))
         elif letter == "K":
             self.rows[self.row] = ""
-        elif letter == "J":
-            self.rows[self.row :] = [self.rows[self.row][: self.column]]
         else:
             assert letter == "m", letter
 

@@ -1,25 +1,24 @@
-"""What a terminal shows while a rehearsal plays."""
+"""What a rehearsal shows while it plays: a picture on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import io
-import os
-import re
 import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console, Group
 
-from slicewright.cli.report.live import Live, Picture, fitting, is_redrawn
+from slicewright.cli.report.live import Lines, is_redrawn, live_view
+from slicewright.cli.report.picture import Picture, Run, picture
 from slicewright.rehearsal.event_log import EventLog
 from slicewright.rehearsal.model.event import Event
-from slicewright.rehearsal.report.live import Queue, Run, View, lines
+from slicewright.rehearsal.model.usage import Usage
 from slicewright.rehearsal.timers import Clock
 
 from .screen import Screen
 
-LINES = ["c1  1m00s at 60x", "  · default/a  queued", "  · default/b  queued"]
 RUNS = (
     Run("prod/flex", "finished", 500.0, 8, "prod-cq"),
     Run("prod/late", "notSubmitted", 0.0, 8, "prod-cq"),
@@ -27,47 +26,52 @@ RUNS = (
     Run("prod/nightly", "queued", 300.0, 1600, "prod-cq"),
     Run("research/base-model", "running", 180.0, 24, "research-cq", ends_at=1500.0),
 )
-QUEUES = (Queue("research-cq", 24, 24), Queue("prod-cq", 24, 16), Queue("idle", 0, 16), Queue("none", 8, 0))
-VIEW = View("teams", 930.0, 60.0, RUNS, QUEUES)
+QUEUES = tuple(
+    Usage(name, limit, ((0.0, used),))
+    for name, used, limit in (("research-cq", 24, 24), ("prod-cq", 24, 16), ("idle", 0, 16), ("none", 8, 0))
+)
+
+
+def drawn(
+    runs: tuple[Run, ...], queues: tuple[Usage, ...], width: int, height: int, *, now: float = 930.0
+) -> list[str]:
+    """Return what a terminal without colours shows."""
+    made = io.StringIO()
+    console = Console(file=made, width=width, height=height, no_color=True)
+    console.print(Group(*picture(("teams", now, 60.0), runs, queues, (width, height))))
+    return [line.rstrip() for line in made.getvalue().splitlines()]
 
 
 def test_runs_are_rows_below_the_quota_in_use() -> None:
     """State, chips, queue, since when, and what is left where that is known; what moves is first."""
     assert [
         "teams  15m30s at 60x  2 of 5 runs over",
-        "research-cq  ████████████████████████  24 of 24 chips",
-        "prod-cq      ████████████████████████  24 of 16 chips, 8 borrowed",
-        "idle         ························  0 of 16 chips",
-        "none         ████████████████████████  8 of 0 chips, 8 borrowed",
-        "  state          run                  chips  queue        since   left",
-        "█ running        research/base-model     24  research-cq  3m00s  9m30s",
-        "· queued         prod/nightly         1,600  prod-cq      5m00s",
-        "  failed         prod/bad                 8  prod-cq      1m40s",
-        "  not submitted  prod/late                8  prod-cq",
-        "  finished       prod/flex                8  prod-cq      8m20s",
-    ] == lines(VIEW, 80, 24, colour=False)
+        "research-cq  ━━━━━━━━━━━━━━━━━━━━━━━━  24 of 24 chips",
+        "prod-cq      ━━━━━━━━━━━━━━━━━━━━━━━━  24 of 16 chips, 8 borrowed",
+        "idle                                   0 of 16 chips",
+        "none         ━━━━━━━━━━━━━━━━━━━━━━━━  8 of 0 chips, 8 borrowed",
+        "state          run                  chips  queue        since   left",
+        "running        research/base-model     24  research-cq  3m00s  9m30s",
+        "queued         prod/nightly         1,600  prod-cq      5m00s",
+        "failed         prod/bad                 8  prod-cq      1m40s",
+        "not submitted  prod/late                8  prod-cq",
+        "finished       prod/flex                8  prod-cq      8m20s",
+    ] == drawn(RUNS, QUEUES, 80, 24)
 
 
-def test_runs_without_room_are_counted() -> None:
-    """Who has a small terminal sees what moves, then what waits, and the number of the others."""
-    many = View("c", 900.0, 1.0, (*RUNS, *(Run(f"a/{n}", "queued", 1.0) for n in range(40))), ())
+def test_runs_and_queues_without_room_are_counted() -> None:
+    """Who has a small terminal sees what moves, and the queues in use; quota has a third of the lines."""
+    many = (*RUNS, *(Run(f"a/{number}", "queued", 1.0) for number in range(40)))
 
     assert [
-        "c  15m00s at 1x  2 of 45 runs over",
-        "  state          run                  chips  queue        since    left",
-        "█ running        research/base-model     24  research-cq  3m00s  10m00s",
-        "· queued         prod/nightly         1,600  prod-cq      5m00s",
-        "· queued         a/0                                       1.0s",
-        "  and 42 more: 39 queued, 1 failed, 1 not submitted, 1 finished",
-    ] == lines(many, 80, 7, colour=False)
-
-
-def test_queues_without_room_are_counted() -> None:
-    """Quota has a third of the lines, and those in use come first."""
-    assert [
-        "research-cq  ████████████████████████  24 of 24 chips",
+        "teams  15m30s at 60x  2 of 45 runs over",
+        "research-cq        ━━━━━━━━━━━━━━━━━━━━━━━━  24 of 24 chips",
         "and 3 more queues",
-    ] == lines(VIEW, 80, 9, colour=False)[1:3]
+        "state    run                  chips  queue        since   left",
+        "running  research/base-model     24  research-cq  3m00s  9m30s",
+        "queued   prod/nightly         1,600  prod-cq      5m00s",
+        "and 43 more: 40 queued, 1 failed, 1 not submitted, 1 finished",
+    ] == drawn(many, QUEUES, 80, 7)
 
 
 @pytest.mark.parametrize(
@@ -82,28 +86,23 @@ def test_queues_without_room_are_counted() -> None:
 )
 def test_narrow_terminal_has_fewer_columns(width: int, columns: list[str]) -> None:
     """The state and the name of a run are the last to go."""
-    assert columns == lines(VIEW, width, 24, colour=False)[5].split()
+    assert columns == drawn(RUNS, QUEUES, width, 24)[5].split()
 
 
-@pytest.mark.parametrize("colour", [False, True])
-@pytest.mark.parametrize("height", range(1, 16))
-@pytest.mark.parametrize("width", [1, 2, 5, 16, 17, 30, 45, 80, 300])
-def test_no_size_is_exceeded(width: int, height: int, colour: bool) -> None:
+@pytest.mark.parametrize(("width", "height"), [(16, 4), (30, 5), (45, 8), (80, 12), (300, 40)])
+def test_picture_fits_the_terminal(width: int, height: int) -> None:
     """A line that wraps, or scrolls away, would stay there when the next picture is drawn over this one."""
-    made = [re.sub("\x1b\\[[0-9]*m", "", line) for line in lines(VIEW, width, height, colour=colour)]
+    made = drawn(RUNS, QUEUES, width, height)
 
-    assert [] == [line for line in made if len(line) >= width and line != "…"]
-    assert len(made) < height
-    assert min(height - 1, 2) <= len(made)
+    assert len(made) <= height
+    assert [] == [line for line in made if len(line) > width]
 
 
-def test_colours_add_nothing_but_themselves() -> None:
-    """The same characters, each colour switched off in its line."""
-    plain, coloured = lines(VIEW, 80, 24, colour=False), lines(VIEW, 80, 24, colour=True)
+def test_markup_and_control_characters_of_names_are_text() -> None:
+    """A terminal shows names and obeys nothing in them."""
+    text = drawn((Run("[red]a[/red]:smile:\x1b[2J", "running", 1.0, queue="q"),), (), 80, 24)[2]
 
-    assert plain == [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured]
-    assert [1] * 3 == [line.count("\x1b[0m") for line in (coloured[0], coloured[1], coloured[7])]
-    assert "\x1b[34m█ running\x1b[0m        research/base-model" in coloured[6]
+    assert ["running", "[red]a[/red]:smile:\\x1b[2J", "q"] == text.split()[:3]
 
 
 @pytest.mark.parametrize(
@@ -119,28 +118,12 @@ def test_colours_add_nothing_but_themselves() -> None:
 )
 def test_end_is_told_where_it_is_known(runs: tuple[Run, ...], told: str) -> None:
     """Only when each run that is left runs, and ends by itself: nobody knows for how long a run waits."""
-    assert lines(View("c", 930.0, 60.0, runs, ()), 80, 24, colour=False)[0] == f"c  15m30s at 60x  {told}"
+    assert drawn(runs, (), 80, 24)[0] == f"teams  15m30s at 60x  {told}"
 
 
 def test_program_that_is_late_has_nothing_left() -> None:
     """Its pods end a moment after their time."""
-    assert "0.0s" == lines(View("c", 1600.0, 1.0, RUNS[4:], ()), 80, 24, colour=False)[2].split()[-1]
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows", "shown"),
-    [
-        (80, 24, LINES),
-        (80, 4, LINES),
-        (80, 3, [LINES[0], "    and 2 more"]),
-        (80, 1, ["    and 3 more"]),
-        (12, 24, ["c1  1m00s …", "  · defaul…", "  · defaul…"]),
-        (1, 24, ["…", "…", "…"]),
-    ],
-)
-def test_picture_fits_the_terminal(columns: int, rows: int, shown: list[str]) -> None:
-    """What `status` draws neither wraps nor scrolls."""
-    assert shown == fitting(LINES, os.terminal_size((columns, rows)))
+    assert "0.0s" == drawn(RUNS[4:], (), 80, 24, now=1600.0)[2].split()[-1]
 
 
 class Terminal(io.StringIO):
@@ -160,34 +143,22 @@ class Terminal(io.StringIO):
         return len(text)
 
 
-def test_picture_is_drawn_over_itself() -> None:
-    """Whether it becomes longer or shorter; what was there before stays, and after it nothing is left."""
+@pytest.mark.parametrize(("is_kept", "left"), [(True, ["before", "e", "f^C"]), (False, ["before"])])
+def test_picture_is_drawn_over_itself(is_kept: bool, left: list[str]) -> None:
+    """Whether it becomes longer or shorter; what was there before stays, and the cursor is never hidden."""
     terminal = Terminal()
     terminal.write("before\n")
-    picture = Picture(terminal)
+    drawing = Picture(terminal, is_kept=is_kept)
     found = []
-    for made in (["a", "\x1b[1mb\x1b[0m", "c"], ["d"], ["e", "f"]):
-        picture.draw(made)
+    for made in (["a", "b", "c"], ["d"], ["e", "f"]):
+        drawing.draw_lines(made)
         found.append(terminal.screen.shown())
     terminal.write("^C")
-    picture.remove()
-    picture.remove()
+    drawing.close()
 
     assert [["before", "a", "b", "c"], ["before", "d"], ["before", "e", "f"]] == found
-    assert (["before"], 1, 0) == (terminal.screen.shown(), terminal.screen.row, terminal.screen.column)
-
-
-def test_terminal_that_becomes_narrower_has_wrapped_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way up is as long as they are then."""
-    stream = io.StringIO()
-    picture = Picture(stream)
-    monkeypatch.setattr(picture, "size", lambda: os.terminal_size((80, 24)))
-    picture.draw(["x" * 70, "", "\x1b[31m" + "y" * 40 + "\x1b[0m"])
-    monkeypatch.setattr(picture, "size", lambda: os.terminal_size((40, 24)))
-    stream.truncate(0)
-    picture.remove()
-
-    assert "\r\x1b[4A\x1b[J" == stream.getvalue().lstrip("\0")
+    assert [line.removesuffix("^C") for line in left] == terminal.screen.shown()
+    assert {"A", "K"} == terminal.screen.sequences
 
 
 @pytest.mark.parametrize(
@@ -200,9 +171,10 @@ def test_terminal_that_becomes_narrower_has_wrapped_the_lines(monkeypatch: pytes
     ],
 )
 def test_terminal_that_cannot_draw_over_itself_gets_lines(environ: dict[str, str], redrawn: bool) -> None:
-    """A dumb one, and that of a CI system, which keeps all that was ever drawn."""
+    """A dumb one, and that of a CI system, which keeps all that was ever drawn; so does one of several."""
     assert redrawn == is_redrawn(Terminal(), environ)
     assert not is_redrawn(io.StringIO(), environ)
+    assert isinstance(live_view(_scenario(), Terminal(), environ, name="a=1"), Lines)
 
 
 def _scenario() -> Any:
@@ -221,34 +193,48 @@ def _played() -> tuple[EventLog, Clock]:
     return event_log, clock
 
 
-def test_what_is_told_has_the_time_at_which_it_happened() -> None:
-    """Of several runs that are submitted at once the first was so before the last, whoever looks when."""
+def test_changes_are_lines_with_the_time_at_which_they_happened() -> None:
+    """Of several runs that are submitted at once the first was so before the last; each is told once."""
     stream = io.StringIO()
-    Live(_scenario(), stream).show(*_played())
+    lines = live_view(_scenario(), stream, {}, name="a=1")
+    event_log, clock = _played()
+    lines.say("begins")
+    for _ in range(2):
+        lines.show(event_log, clock)
+    event_log.timelines.add(Event(4.0, "finished", "default/a"))
+    lines.show(event_log, clock)
+    lines.close()
 
-    assert ["c1: 2.0s default/a queued", "c1: 3.0s default/b finished"] == stream.getvalue().splitlines()
+    assert [
+        "c1 (a=1): begins",
+        "c1 (a=1): 2.0s default/a queued",
+        "c1 (a=1): 3.0s default/b finished",
+        "c1 (a=1): 4.0s default/a finished",
+    ] == stream.getvalue().splitlines()
 
 
 def test_what_is_said_stands_above_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is drawn at most five times a second, and gone at the end; NO_COLOR is obeyed."""
+    """It is drawn at most twice a second, and gone at the end; control characters are escaped."""
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
-    live = Live(_scenario(), terminal, {"NO_COLOR": "1"})
+    view = live_view(_scenario(), terminal, {}, name="")
     event_log, clock = _played()
-    live.say("begins")
-    live.show(event_log, clock)
+    view.say("begins")
+    view.show(event_log, clock)
     first = terminal.screen.shown()
-    live.say("goes on")
-    live.show(event_log, clock)
+    event_log.timelines.add(Event(4.0, "finished", "default/a"))
+    view.say("goes\x1b[2J on")
+    view.show(event_log, clock)
     early = terminal.screen.shown()
-    now[0] += 0.2
-    live.show(event_log, clock)
+    now[0] += 0.5
+    view.show(event_log, clock)
     late = terminal.screen.shown()
-    live.close()
+    view.close()
 
-    assert ["c1: begins", "· queued         default/a   2.0s"] == [first[0], first[3]]
-    assert ["c1: begins", "c1: goes on"] == early
-    assert [*early, *first[2:]] == [*late[:2], *late[3:]]
-    assert ["c1: begins", "c1: goes on"] == terminal.screen.shown()
-    assert {"A", "K", "J"} == terminal.screen.sequences
+    said = ["c1: begins", "c1: goes\\x1b[2J on"]
+    assert [said[0], ["queued", "default/a", "2.0s"]] == [first[0], first[3].split()]
+    assert [*said, *first[1:]] == early
+    assert [*said, "2 of 3 runs over"] == [*late[:2], late[2].rpartition("  ")[2]]
+    assert said == terminal.screen.shown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from functools import partial
@@ -37,7 +38,7 @@ def play(
     name: str = "",
 ) -> Result:
     """Play a scenario; of several that play at once each has a name, and none draws over the terminal."""
-    from slicewright.cli.report.live import Live  # noqa: PLC0415
+    from slicewright.cli.report.live import live_view  # noqa: PLC0415
     from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
     try:
@@ -45,7 +46,7 @@ def play(
     except ModuleNotFoundError as error:
         show.stop((missing_package(error.name, "a rehearsal"),), BROKEN)
 
-    live = Live(scenario, sys.stderr, name=name)
+    live = live_view(scenario, sys.stderr, os.environ, name=name)
     live.say(f"simulates at {factor(time.speed)}; deadline {shown(time.real_deadline)} of real time")
     elsewhere = Elsewhere(*place) if place else None
     try:

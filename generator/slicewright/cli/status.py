@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from slicewright.apiserver.errors import ApiError
 from slicewright.cli import candidates, reach, show
 from slicewright.cli.command import command
-from slicewright.cli.report.live import Picture, fitting, is_redrawn
+from slicewright.cli.report.live import is_redrawn
 from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.core.problem import counted
@@ -210,20 +211,26 @@ def _age(since: str) -> str:
 
 def _watch(reader: reach.Reader, statuses: list[Status], workloads: frozenset[str]) -> None:
     """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
-    picture = Picture(sys.stdout) if is_redrawn(sys.stdout, os.environ) else None
     printed: dict[tuple[str, str, str], str] = {}
-    while True:
-        if picture:
-            picture.draw(fitting(list(_lines(statuses, workloads)), picture.size()))
-        else:
-            for status in statuses:
-                for line in _changed(_only(status, workloads), printed):
-                    say(visible(line))
-        time.sleep(_SECONDS)
-        try:
-            statuses = reader.read()
-        except (OSError, ApiError) as error:
-            say(f"not read: {error}", err=True)
+    with ExitStack() as ends:
+        picture = None
+        if is_redrawn(sys.stdout, os.environ):
+            from slicewright.cli.report.picture import Picture  # noqa: PLC0415 - rich is for terminals alone
+
+            picture = Picture(sys.stdout, is_kept=True)
+            ends.callback(picture.close)
+        while True:
+            if picture:
+                picture.draw_lines(_lines(statuses, workloads))
+            else:
+                for status in statuses:
+                    for line in _changed(_only(status, workloads), printed):
+                        say(visible(line))
+            time.sleep(_SECONDS)
+            try:
+                statuses = reader.read()
+            except (OSError, ApiError) as error:
+                say(f"not read: {error}", err=True)
 
 
 def _changed(status: Status, printed: dict[tuple[str, str, str], str]) -> Iterator[str]:
