@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,8 +21,6 @@ from . import kit
 from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.testbed.bed import Bed
@@ -52,13 +49,12 @@ Mixture = tuple[str, ...]
 """The pools of a queue, in the order of its quota."""
 
 
-def cluster(queues: dict[Mixture, list[Object]], cohort: Iterable[Mixture] = ()) -> Object:
+def cluster(queues: dict[Mixture, list[Object]]) -> Object:
     """Return a TPUCluster with all ways to have one shape, and a queue for each mixture of them."""
     pools: list[Object] = [
         {"name": name, "tpu": "v5litepod-4", "slices": NODES, "provisioning": way}
         for name, way in WAYS.items()
     ]
-    shared = set(cohort)
     return {
         "apiVersion": "slicewright.dev/v1alpha1",
         "kind": "TPUCluster",
@@ -67,13 +63,11 @@ def cluster(queues: dict[Mixture, list[Object]], cohort: Iterable[Mixture] = ())
             "project": "my-project",
             "location": "us-west4-a",
             "pools": [*pools, {"name": "cpu", "machineType": "n2-standard-16", "nodes": 4}],
-            "cohorts": [{"name": "everybody"}],
             "clusterQueues": [
                 {
                     "name": queue_name(mixture),
                     "quota": quota,
                     "localQueues": [{"name": queue_name(mixture)}],
-                    **({"cohortName": "everybody"} if mixture in shared else {}),
                 }
                 for mixture, quota in queues.items()
             ],
@@ -173,78 +167,39 @@ def flavor_names(site: ResolvedCluster) -> dict[str, str]:
     return {name: one.flavor.name for name, one in capacities(site).items()}
 
 
-@pytest.mark.workflow
 @pytest.mark.untraced
-def test_each_run_gets_its_own_flavor_and_its_own_nodes(platform_bed: Bed) -> None:  # noqa: F811
-    """In every ordered pair and triple of ways in a queue or a cohort, each run has the way it asks for."""
-    bed = platform_bed
-    mixtures = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
-    quotas = {mixture: [{"pool": name, "nominalSlices": 1} for name in mixture] for mixture in mixtures}
-    specs = {name: {"provisioning": way, "queueName": queue_name(of(name))} for name, way in WAYS.items()}
-    site, runs = rendered(cluster(quotas, [one for one in mixtures if len(one) == 3]), specs)
-    bed.add_nodes(site)
-    put_up(bed, objects(site))
-
-    items = [
-        called(runs[name], f"{queue_name(mixture)}.{name}", queue_name(mixture))
-        for mixture in mixtures
-        for name in mixture
-    ]
-    found = play(bed, items)
-
-    own = flavor_names(site)
-    expected = {
-        f"{queue_name(mixture)}.{name}": (own[name], name) for mixture in mixtures for name in mixture
-    }
-    assert len(expected) == 30 * 2 + 120 * 3
-    assert {name: one for name, one in found.items() if one != expected[name]} == {}
-    assert expected.keys() == found.keys()
-
-
-def of(name: str) -> Mixture:
-    """Return a mixture in which a way is."""
-    return next(mixture for mixture in permutations(WAYS, 2) if name in mixture)
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        pytest.param(list(zip(WAYS, [*list(WAYS)[1:], *WAYS], strict=False)), id="each way first and second"),
-        pytest.param(list(permutations(WAYS, 2)), id="all", marks=pytest.mark.workflow),
-    ],
-)
-def test_run_that_may_take_several_ways_takes_the_first_that_is_free(
-    pairs: list[Mixture],
-    platform_bed: Bed,  # noqa: F811
-) -> None:
-    """In ordered pairs, a run that may have both gets the first with quota, and runs on its nodes."""
+def test_each_run_takes_the_first_of_its_ways_that_is_free(platform_bed: Bed) -> None:  # noqa: F811
+    """Each way is first and second in a queue: runs of two ways and of one get their flavors and nodes."""
     bed = platform_bed
     quotas: dict[Mixture, list[Object]] = {}
     specs = {}
-    for first, second in pairs:
+    expected: dict[tuple[str, Mixture], str] = {}
+    ways = list(WAYS)
+    for first, second in zip(ways, [*ways[1:], ways[0]], strict=True):
         both = [{"pool": first, "nominalSlices": 1}, {"pool": second, "nominalSlices": 1}]
         quotas[first, second] = both
         quotas[first, second, "only"] = [{**both[0], "nominalSlices": 0}, both[1]]
-        specs[f"{second}-{first}"] = {
-            "provisioning": WAYS[second],
-            "alternativeProvisioning": [WAYS[first]],
-            "queueName": queue_name((first, second)),
+        one_way = {"provisioning": WAYS[second], "queueName": queue_name((first, second))}
+        specs[second] = one_way
+        specs[f"{second}-{first}"] = {**one_way, "alternativeProvisioning": [WAYS[first]]}
+        expected |= {
+            (f"{second}-{first}", (first, second)): first,
+            (second, (first, second)): second,
+            (f"{second}-{first}", (first, second, "only")): second,
         }
     site, runs = rendered(cluster(quotas), specs)
     bed.add_nodes(site)
     put_up(bed, objects(site))
 
-    items = [
-        called(runs[f"{mixture[1]}-{mixture[0]}"], f"{queue_name(mixture)}.run", queue_name(mixture))
-        for mixture in quotas
-    ]
-    found = play(bed, items)
+    found = play(
+        bed,
+        [called(runs[spec], f"{queue_name(queue)}.{spec}", queue_name(queue)) for spec, queue in expected],
+    )
 
     own = flavor_names(site)
-    wanted = {mixture: mixture[1] if mixture[-1] == "only" else mixture[0] for mixture in quotas}
-    expected = {f"{queue_name(mixture)}.run": (own[name], name) for mixture, name in wanted.items()}
-    assert expected == found
+    assert found == {
+        f"{queue_name(queue)}.{spec}": (own[pool], pool) for (spec, queue), pool in expected.items()
+    }
 
 
 def taints_that_bar(bed: Bed, name: str) -> list[str]:

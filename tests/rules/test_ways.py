@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, of, queue_name, rendered
+from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, queue_name, rendered
 from tests.rules.kit import run
 
 from slicewright.core.check.assignment import admit
@@ -31,7 +31,10 @@ MIXTURES = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
 def everything() -> tuple[ResolvedCluster, list[Object]]:
     """Return a site with each ordered pair and triple of ways in a queue, and runs of each way in it."""
     quotas = {mixture: [{"pool": name, "nominalSlices": 1} for name in mixture] for mixture in MIXTURES}
-    specs = {name: {"provisioning": way, "queueName": queue_name(of(name))} for name, way in WAYS.items()}
+    specs = {
+        name: {"provisioning": way, "queueName": queue_name(next(each for each in MIXTURES if name in each))}
+        for name, way in WAYS.items()
+    }
     site, runs = rendered(cluster(quotas), specs)
     return site, [
         called(runs[name], f"{queue_name(mixture)}.{name}", queue_name(mixture))
@@ -63,7 +66,7 @@ def _said(object_set: ObjectSet) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_rendered_runs_are_given_their_own_flavors(everything: tuple[ResolvedCluster, list[Object]]) -> None:
-    """As tests/e2e/test_flavors.py sees it on Kueue and the scheduler; the rules of flavors are silent."""
+    """In each ordered pair and triple of ways; the rules of flavors are silent."""
     site, runs = everything
     object_set = _object_set(site, objects(site), runs)
     own = flavor_names(site)
