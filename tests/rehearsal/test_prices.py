@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import Repo
 
+from slicewright.cli.report.page_file import render_page
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.rehearsal.model.comparison import measured
 from slicewright.rehearsal.model.prices import PoolPrice, PoolPrices, Prices, cost, of_pools, read_prices
 from slicewright.rehearsal.model.usage import Usage
-from slicewright.rehearsal.report.page import page
 from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.report.spending import spending, spending_of
 from slicewright.workspace.package import package
@@ -166,9 +166,9 @@ def test_cost_is_in_the_record_on_the_page_and_in_variants() -> None:
 
     assert {"used": 8.0, "lost": 0.0, "startup": 0.0, "idle": 8.0} == record["measures"]["cost"]["total"]
     assert (("a", "2 EUR", "8.00 EUR", "0.00 EUR", "0.00 EUR", "8.00 EUR"),) == table.rows
-    shown = page([record], "$clusters", "")
+    shown = render_page([record])
     assert "8.00 EUR" in shown
-    assert "8.00 EUR" not in page([report(None).record()], "$clusters", "")
+    assert "8.00 EUR" not in render_page([report(None).record()])
     assert record["measures"]["cost"] == measured("base", [], [record, record])["cost"]
 
 

@@ -26,14 +26,7 @@ _WORST = ("interrupted", "failed", "passed")
 _SHORTEST = 0.01
 """Seconds of the time axis at least."""
 _ALL, _FEWEST, _MOST = 1500, 10, 60
-_USAGE = ("Utilisation", "Peak")
-_ARRIVALS = ("Profile", "Seed", "Queue", "Finished", "Median wait", "95 % below", "Longest wait")
-_SILENT = {
-    "waiting": "Kueue gave no reason.",
-    "refused": "The API server gave no reason.",
-    "notSubmitted": "The rehearsal ended before it was its turn.",
-}
-"""Outcomes of runs that never ran, and what is said of one about which nobody says why."""
+_NEVER_RAN = ("waiting", "refused", "notSubmitted")
 
 
 def page(records: Sequence[Object], template: str, style: str) -> str:
@@ -75,7 +68,7 @@ def _filled(template: str, style: str, **context: Any) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"charts": charts, "shown": shown, "shown_within": shown_within, "silent": _SILENT}
+    environment.globals.update(charts=charts, shown=shown, shown_within=shown_within)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = environment.from_string(template).render(style=style, digest=digest, **context)
     return _NO_TEXT.sub("\ufffd", text)
@@ -96,7 +89,6 @@ def _cluster(record: Object, key: str) -> Object:
         for problem in run["problems"]:
             about[problem["number"]].append(run)
     beside = [event for event in record["events"] if not event.get("run")]
-    queue_head = ("Queue", "Quota", *_USAGE, "Borrowed up to", "Borrowed for")
     return {
         "key": key,
         "record": record,
@@ -107,16 +99,16 @@ def _cluster(record: Object, key: str) -> Object:
         "tiles": list(_tiles(record, runs)),
         "problems": [_about(problem, about[problem["number"]]) for problem in problems],
         "never": [
-            run for run in runs if run["started"] is None and run["outcome"] in _SILENT and not run["is_told"]
+            run
+            for run in runs
+            if run["started"] is None and run["outcome"] in _NEVER_RAN and not run["is_told"]
         ],
         "waiting": waiting(record["queues"]),
-        "arrivals": Table("arrivals", _ARRIVALS, tuple(_arrivals(record))),
+        "arrivals": list(_arrivals(record)),
         "slices": sum(len(run["slices"]) for run in runs),
-        "tables": [
-            Table("queues", queue_head, tuple(map(_queue, record["queues"]))),
-            Table("pools", ("Pool", "Chips", *_USAGE), tuple(map(_usage, record["pools"]))),
-            *spending([record["measures"]]),
-        ],
+        "queues": list(map(_queue, record["queues"])),
+        "pools": list(map(_usage, record["pools"])),
+        "tables": list(spending([record["measures"]])),
         "log": entries(beside, room(1)),
     }
 
