@@ -213,27 +213,6 @@ def test_lists_are_what_they_hold() -> None:
     assert len(unpacked("{apiVersion: v1, kind: AccessList, items: text}")) == 1
 
 
-def test_objects_in_an_appwrapper_are_checked_too() -> None:
-    """An AppWrapper makes the objects that it holds, in its own namespace."""
-    text = """\
-apiVersion: workload.codeflare.dev/v1beta2
-kind: AppWrapper
-metadata: {name: a, namespace: research}
-spec:
-  components:
-  - template: {apiVersion: batch/v1, kind: Job, metadata: {name: b}}
-  - template: {kind: Job}
-"""
-    wrapper, job, problem = unpacked(text)
-    assert isinstance(wrapper, Resource)
-    assert isinstance(job, Resource)
-    assert isinstance(problem, Problem)
-    assert ["AppWrapper research/a", "Job research/b"] == [wrapper.subject, job.subject]
-    assert (6, 15) == (job.problem("A001", (), "").line, job.problem("A001", (), "").column)
-    assert ("SCHEMA002", 7) == (problem.id, problem.line)
-    assert len(unpacked(text.replace(", namespace: research", ""))) == 3
-
-
 def test_lists_in_lists_end() -> None:
     """A List in a List in a List is opened a few times, and then an object without a schema."""
     text = "{apiVersion: v1, kind: List, items: [" * 10 + "]}" * 10

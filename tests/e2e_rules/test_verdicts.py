@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.ci  # unit tests hold us to the committed verdicts
 
 
-OTHERS = ("leaderworkerset-", "kuberay-", "trainer-v2.3", "training-", "mpi-", "appwrapper-", "tpu-slice-")
-"""How the sources of the CRDs of other projects begin; of the two MPIJobs the MPI operator's is taken."""
+OTHERS = ("leaderworkerset-", "kuberay-", "trainer-v2.3", "tpu-slice-")
+"""How the sources of the CRDs of other projects begin."""
 
 
 @pytest.fixture(scope="module")

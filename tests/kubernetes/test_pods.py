@@ -18,18 +18,12 @@ RAY = {
     "workerGroupSpecs": [{"groupName": "tpu", "replicas": 2, "numOfHosts": 4, "template": POD}],
 }
 HEAD, WORKERS = ("head", 1, "headGroupSpec.template"), ("tpu", 8, "workerGroupSpecs.0.template")
-SPECS = {"Master": {"template": POD}, "Worker": {"replicas": 3, "template": POD}}
 RUNTIME = {"template": JOBSET}
 IN_RUNTIME = "template.spec.replicatedJobs.0.template.spec.template"
 
 
 def _ray(place: str) -> list[tuple[str, int, str]]:
     return [(name, count, f"{place}.{path}") for name, count, path in (HEAD, WORKERS)]
-
-
-def _kubeflow(place: str) -> tuple[dict[str, Any], list[tuple[str, int, str]]]:
-    found = [("master", 1, f"spec.{place}.Master.template"), ("worker", 3, f"spec.{place}.Worker.template")]
-    return {"spec": {place: SPECS}}, found
 
 
 KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, int, str]]]] = {
@@ -40,7 +34,6 @@ KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, int, str]]]] = {
     ),
     "DaemonSet": ({"spec": {"template": POD}}, [("", 1, "spec.template")]),
     "Deployment": ({"spec": {"replicas": 5, "template": POD}}, [("", 1, "spec.template")]),
-    "JAXJob": _kubeflow("jaxReplicaSpecs"),
     "Job": ({"spec": {"parallelism": 4, "completions": 3, "template": POD}}, [("", 3, "spec.template")]),
     "JobSet": (JOBSET, [("node", 2, "spec.replicatedJobs.0.template.spec.template")]),
     "LeaderWorkerSet": (
@@ -50,12 +43,9 @@ KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, int, str]]]] = {
             ("worker", 3, "spec.leaderWorkerTemplate.workerTemplate"),
         ],
     ),
-    "MPIJob": _kubeflow("mpiReplicaSpecs"),
-    "PaddleJob": _kubeflow("paddleReplicaSpecs"),
     "PathwaysJob": ({"spec": {"controller": {"template": POD}}}, [("", 1, "spec.controller.template")]),
     "Pod": (POD, [("", 1, "")]),
     "PodTemplate": ({"template": POD}, [("", 1, "template")]),
-    "PyTorchJob": _kubeflow("pytorchReplicaSpecs"),
     "RayCluster": ({"spec": RAY}, _ray("spec")),
     "RayCronJob": (
         {"spec": {"jobTemplate": {"rayClusterSpec": RAY}}},
@@ -68,7 +58,6 @@ KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, int, str]]]] = {
     "RayService": ({"spec": {"rayClusterConfig": RAY}}, _ray("spec.rayClusterConfig")),
     "ReplicaSet": ({"spec": {"replicas": 5, "template": POD}}, [("", 1, "spec.template")]),
     "StatefulSet": ({"spec": {"replicas": 5, "template": POD}}, [("", 5, "spec.template")]),
-    "TFJob": _kubeflow("tfReplicaSpecs"),
     "TrainingRuntime": ({"spec": RUNTIME}, [("node", 2, f"spec.{IN_RUNTIME}")]),
     "TrainJob": (
         {"spec": {"podTemplateOverrides": [POD], "runtimePatches": [{"trainingRuntimeSpec": RUNTIME}]}},
@@ -81,7 +70,6 @@ KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, int, str]]]] = {
         {"spec": {"podSets": [{"name": "main", "count": 6, "template": POD}]}},
         [("main", 6, "spec.podSets.0.template")],
     ),
-    "XGBoostJob": _kubeflow("xgbReplicaSpecs"),
 }
 
 

@@ -13,7 +13,6 @@ from slicewright.core.check.model import ObjectSet, Resource, once
 from slicewright.core.check.quota import PodSet, add
 from slicewright.core.check.scheduler import NodeSelector, node_selector
 from slicewright.core.check.training import nodes_of, runtimes_of
-from slicewright.core.kubernetes.kinds import QUEUED_KINDS
 from slicewright.core.kubernetes.labels import MIN_PARALLELISM, POD_GROUP, PODSET, TPU
 from slicewright.core.kubernetes.pods import Pods
 from slicewright.core.kubernetes.quantity import amount
@@ -179,14 +178,6 @@ def _of_trainjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         yield _pod_set(own, pods.name, pods.count, defaults_of(resource, objects))
 
 
-def _of_appwrapper(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
-    """Yield the pods of all objects that an AppWrapper makes, in one Workload."""
-    for _, component in entries(at(resource.data, "spec", "components")):
-        inner = Resource(mapping(component.get("template")), resource.file)
-        sets = _pod_sets(inner, objects) if inner.kind in QUEUED_KINDS - {resource.kind} else ()
-        yield from (replace(pods, name=f"{inner.name}-{pods.name}") for pods in sets)
-
-
 def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
     """Yield the pods of a group at the first of its pods, for they have one Workload together."""
     group, namespace = resource.labels[POD_GROUP], resource.namespace or "default"
@@ -199,7 +190,7 @@ def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         yield from (replace(pod_set, name=member.name) for pod_set in _of_templates(member, objects))
 
 
-_MADE_OTHERWISE = {"AppWrapper": _of_appwrapper, "PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}
+_MADE_OTHERWISE = {"PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}
 
 
 def limits(pods: Pods, defaults: Defaults) -> dict[str, Fraction]:

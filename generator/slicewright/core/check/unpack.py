@@ -1,4 +1,4 @@
-"""Documents -> objects, those in Lists and AppWrappers, and the configuration that a ConfigMap holds."""
+"""Documents -> objects, those in Lists, and the configuration that a ConfigMap holds."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from slicewright.core.intent.fixes import of_key
 from slicewright.core.intent.source import Source, SourceFile
 from slicewright.core.kubernetes import kinds
 from slicewright.core.kubernetes.read import at as below
-from slicewright.core.kubernetes.read import entries, mapping, text, texts
+from slicewright.core.kubernetes.read import mapping, text, texts
 from slicewright.core.problem import Path, Problem, dotted
 
 _LISTS = 4
@@ -37,13 +37,6 @@ def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) ->
         if not isinstance(data.get(key), str) or not data[key]:
             yield _without(resource, key)
             return
-    if (resource.group, resource.kind) == (kinds.APPWRAPPER_GROUP, "AppWrapper"):
-        yield resource
-        spec = mapping(data.get("spec"))
-        for index, component in entries(spec.get("components")):
-            path = (*at, "spec", "components", index, "template")
-            yield from unpack(_placed(component.get("template"), resource), file, source, path)
-        return
     if not resource.kind.endswith("List") or len(at) >= 2 * _LISTS:
         yield resource
         return
@@ -64,13 +57,6 @@ def _typed(element: Any, of: dict[str, Any]) -> Any:
     if not kind or not isinstance(element, dict) or "kind" in element or "apiVersion" in element:
         return element
     return {"apiVersion": of["apiVersion"], "kind": kind, **element}
-
-
-def _placed(wrapped: Any, by: Resource) -> Any:
-    """Return an object in the namespace of the AppWrapper that holds it."""
-    if not isinstance(wrapped, dict) or not by.namespace:
-        return wrapped
-    return {**wrapped, "metadata": {"namespace": by.namespace, **mapping(wrapped.get("metadata"))}}
 
 
 def _without(resource: Resource, key: str) -> Problem:

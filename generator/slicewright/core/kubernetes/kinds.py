@@ -37,7 +37,6 @@ TRAINER_GROUP = "trainer.kubeflow.org"
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 """What the field managedBy of a run may say."""
-APPWRAPPER_GROUP = "workload.codeflare.dev"
 FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
@@ -58,7 +57,7 @@ class Template(Struct, frozen=True):
 
     way: Way
     name: str = ""
-    """What Kueue calls the pods, unless a field beside the template or the key of a map names them."""
+    """What Kueue calls the pods, unless a field beside the template names them."""
     factors: tuple[tuple[str, int], ...] = ()
     """Fields beside the template with their defaults: their product is the number of pods."""
     without: str = ""
@@ -137,16 +136,6 @@ def _ray(kind: str, *way: str, more: tuple[Template, ...] = (), queued: bool = T
     return PodKind(kind, RAY_GROUP, (head, each, *more), queued=queued, volumes=_RAY_VOLUMES)
 
 
-_MPI_VOLUMES = frozenset({"mpi-job-config", "ssh-auth"})
-"""pkg/controller/mpi_job_controller.go of the MPI operator v0.8.0."""
-
-
-def _kubeflow(kind: str, specs: str, volumes: frozenset[str] = frozenset()) -> PodKind:
-    """Return a kind of the training operator, whose pods are in a map of replica types."""
-    each = Template(("spec", specs, EACH, "template"), "", _REPLICAS)
-    return PodKind(kind, "kubeflow.org", (each,), queued=True, volumes=volumes)
-
-
 _LWS, _POD_SET = ("spec", "leaderWorkerTemplate"), ("spec", "podSets", EACH, "template")
 
 
@@ -157,12 +146,10 @@ def _runtime(kind: str) -> PodKind:
 
 PODS = (
     *RUNS,
-    PodKind("AppWrapper", APPWRAPPER_GROUP, (), queued=True),
     _runtime("ClusterTrainingRuntime"),
     PodKind("CronJob", "batch", (Template(("spec", "jobTemplate", "spec", "template")),), of_job=True),
     PodKind("DaemonSet", "apps", (_TEMPLATE,)),
     PodKind("Deployment", "apps", (_TEMPLATE,), queued=True),
-    _kubeflow("JAXJob", "jaxReplicaSpecs"),
     PodKind(
         "LeaderWorkerSet",
         LWS_GROUP,
@@ -172,11 +159,8 @@ PODS = (
         ),
         queued=True,
     ),
-    _kubeflow("MPIJob", "mpiReplicaSpecs", _MPI_VOLUMES),
-    _kubeflow("PaddleJob", "paddleReplicaSpecs"),
     PodKind("Pod", "", (Template(()),), queued=True),
     PodKind("PodTemplate", "", (Template(("template",)),)),
-    _kubeflow("PyTorchJob", "pytorchReplicaSpecs"),
     _ray("RayCluster", "spec"),
     _ray("RayCronJob", "spec", "jobTemplate", "rayClusterSpec", queued=False),
     _ray("RayJob", "spec", "rayClusterSpec", more=(Template(("spec", "submitterPodTemplate"), "submitter"),)),
@@ -184,7 +168,6 @@ PODS = (
     PodKind("ReplicaSet", "apps", (_TEMPLATE,)),
     PodKind("SparkApplication", "sparkoperator.k8s.io", (), queued=True),
     PodKind("StatefulSet", "apps", (Template(("spec", "template"), "", _REPLICAS),), queued=True),
-    _kubeflow("TFJob", "tfReplicaSpecs"),
     _runtime("TrainingRuntime"),
     PodKind(
         "TrainJob",
@@ -197,7 +180,6 @@ PODS = (
         partial=True,
     ),
     PodKind("Workload", KUEUE_GROUP, (Template(_POD_SET, "", (("count", 1),)),), partial=True),
-    _kubeflow("XGBoostJob", "xgbReplicaSpecs"),
 )
 """All kinds with pods, and Workload, whose templates Kueue only reads: nothing else lists them."""
 PODS_OF: dict[str, PodKind] = {pods.kind: pods for pods in PODS}
@@ -239,9 +221,9 @@ _CLUSTER_SCOPED = {
 CLUSTER_SCOPED = frozenset(
     (group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds.split()
 )
-"""(group, kind) of every kind whose schema says `scope: Cluster`; a test holds the two equal.
+"""(group, kind) of every kind whose schema says `scope: Cluster`, and of others of Kubernetes.
 
-The schemas are far too large to be read by every render. Kinds without a schema count as namespaced.
+The schemas are far too large to be read by every render. All other kinds count as namespaced.
 """
 
 GROUP_OF: dict[str, str] = {

@@ -178,8 +178,7 @@ def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -
 def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
     """Return the pods of a template that no Job is around."""
     holder = mapping(steps[-2]) if len(steps) > 1 else {}
-    of_map = path[-2] if template.way[-2:-1] == (EACH,) else ""
-    name = template.name or text(holder.get("groupName")) or text(holder.get("name")) or text(of_map).lower()
+    name = template.name or text(holder.get("groupName")) or text(holder.get("name"))
     replicas = prod(number(holder.get(key), default) or 0 for key, default in template.factors)
     less = isinstance(holder.get(template.without), dict)
     counted = (*path[:-1], template.factors[0][0]) if template.factors else ()

@@ -1,4 +1,4 @@
-"""Rules of TrainJobs, their runtimes, and the jobs of the training operator before them."""
+"""Rules of TrainJobs and their runtimes."""
 
 import re
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from slicewright.core.catalogue.geometry import joined
 from slicewright.core.check import training
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.rules.dns import against_dns1035
-from slicewright.core.check.rules.limits import against, needed, number_from, table, unlike_limits
-from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes, slices
+from slicewright.core.check.rules.limits import unlike_limits
+from slicewright.core.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes
 from slicewright.core.kubernetes.kinds import TRAINER_GROUP
 from slicewright.core.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.core.kubernetes.pods import Pods
@@ -194,94 +194,9 @@ def _initializers(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"the runtime has no replicatedJob '{name}'", "name a runtime that has one")
 
 
-_OPERATOR = {
-    "JAXJob": ("jax", ("Worker",)),
-    "PaddleJob": ("paddle", ("Master", "Worker")),
-    "PyTorchJob": ("pytorch", ("Master", "Worker")),
-    "TFJob": ("tensorflow", ("Chief", "Evaluator", "Master", "PS", "Worker")),
-    "XGBoostJob": ("xgboost", ("Master", "Worker")),
-}
-"""By kind: the container that the training operator looks for, and the types of replicas."""
-
-
-@rule("TRAIN108", _OPERATOR)
-def _replica_types(resource: Resource, _objects: ObjectSet) -> Findings:
-    main, types = _OPERATOR[resource.kind]
-    # The webhook of TFJobs alone leaves the types to the operator, which takes them in any case.
-    takes = {name.lower() for name in types} if resource.kind == "TFJob" else set(types)
-    for pods in resource.pods:
-        kind = str(pods.path[-2])
-        if (kind.lower() if resource.kind == "TFJob" else kind) not in takes:
-            message = f"{resource.kind} has no replicas of type '{kind}'"
-            yield Finding(pods.path[:-1], message, did_you_mean(kind, types))
-        policy = at(resource.data, *pods.path[:-1], "restartPolicy")
-        if isinstance(policy, str) and policy not in _RESTARTS:
-            message = f"'{policy}' is not a restartPolicy of replicas"
-            yield Finding((*pods.path[:-1], "restartPolicy"), message, did_you_mean(policy, _RESTARTS))
-        if main not in [text(container.get("name")) for _, container in pods.containers]:
-            path = (*pods.spec_path, "containers") if pods.containers else pods.spec_path
-            yield Finding(path, f"{kind} has no container '{main}'", f"call the container '{main}'")
-        if kind == "Master" and resource.kind in ("PyTorchJob", "XGBoostJob") and pods.replicas != 1:
-            yield Finding(
-                pods.replicas_path,
-                f"replicas of Master is {pods.replicas}, but must be 1",
-                "write replicas: 1",
-            )
-
-
 @rule("TRAIN110", _JOB, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in _nodes(resource, objects) if training.runtimes_of(resource, objects) else ():
         missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
         if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
             yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
-
-
-_RESTARTS = ("Always", "ExitCode", "Never", "OnFailure")
-
-
-@rule("TRAIN109", {*_OPERATOR, "MPIJob"})
-def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
-    for row, hosts in slices(resource, objects):
-        replicas = sum(pods.count for pods in hosts)
-        if replicas % row.hosts or not replicas:
-            shape = f"{row.topology} on {row.machine_type}"
-            message = f"the job has {counted(replicas, 'replica')} on TPUs, but {shape} has"
-            path = hosts[-1].replicas_path
-            where = path if path[-1] in mapping(at(resource.data, *path[:-1])) else path[:-1]
-            yield Finding(where, f"{message} {row.hosts} hosts")
-
-
-_MPI_TYPES, _MPI_RESTARTS = ("Launcher", "Worker"), ("Never", "OnFailure")
-_MPI = table(
-    {
-        "spec.mpiReplicaSpecs.Launcher": needed,
-        "spec.mpiReplicaSpecs.Launcher.replicas": number_from(1, 1),
-        "spec.mpiReplicaSpecs.Worker.replicas": number_from(1),
-        "spec.mpiReplicaSpecs.Launcher|Worker.restartPolicy": lambda value, _: (
-            (
-                f"is '{value}', but must be {joined(_MPI_RESTARTS, 'or')}",
-                f"write {joined(_MPI_RESTARTS, 'or')}",
-            )
-            if value and value not in _MPI_RESTARTS
-            else None
-        ),
-        "spec.slotsPerWorker": number_from(0),
-        "spec.runPolicy.activeDeadlineSeconds|backoffLimit|ttlSecondsAfterFinished": number_from(0),
-    }
-)
-
-
-@rule("TRAIN113", {"MPIJob"})
-def _mpi(resource: Resource, _objects: ObjectSet) -> Findings:
-    if resource.data["apiVersion"] != "kubeflow.org/v2beta1":
-        return
-    yield from against(_MPI, resource.data, ())
-    specs = mapping(at(resource.data, "spec", "mpiReplicaSpecs"))
-    for kind in specs.keys() - _MPI_TYPES:
-        message = f"an MPIJob has no replicas of type '{kind}'"
-        yield Finding(("spec", "mpiReplicaSpecs", kind), message, did_you_mean(kind, _MPI_TYPES))
-    workers = number(at(specs, "Worker", "replicas"), 1) or 1
-    if resource.name and (refusal := against_dns1035(f"{resource.name}-worker-{workers - 1}")):
-        hint = "write a shorter name of lower-case letters, digits and hyphens"
-        yield Finding(("metadata", "name"), f"the name of worker {workers - 1} {refusal}", hint)
