@@ -110,6 +110,11 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="a mapping of names to numbers",
         ),
         pytest.param(
+            "failurePolicy: {restartOnExitCodes: {a: 1}}",
+            "spec.failurePolicy.restartOnExitCodes: IN001",
+            id="a mapping in place of numbers",
+        ),
+        pytest.param(
             "maxExecutionTimeSeconds: 8h",
             "spec.maxExecutionTimeSeconds: IN001",
             id="a time span in place of seconds",

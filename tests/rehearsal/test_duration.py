@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from slicewright.rehearsal.model.duration import is_duration, seconds, shown, why_not
+from slicewright.rehearsal.model.duration import is_duration, seconds, shown, shown_within, why_not
 
 SCHEMAS = Path(__file__).parents[2] / "schemas" / "slicewright"
 
@@ -69,3 +69,18 @@ def test_what_is_wrong_with_a_text() -> None:
 def test_seconds_are_shown_in_two_units_at_most(value: float, expected: str) -> None:
     """Tenths only where they matter."""
     assert expected == shown(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "resolution", "expected"),
+    [
+        (0.7, 1.0, "less than 1.0s"),
+        (4.2, 1.5, "4s"),
+        (9.7, 1.0, "10s"),
+        (12.0, 1.0, "12s"),
+        (600.0, 1.0, "10m00s"),
+    ],
+)
+def test_measured_seconds_are_whole(value: float, resolution: float, expected: str) -> None:
+    """The cells of a column have one form; the time resolution is a second or more."""
+    assert expected == shown_within(value, resolution)

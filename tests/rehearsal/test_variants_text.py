@@ -49,7 +49,7 @@ def test_tables_set_variants_below_the_base() -> None:
         ],
         "runs that move": [
             ["team/pretrain", "10m00s", "20m00s", "base"],
-            ["team/pretrain", "5.0s", "20m00s", "more"],
+            ["team/pretrain", "5s", "20m00s", "more"],
         ],
     } == found
 
@@ -118,8 +118,8 @@ def test_runs_of_a_sweep_that_move_are_one_row() -> None:
     found = {table.title: table.rows for table in tables(Group(variants, NOISE))}
 
     assert (
-        ("sweep team/vit (6 runs)", "0.0s to 4h00m", "2h00m to 6h00m", "base"),
-        ("sweep team/vit (6 runs)", "0.0s to 2h00m", "2h00m to 4h00m", "more"),
+        ("sweep team/vit (6 runs)", "0s to 4h00m", "2h00m to 6h00m", "base"),
+        ("sweep team/vit (6 runs)", "0s to 2h00m", "2h00m to 4h00m", "more"),
         ("sweep team/vit (6 runs)", "never", "never", "none"),
     ) == found["runs that move"]
 

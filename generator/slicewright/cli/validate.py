@@ -268,9 +268,7 @@ def _refuse_together(options: Mapping[str, Any]) -> None:
     if options["diff"] and options["output"] != "text":
         raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {options['output']}")
     if options["cluster"] and (changed or options["one_cluster"] or not options["paths"]):
-        raise click.UsageError(
-            "--cluster needs a PATH, and cannot be combined with --changed or --one-cluster"
-        )
+        raise click.UsageError("--cluster needs a PATH; leave out --changed and --one-cluster")
     if changed and STDIN in options["paths"]:
         raise click.UsageError("--changed compares files with git: stdin has no earlier version")
 

@@ -62,7 +62,7 @@ _CONTAINERS = (("containers",), ("initContainers",))
 _PLACEMENT: tuple[Path, ...] = (("spec", "provisioning"), ("spec", "tpu"))
 
 
-_OF_INPUT = {"FIT120": "REF151", "FIT102": "REF152"}
+_OF_INPUT = {"FIT120": "REF151", "FIT102": "REF152", "FIT150": "REF006"}
 """A rule of runs, and the problem of a TPUWorkload that names the field behind it."""
 
 

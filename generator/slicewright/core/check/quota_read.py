@@ -211,7 +211,7 @@ def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
     for capacity in capacities(site).values():
         labels = texts(site.cluster.spec["pools"][capacity.pool.index].get("labels"))
         if isinstance(capacity, TpuCapacity):
-            node_pools = slice_names(capacity.pool, capacity.pool.slices)
+            node_pools = slice_names(capacity.pool, capacity.most)
             count = {ACCELERATOR_COUNT: str(capacity.shape.chips_per_host)}
             labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
         else:

@@ -127,8 +127,8 @@ def _whole_seconds(value: Any) -> str:
 def _named(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     """Return a mapping of names to texts as entries of a list, if entries have a `name` and another key."""
     entries = (entry for examples in schema.get("examples", ()) for entry in examples)
-    example: Mapping[str, Any] = next(entries, {})
-    if not value or list(example)[:1] != ["name"] or len(example) != len(("name", "value")):
+    example: Any = next(entries, None)
+    if not (value and isinstance(example, dict) and list(example)[:1] == ["name"] and len(example) == 2):  # noqa: PLR2004
         return ""
     name, text = next(iter(value.items()))
     texts = [text if isinstance(text, str) else str(text) if type(text) is int else "..."]

@@ -34,7 +34,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
     way, file = workload.provisioning, site.cluster.source.file.path
     fitting = [pool for pool in same if fits(way, pool.provisioning)]
     label = f"{shape.topology} on {shape.machine_type}"
-    certain = _has_no_other_nodes(site)
+    certain = has_no_other_nodes(site)
     ends = "the run never starts"
     if not certain:
         others = "GKE" if site.cluster.mode == "Autopilot" else "another tool"
@@ -71,11 +71,11 @@ def _alternatives(
             message = f"cluster '{site.cluster.name}' has no pool of {label} as {called(way)}"
             hint = f"leave it out, or declare such a pool in {site.cluster.source.file.path}"
             place = ("spec", "alternativeProvisioning", index)
-            certain = _has_no_other_nodes(site)
+            certain = has_no_other_nodes(site)
             yield workload.source.problem("REF006", place, message, hint, warning=not certain)
 
 
-def _has_no_other_nodes(site: ResolvedCluster) -> bool:
+def has_no_other_nodes(site: ResolvedCluster) -> bool:
     """Tell whether the pools of the file are all that makes TPU nodes on a cluster.
 
     Autopilot makes nodes for whatever pods select. What somebody else makes (`managed: false`) the file may

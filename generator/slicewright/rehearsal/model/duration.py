@@ -37,14 +37,19 @@ def seconds(text: str) -> float:
 
 
 def shown_within(value: float, resolution: float) -> str:
-    """Return seconds as people read them; what is shorter than the time resolution is `less than` it."""
-    return shown(value) if value >= resolution else f"less than {shown(resolution)}"
+    """Return measured seconds as people read them: `less than` the time resolution, or whole seconds."""
+    return whole_seconds(value) if value >= resolution else f"less than {shown(resolution)}"
 
 
 def shown(value: float) -> str:
     """Return seconds as people read them: `4.2s`, `3m05s`, `2h10m`, `5d04h`."""
     if round(value, 1) < _TENTHS_BELOW:
         return f"{value:.1f}s"
+    return whole_seconds(value)
+
+
+def whole_seconds(value: float) -> str:
+    """Return seconds as people read them, without tenths: for the column of a table."""
     whole = round(value)
     for unit, smaller, size, part in (("d", "h", 86_400, 3600), ("h", "m", 3600, 60), ("m", "s", 60, 1)):
         if whole >= size:

@@ -18,7 +18,7 @@ from slicewright.rehearsal.model.comparison import (
     number,
     stops_falling,
 )
-from slicewright.rehearsal.model.duration import shown, shown_within
+from slicewright.rehearsal.model.duration import shown, shown_within, whole_seconds
 from slicewright.rehearsal.model.variant_verdict import group_name
 from slicewright.rehearsal.report.report import waits_text
 from slicewright.rehearsal.report.spending import Table, spending
@@ -166,7 +166,7 @@ def _times(rows: Sequence[Object], field: str) -> str:
 
 
 def _time(seconds: float | None) -> str:
-    return _NEVER if seconds is None else shown(seconds)
+    return _NEVER if seconds is None else whole_seconds(seconds)
 
 
 def curve(variants: Sequence[Object], noise: Noise) -> Iterator[str]:

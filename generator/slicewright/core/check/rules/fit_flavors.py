@@ -1,15 +1,26 @@
-"""Rules of flavors: whether pods can run on the nodes of the flavors that Kueue gives them."""
+"""Rules of node pools: whether a cluster has nodes for pods, and for those of a queue in their flavors."""
 
 from collections.abc import Iterator, Sequence
 
 from slicewright.core.catalogue.geometry import joined
-from slicewright.core.check import assignment, quota_read
+from slicewright.core.check import assignment, quota_read, quota_workload
 from slicewright.core.check.model import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.core.check.quota import Node, PodSet, Quotas, most
 from slicewright.core.check.rules.fit import LABEL, Asked, asks
+from slicewright.core.check.rules.tpu_shape import of_labels
 from slicewright.core.check.scheduler import PURCHASE, NodeSelector
 from slicewright.core.kubernetes.kinds import QUEUED_KINDS
-from slicewright.core.kubernetes.labels import INSTANCE_TYPE, MACHINE_FAMILY, NODE_POOL, TPU
+from slicewright.core.kubernetes.labels import (
+    ACCELERATOR,
+    COMPUTE_CLASS,
+    INSTANCE_TYPE,
+    MACHINE_FAMILY,
+    NODE_POOL,
+    QUEUE,
+    TOPOLOGY,
+    TPU,
+)
+from slicewright.core.plan.validate_pools import has_no_other_nodes
 
 _ONE_GROUP = (
     "cover all resources of these pods with one resource group, so that they get one flavor, or remove the "
@@ -213,3 +224,26 @@ def _elsewhere(objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[
 
 _first = rule("FIT120", QUEUED_KINDS, hint=_APART)(lambda resource, objects: _judged(resource, objects)[0])
 _later = rule("FIT121", QUEUED_KINDS, "warning")(lambda resource, objects: _judged(resource, objects)[1])
+
+
+@rule("FIT150", QUEUED_KINDS)
+def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
+    """Compare pods of no queue with the nodes of all pools; other rules report unknown shapes."""
+    site = objects.site
+    if site is None or not site.pools or QUEUE in resource.labels:
+        return
+    keys = objects.once("label keys of pools", _keys)
+    nodes = [node for pools in _pools(objects).values() for pool in pools for node in _nodes(pool)]
+    for index, pods in enumerate(quota_workload.pod_sets(resource, objects)):
+        selected = {key: value for key, value in pods.nodes.fixed().items() if key in keys}
+        shape = (selected.get(ACCELERATOR, ""), selected.get(TOPOLOGY, ""))
+        is_wrong = all(shape) and not of_labels(objects.catalogue, *shape)
+        if not (pods.count and pods.requests.get(TPU) and selected) or is_wrong or COMPUTE_CLASS in selected:
+            continue
+        if not any(pods.nodes.suits(node, keys) for node in nodes):
+            labels = joined([f"{key}={value}" for key, value in selected.items()])
+            message = f"pods '{pods.name}' select nodes with {labels}, "
+            message += f"but no pool of cluster '{site.cluster.name}' has them"
+            hint = f"change the node selector, or declare such a pool in {site.cluster.source.file.path}"
+            path = resource.pods[index].spec_path if index < len(resource.pods) else ("spec",)
+            yield Finding(path, message, hint, is_certain=has_no_other_nodes(site))
