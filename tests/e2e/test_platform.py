@@ -8,7 +8,9 @@ import pytest
 from tests.resolved import resolve_text
 
 from slicewright.core.kubernetes.quantity import canonical
+from slicewright.core.platform.kueue_configuration import config_map
 from slicewright.core.platform.tree import objects
+from slicewright.rehearsal.expiry import installed_settings
 from slicewright.testbed.cluster import Cluster
 from slicewright.testbed.manifests import installation
 from slicewright.workspace.repository_reader import read_checkout
@@ -332,19 +334,26 @@ CONFIGURED = EVERYTHING + "  kueue: {waitForPodsReady: {timeout: 3h}}\n"
 
 @pytest.mark.ci
 def test_test_cluster_installs_what_the_tree_says(tmp_path: Path, empty: Repo) -> None:
-    """Definitions are those of _controllers, and Kueue takes each word of the Configuration there."""
+    """Definitions are those of _controllers, and Kueue takes each word of the Configuration there.
+
+    Its ConfigMap says so, as in a cluster, and kubectl may apply another one.
+    """
     empty.write("clusters/everything.yaml", CONFIGURED)
     empty.run("render")
     repository = read_checkout(empty.root).repository
     wanted, against = installation(repository.sites["everything"], repository.read_text)
     assert against == ()
     assert wanted.settings["waitForPodsReady"]["timeout"] == "3h"
-    assert {"fairSharing", "admissionFairSharing", "resources"} <= wanted.settings.keys()
+    decisive = ("waitForPodsReady", "fairSharing", "admissionFairSharing", "resources")
 
     with Cluster(root=tmp_path, controllers=wanted.objects, kueue_settings=wanted.settings) as bed:
         definition = bed.api.get(*DEFINITION, "clusterqueues.kueue.x-k8s.io")
         assert definition["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
         assert bed.api.find(*DEFINITION, "pathwaysjobs.pathways-job.pathways.domain")
+        settings, _ = installed_settings(bed.api)
+        assert settings is not None
+        assert [wanted.settings[field] for field in decisive] == [settings[field] for field in decisive]
+        bed.api.apply(config_map("{}"), manager="kubectl", dryRun="All")
         put_up(bed, objects(resolve_text(LADDER)))
         bed.until(
             "the queue to be active",

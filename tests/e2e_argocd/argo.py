@@ -15,6 +15,7 @@ import yaml
 from slicewright.binaries.find import find
 from slicewright.binaries.pins import versions
 from slicewright.core.problem import Problem
+from slicewright.testbed import supervisor
 from slicewright.testbed.manifests import for_host
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _REDIS, _REPO, _REPO_METRICS, _CONTROLLER_METRICS = 16379, 18081, 18084, 18082
 """Nobody else is in the network namespace; the bed's ports begin higher."""
 
 _OK = 200
+_LOG_LINES, _LOG_CHARACTERS = 20, 300
 _PART_OF = {"app.kubernetes.io/part-of": "argocd"}
 """Label by which Argo CD finds its own settings."""
 
@@ -65,6 +67,13 @@ def start(bed: Bed) -> None:
     )
     bed.until("Argo CD's repo-server", lambda: _healthy(_REPO_METRICS))
     bed.until("Argo CD's application-controller", lambda: _healthy(_CONTROLLER_METRICS))
+
+
+def log_end(bed: Bed) -> str:
+    """Return the last lines of the log of Argo CD's controller."""
+    log = bed.processes.folder / supervisor.LOGS / "application-controller.log"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
+    return "\n".join(line[:_LOG_CHARACTERS] for line in lines)
 
 
 def redis_server() -> str:

@@ -10,11 +10,12 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import argo, kit, loopback
 from tests.e2e_argocd.repository import Git, Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from slicewright.apiserver.errors import ApiError
+from slicewright.testbed.bed import Bed
 
-    from slicewright.testbed.bed import Bed
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from pathlib import Path
 
 pytest.register_assert_rewrite("tests.e2e_argocd.ours")
 
@@ -44,6 +45,20 @@ def bed(shared_bed: Bed, not_ours: frozenset[str]) -> Iterator[Bed]:
     kit.remove_applications(shared_bed)
     kit.remove_tracked(shared_bed)
     clusters.clear(shared_bed, not_ours)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failure what the Applications say, and the end of the log of Argo CD's controller."""
+    report = yield
+    bed = item.funcargs.get("bed")
+    if report.failed and isinstance(bed, Bed):
+        try:
+            told = [kit.described(each) for each in bed.api.list(*kit.APPLICATION)]
+        except (ApiError, OSError) as error:
+            told = [str(error)]
+        report.sections += [("Applications", "\n".join(told)), ("log of Argo CD", argo.log_end(bed))]
+    return report
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,6 +28,8 @@ _TRACKED = "argocd.argoproj.io/tracking-id"
 _LOOK_SECONDS = 600
 _AGAIN_SECONDS = 30.0
 _FINALIZERS: Object = {"metadata": {"finalizers": None}}
+_OPERATION = ("phase", "retryCount", "startedAt", "finishedAt")
+_numbers = itertools.count()
 
 
 def application(bed: Bed, name: str) -> Object:
@@ -51,16 +55,22 @@ def _has_seen(bed: Bed, name: str, revision: str) -> bool:
 
 
 def look(bed: Bed, name: str) -> None:
-    """Ask Argo CD to look at the repository now, as a webhook of a git server does."""
+    """Ask Argo CD to look at the repository now, as a webhook of a git server does.
+
+    Argo CD may lose that: its controller puts the answer to a patch of its own into its memory, and thereby
+    replaces a newer Application that it has seen meanwhile. A webhook sets the same value again, which is no
+    change, so the controller sees none until its next resync (after an hour here). So each request has its
+    own value; to Argo CD every value but `hard` is a normal one.
+    """
     item = {"apiVersion": APPLICATION[0], "kind": APPLICATION[1]}
-    change = {"metadata": {"annotations": {_LOOK: "normal"}}}
+    change = {"metadata": {"annotations": {_LOOK: f"normal {next(_numbers)}"}}}
     bed.api.patch({**item, "metadata": {"name": name, "namespace": NAMESPACE}}, change)
 
 
 def until_looked(bed: Bed, name: str, what: str, probe: Callable[[], object]) -> None:
     """Let Argo CD look at an Application until something holds.
 
-    It looks again after a while: a look that comes while a sync ends may start no other sync.
+    It looks again after a while: a look that comes while a sync ends may start no other sync, or be lost.
     """
     asked = -_AGAIN_SECONDS
 
@@ -128,6 +138,26 @@ def state(bed: Bed, name: str) -> tuple[str, str, str]:
     item = application(bed, name)
     status = item["status"]
     return phase(item), status["sync"]["status"], status["health"]["status"]
+
+
+def described(item: Object) -> str:
+    """Return what an Application says of itself, in a line of JSON."""
+    metadata, status = item["metadata"], item.get("status", {})
+    operation = status.get("operationState", {})
+    facts = {
+        "name": metadata["name"],
+        "deletionTimestamp": metadata.get("deletionTimestamp"),
+        "refresh": metadata.get("annotations", {}).get(_LOOK),
+        "operation": "operation" in item,
+        "reconciledAt": status.get("reconciledAt"),
+        "sync": {key: status.get("sync", {}).get(key) for key in ("status", "revision")},
+        "health": status.get("health", {}).get("status"),
+        "conditions": status.get("conditions"),
+        "operationState": {key: operation.get(key) for key in _OPERATION},
+        "syncedRevision": synced_revision(item),
+        "messages": sync_message(item).splitlines(),
+    }
+    return json.dumps({name: fact for name, fact in facts.items() if fact})
 
 
 def health(bed: Bed, name: str, kind: str = "JobSet") -> list[str]:

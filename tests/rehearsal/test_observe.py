@@ -203,6 +203,18 @@ def test_condition_that_became_true_once_more_is_told_again() -> None:
     assert [0.0, 2.0] == [event.at for event in see(first, first, again)]
 
 
+def test_condition_whose_time_is_set_back_is_not_told_again() -> None:
+    """The rehearsal sets it back to let a timer expire; only a later time is another change."""
+    moments = ("2026-11-21T12:30:00Z", "2026-11-21T12:00:00Z", "2026-11-21T12:31:00Z")
+    states = [conditions(Admitted="True") for _ in moments]
+    for state, moment in zip(states, moments, strict=True):
+        state["conditions"][0]["lastTransitionTime"] = moment
+
+    found = see(*(item("Workload", "w", owner="a", status=state) for state in states))
+
+    assert [Event(0.0, "admitted", "default/a"), Event(2.0, "admitted", "default/a")] == found
+
+
 def test_workload_that_is_deleted_gives_its_quota_back() -> None:
     """Unless it had finished, or had none."""
     admission = {"clusterQueue": "cq", "podSetAssignments": []}

@@ -14,6 +14,7 @@ from typing import Any
 from slicewright.apiserver.client import Api
 from slicewright.core.kubernetes import kinds
 from slicewright.core.kubernetes.types import Object
+from slicewright.core.platform.kueue_configuration import config_map
 from slicewright.core.problem import Problem
 from slicewright.testbed.control_plane import BURST, QPS
 from slicewright.testbed.credentials import Credentials
@@ -106,9 +107,18 @@ def _command(user: str, binary: Path, credentials: Credentials, webhook_port: in
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": "0"},
     }
-    config = credentials.folder.with_name(f"{user}.json")
+    config = _file(credentials, user)
     config.write_text(json.dumps(document), encoding="utf-8")
     return [str(binary), f"--config={config}", f"--kubeconfig={credentials.kubeconfig(user)}"]
+
+
+def _file(credentials: Credentials, user: str) -> Path:
+    return credentials.folder.with_name(f"{user}.json")
+
+
+def kueue_config_map(credentials: Credentials) -> Object:
+    """Return the ConfigMap with the configuration that Kueue was started with, as a cluster has it."""
+    return config_map(_file(credentials, "kueue").read_text(encoding="utf-8"))
 
 
 OPERATOR_VARIABLE = "SLICEWRIGHT_PATHWAYS_CONTROLLER"

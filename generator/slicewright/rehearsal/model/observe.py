@@ -213,7 +213,10 @@ def _owner(item: Object) -> str:
 
 
 def _turned(before: Conditions, current: Conditions, condition: str) -> bool:
-    """Tell whether a condition has become true, or became so once more."""
+    """Tell whether a condition has become true, or became so once more: then its time is a later one.
+
+    An earlier time was set by the rehearsal, so that a timer expires.
+    """
     return is_true(current, condition) and (
-        not is_true(before, condition) or before[condition].since != current[condition].since
+        not is_true(before, condition) or before[condition].since < current[condition].since
     )
