@@ -20,6 +20,8 @@ TEXTS = [one for subject in rule_subjects() for one in subject.meanings]
 GOOD = sorted(FIXTURES.glob("*/good*.yaml"))
 _FORM = "(?:TPU|JS|KQ|PW|REF|FIT|GIT|KUS|LWS|RAY|TRAIN|CC|SLICE|MK)1[0-9]{2}"
 BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
+_KIND = re.compile("^kind: (.*)$", re.MULTILINE)
+_ROW = re.compile(r"^- \{of: (\w+)/\w+, verdict: accepted,", re.MULTILINE)
 
 
 def _name(path: Path) -> str:
@@ -78,9 +80,18 @@ def test_findings_have_a_place_and_a_hint(path: Path) -> None:
 
 
 def test_every_rule_has_both_fixtures() -> None:
-    """No rule is without an object that breaks it and one that keeps it, and no fixture without a rule."""
-    assert set(IDS) == {path.parent.name for path in GOOD}
+    """No rule is without an object that breaks it and one that keeps it, and no fixture without a rule.
+
+    What keeps it is a good fixture, or an accepted object of one of its kinds in the corpus.
+    """
+    texts = [path.read_text(encoding="utf-8") for path in FIXTURES.parent.glob("corpus/*.yaml")]
+    kinds = {kind for text in texts if text.startswith("# accepted") for kind in _KIND.findall(text)}
+    kinds |= {*_ROW.findall((FIXTURES.parent / "corpus.yaml").read_text(encoding="utf-8"))}
+    good = {path.parent.name for path in GOOD}
+
+    assert set(IDS) == good | {rule.id for rule in RULES if not rule.kinds.isdisjoint(kinds)}
     assert set(IDS) == {path.parent.name for path in BAD}
+    assert set(IDS) >= good
 
 
 def test_ids_are_unique_and_well_formed() -> None:
