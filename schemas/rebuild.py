@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, no package
 """Write schemas/kinds anew from schemas/sources: the same bytes on every machine, and no network.
 
 python schemas/rebuild.py                          write the files
@@ -21,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from openapi import from_openapi, trimmed
 from slicewright.core.check.cel import is_known
 from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
 from slicewright.core.schema.kind import KEY, Kind, KindSchema
-from slicewright.core.schema.openapi import from_openapi, trimmed
 from slicewright.core.schema.sharing import FILE, shared, shared_by_all
 from slicewright.core.schema_from_crd import DRAFT, dumps
 
