@@ -100,7 +100,6 @@ def schemas() -> Schemas:
     )
 
 
-@cache
 def health() -> dict[str, str]:
     """Return the health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
     files = sorted((HERE / "health").glob("*.lua"))
@@ -143,11 +142,12 @@ def hint_of(ident: str) -> str:
 
 @cache
 def package() -> Package:
-    """Return all of it; what few commands need is read when it is asked for."""
+    """Return all of it; the texts of rules are read when a rule is broken."""
     # `validate` imports it while other processes read.
     from slicewright.core.render.repository import Package  # noqa: PLC0415
 
-    return Package(__version__, catalogue(), schemas(), health, releases, provision, hint_of, _check_platform)
+    data = catalogue(), schemas(), health(), releases(), provision()
+    return Package(__version__, *data, hint_of, _check_platform)
 
 
 def _check_platform(site: ResolvedCluster, known: Catalogue) -> Iterable[Problem]:

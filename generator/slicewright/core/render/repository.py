@@ -52,11 +52,11 @@ class Package(Struct, frozen=True):
     version: str
     catalogue: Catalogue
     schemas: Schemas
-    health: Callable[[], Mapping[str, str]] = dict
+    health: Mapping[str, str]
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
-    releases: Callable[[], Mapping[str, str]] = dict
+    releases: Mapping[str, str]
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
-    provision: Callable[[], Mapping[str, str]] = dict
+    provision: Mapping[str, str]
     """Files of `provision/<cluster>/` that are equal for all clusters, by name."""
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
