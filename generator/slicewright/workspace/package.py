@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.unknown_kind import Removed
     from slicewright.core.intent.source import SourceFile
-    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Package
 
 
@@ -146,14 +145,7 @@ def package() -> Package:
     # `validate` imports it while other processes read.
     from slicewright.core.render.repository import Package  # noqa: PLC0415
 
-    data = catalogue(), schemas(), health(), releases(), provision()
-    return Package(__version__, *data, hint_of, _check_platform)
-
-
-def _check_platform(site: ResolvedCluster, known: Catalogue) -> Iterable[Problem]:
-    from slicewright.core.check.platform import platform_problems  # noqa: PLC0415
-
-    return platform_problems(site, known, hint_of)
+    return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
 
 
 HERE = Path(__file__).resolve().parents[1]
