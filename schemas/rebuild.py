@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, no package
 """Write schemas/kinds anew from schemas/sources: the same bytes on every machine, and no network.
 
 python schemas/rebuild.py                          write the files
@@ -21,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from openapi import from_openapi, trimmed
+from slicewright.core.check.cel import is_known
 from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
-from slicewright.core.schema.kind import KEY, Kind, KindSchema, defaults
-from slicewright.core.schema.openapi import from_openapi, trimmed
+from slicewright.core.schema.kind import KEY, Kind, KindSchema
 from slicewright.core.schema.sharing import FILE, shared, shared_by_all
 from slicewright.core.schema_from_crd import DRAFT, dumps
 
@@ -126,9 +126,10 @@ def _add_fields(newer: dict[str, Any], older: dict[str, Any], fields: list[str])
         if name not in of.get("properties", {}):
             continue
         into.setdefault("properties", {})[name] = of["properties"][name]
-        for key in ("listMaps", "cel"):
-            entries = older[KEY][key]
-            newer[KEY][key] += [entry for entry in entries if entry["path"].startswith(field)]
+        for key in ("listMaps", "cel", "defaults"):
+            entries = [entry for entry in older[KEY].get(key, []) if entry["path"].startswith(field)]
+            if entries:
+                newer[KEY].setdefault(key, []).extend(entries)
 
 
 def _part(node: dict[str, Any], key: str) -> dict[str, Any]:
@@ -148,24 +149,23 @@ def _schemas(source: dict[str, Any]) -> Iterator[KindSchema]:
         of = source["kind"]
         schema = from_structural(
             Kind(of["group"], of["version"], of["kind"]),
-            node := json.loads(content),
-            {"scope": of["scope"], **_deprecation(source, of), "defaults": defaults(node)},
+            json.loads(content),
+            {"scope": of["scope"], **_deprecation(source, of)},
         )
-        yield _with_optional_rules(schema, source)
+        yield _with_evaluated_rules(schema, source)
     else:
         for document in yaml.load_all(content, Loader=yaml.CSafeLoader):
             if document and document.get("kind") == CRD:
                 _amend(document, source.get("deprecated", {}))
-                for schema in from_crd(document, source.get("defaulted", ()), lambda _: True):
-                    yield _with_optional_rules(schema, source)
+                for schema in from_crd(document, source.get("defaulted", ())):
+                    yield _with_evaluated_rules(schema, source)
 
 
-def _with_optional_rules(schema: KindSchema, source: dict[str, Any]) -> KindSchema:
-    """Mark CEL rules that only a library evaluates; only these read the defaults of the CRD."""
+def _with_evaluated_rules(schema: KindSchema, source: dict[str, Any]) -> KindSchema:
+    """Leave out the CEL rules that slicewright does not evaluate, where the index allows it."""
     if source.get("optional_cel"):
-        schema.schema[KEY]["optionalCel"] = True
-    else:
-        schema.schema[KEY].pop("defaults", None)
+        rules = schema.schema[KEY]["cel"]
+        schema.schema[KEY]["cel"] = [entry for entry in rules if is_known(entry["rule"])]
     return schema
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, no package
 """Write schemas/google/*.json anew: what the resources that we render look like to the google provider.
 
 The provider itself is not in a package registry. Its Python bindings for the CDK Terrain are, and they were

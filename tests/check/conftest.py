@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,27 +9,8 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
 from tests.check.past import commit
 from tests.files import git
 
-from slicewright.core.check.cel import library
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-def _forget() -> None:
-    library._library.cache_clear()
-    library.is_installed.cache_clear()
-    library.is_computable.cache_clear()
-
-
-@pytest.fixture
-def without_library() -> Iterator[None]:
-    """Take the CEL library away."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "cel", None)
-        _forget()
-        yield
-    _forget()
 
 
 @pytest.fixture

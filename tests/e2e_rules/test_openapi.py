@@ -8,9 +8,9 @@ import pytest
 import yaml
 from tests.schema_kinds.kit import KINDS, is_same, load, openapi, rebuild, sources
 
+from openapi import from_openapi, trimmed
 from slicewright.core.schema.crd import from_crd
 from slicewright.core.schema.kind import KEY
-from slicewright.core.schema.openapi import from_openapi, trimmed
 
 if TYPE_CHECKING:
     from slicewright.apiserver.client import Api

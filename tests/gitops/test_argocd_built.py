@@ -73,7 +73,7 @@ def test_component_adds_health_checks_to_settings(rendered: Repo) -> None:
 
     (found,) = parsed(kustomize(rendered.root / "install"))
 
-    checks = {f"resource.customizations.health.{kind}": text for kind, text in package().health().items()}
+    checks = {f"resource.customizations.health.{kind}": text for kind, text in package().health.items()}
     assert {"url": "mine", **checks} == found["data"]
     assert found["metadata"] == {"name": "argocd-cm", "namespace": "argocd"}
 
@@ -90,8 +90,8 @@ def test_health_checks_come_with_the_package() -> None:
         "pathways-job.pathways.domain_PathwaysJob",
     }
 
-    assert wanted - package().health().keys() == set()
-    assert all("return" in text and "\t" not in text for text in package().health().values())
+    assert wanted - package().health.keys() == set()
+    assert all("return" in text and "\t" not in text for text in package().health.values())
 
 
 @pytest.mark.tools

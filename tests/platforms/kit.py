@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from tests.files import cluster_text, read_text
 
+from slicewright.core.check.platform import with_platforms
 from slicewright.core.intent.source import SourceFile
 from slicewright.core.platform import tree
 from slicewright.core.problem import errors, in_order
@@ -34,7 +35,7 @@ def released(path: str) -> str | None:
 def repository(*texts: str) -> Repository:
     """Return what some files of TPUClusters make."""
     files = [SourceFile(f"clusters/c{at}.yaml", text) for at, text in enumerate(texts, 1)]
-    return read_repository(files, Settings(), package(), released)
+    return with_platforms(read_repository(files, Settings(), package(), released))
 
 
 def said(*specs: str) -> str:

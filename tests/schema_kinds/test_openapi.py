@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from tests.schema_kinds.kit import is_same, load, openapi
 
-from slicewright.core.schema.openapi import from_openapi, trimmed
+from openapi import from_openapi, trimmed
 
 POD: dict[str, Any] = {"name": "a", "image": "b"}
 

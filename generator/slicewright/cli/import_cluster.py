@@ -13,6 +13,7 @@ from slicewright.cli.command import BROKEN, command
 from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
 from slicewright.core.catalogue.catalogue import Catalogue
+from slicewright.core.check.platform import with_platforms
 from slicewright.core.document.read import read_documents
 from slicewright.core.document.write import write_document
 from slicewright.core.importing.document import Imported, imported, name_from, text_of
@@ -83,7 +84,9 @@ def _file_problems(cluster: Imported, text: str, catalogue: Catalogue) -> tuple[
     """Return the problems that the file would have in a repository."""
     path = f"clusters/{cluster.document['metadata']['name']}.yaml"
     known = replace(package(), catalogue=catalogue)
-    return read_repository([SourceFile(path, text)], Settings(), known, lambda _: None).problems
+    return with_platforms(
+        read_repository([SourceFile(path, text)], Settings(), known, lambda _: None)
+    ).problems
 
 
 def _write(target: Path, text: str) -> tuple[Problem, ...]:

@@ -72,7 +72,7 @@ def _convert(files: tuple[str, ...]) -> tuple[list[KindSchema], list[Problem]]:
             problems.append(Problem("SCHEMA011", message, "name the file of the CRD", file=file))
         for crd in crds:
             try:
-                schemas += from_crd(crd, reads_defaults=cel.needs_library)
+                schemas += from_crd(crd)
             except NoCrdError as error:
                 hint = "convert a CRD of apiextensions.k8s.io/v1beta1 to v1 first"
                 problems.append(Problem("SCHEMA011", str(error), hint, file=file))

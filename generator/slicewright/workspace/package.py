@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.unknown_kind import Removed
     from slicewright.core.intent.source import SourceFile
-    from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.core.render.repository import Package
 
 
@@ -100,7 +99,6 @@ def schemas() -> Schemas:
     )
 
 
-@cache
 def health() -> dict[str, str]:
     """Return the health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
     files = sorted((HERE / "health").glob("*.lua"))
@@ -143,17 +141,11 @@ def hint_of(ident: str) -> str:
 
 @cache
 def package() -> Package:
-    """Return all of it; what few commands need is read when it is asked for."""
+    """Return all of it; the texts of rules are read when a rule is broken."""
     # `validate` imports it while other processes read.
     from slicewright.core.render.repository import Package  # noqa: PLC0415
 
-    return Package(__version__, catalogue(), schemas(), health, releases, provision, hint_of, _check_platform)
-
-
-def _check_platform(site: ResolvedCluster, known: Catalogue) -> Iterable[Problem]:
-    from slicewright.core.check.platform import platform_problems  # noqa: PLC0415
-
-    return platform_problems(site, known, hint_of)
+    return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
 
 
 HERE = Path(__file__).resolve().parents[1]

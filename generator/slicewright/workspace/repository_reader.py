@@ -96,6 +96,10 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
         return _read_in_tree(root, path)
 
     repository = read_repository(files, settings, replace(package(), catalogue=known), read_text, changed)
+    if any(site.cluster.managed for site in repository.sites.values()):
+        from slicewright.core.check.platform import with_platforms  # noqa: PLC0415 - it imports rules
+
+        repository = with_platforms(repository)
     files = list(source_files(root, ("shared",), problems))
     if files:
         from slicewright.core.render import shared  # noqa: PLC0415 - few repositories have any

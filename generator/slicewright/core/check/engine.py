@@ -81,10 +81,7 @@ class Engine:
             if rules:
                 named = "; ".join(f"'{rule}'" for rule in rules)
                 message = f"CEL rules of {resource.kind} are not evaluated: {named}"
-                hint = _ASK
-                if not cel.library.is_installed():
-                    hint += "; or install the Python package common-expression-language"
-                yield resource.problem("SCHEMA012", ("kind",), message, hint, severity="warning")
+                yield resource.problem("SCHEMA012", ("kind",), message, _ASK, severity="warning")
 
     def without_schema(self, resources: Iterable[Resource]) -> Iterator[Problem]:
         """Yield a note for each kind that has no schema, at its first object, with the number of objects."""
@@ -165,7 +162,11 @@ class Engine:
                 yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
-        """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
+        """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses.
+
+        A rule without a result is not reported beside a schema that refuses the object: the API server does
+        not evaluate rules then.
+        """
         checks = self._checks(resource)
         if checks is not None:
             yield from _duplicates(resource, checks)
@@ -173,7 +174,7 @@ class Engine:
                 if refused.is_certain:
                     hint = f"the API server refuses it by the rule {refused.rule}"
                     yield resource.problem("CEL001", refused.path, refused.message, hint)
-                else:
+                elif self.verdict(resource) != "refused":
                     message = f"a CEL rule of {resource.kind} has no result here: '{refused.rule}'"
                     yield resource.problem("SCHEMA012", refused.path, message, _ASK, severity="warning")
 

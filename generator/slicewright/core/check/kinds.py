@@ -153,17 +153,13 @@ class KindChecks(Struct, frozen=True, dict=True):
 
     @cached_property
     def defaults(self) -> tuple[dict[str, Any], ...]:
-        """The defaults of a CRD whose CEL rules may read them: path, value."""
+        """The defaults of a CRD that its CEL rules may read: path, value."""
         return tuple(self._beside.get("defaults", []))
 
     @cached_property
     def unevaluated(self) -> tuple[str, ...]:
-        """The rules in CEL that nobody evaluates here, unless the schema leaves them to a library."""
-        return tuple(
-            entry["rule"]
-            for entry in self.cel
-            if not self._beside.get("optionalCel") and not cel.is_known(entry["rule"])
-        )
+        """The rules in CEL that are not evaluated here."""
+        return tuple(entry["rule"] for entry in self.cel if not cel.is_known(entry["rule"]))
 
     @cached_property
     def deprecated(self) -> str:

@@ -4,9 +4,10 @@ A platform is checked by the rules that check anybody's objects, before it is re
 of runs, and those of references: what nothing declares is a problem of the file itself (QUOTA002).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from slicewright.core.catalogue.catalogue import Catalogue
+from msgspec.structs import replace
+
 from slicewright.core.check.model import ObjectSet, Resource, rules_of
 from slicewright.core.check.origin import of_cluster
 from slicewright.core.check.rules import kueue_flavors, kueue_queues, pods_ready
@@ -14,8 +15,10 @@ from slicewright.core.check.run import RuleSet
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster
 from slicewright.core.platform.flavor import capacities
+from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.tree import kueue_objects
 from slicewright.core.problem import Path, Problem
+from slicewright.core.render.repository import Package, Repository
 from slicewright.core.run.folder import platform_folder
 
 _RULES = rules_of(kueue_queues, kueue_flavors, pods_ready)
@@ -23,14 +26,24 @@ _COMPARES = "KQ104"
 """The rule that compares two numbers of a flavor; each is the sum of what the file says of several pools."""
 
 
-def platform_problems(
-    site: ResolvedCluster, catalogue: Catalogue, hint_of: Callable[[str], str]
-) -> Iterator[Problem]:
-    """Yield what is wrong with a cluster's platform for Kueue, one problem a rule and a field of the file."""
+def with_platforms(repository: Repository) -> Repository:
+    """Return a repository with what is wrong with the platforms of its clusters for Kueue."""
+    found = (
+        problem
+        for site in repository.sites.values()
+        if site.cluster.managed and has_kueue(site)
+        for problem in _problems(site, repository.package)
+        if not any(part.follows(problem) for part in repository.parts)
+    )
+    return replace(repository, problems=(*repository.problems, *found))
+
+
+def _problems(site: ResolvedCluster, package: Package) -> Iterator[Problem]:
+    """Yield what is wrong with one platform, one problem a rule and a field of the file."""
     below = platform_folder(site.cluster.name)
     resources = [Resource(data, below) for data in kueue_objects(site)]
-    objects = ObjectSet(resources, catalogue, site)
-    rules = RuleSet(_RULES, hint_of)
+    objects = ObjectSet(resources, package.catalogue, site)
+    rules = RuleSet(_RULES, package.hint_of)
     reported: set[tuple[str, Path]] = set()
     for resource in resources:
         for problem in rules.problems(objects, (resource,)):

@@ -188,7 +188,7 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
     namespaces = _namespaces(repository, site, trees, problems)
     platform = any(path.startswith(f"{platform_folder(cluster)}/") for path in trees.texts)
     synced = _controllers(cluster, trees.texts, repository.read_text, problems)
-    checks = repository.package.health()
+    checks = repository.package.health
     return tree.files(site, namespaces, checks, platform=platform, controllers=synced), problems
 
 

@@ -46,10 +46,10 @@ def files(
     read_text = cache(repository.read_text)  # clusters share their releases
     for name, site in repository.sites.items():
         releases = controllers.releases(site, repository.workloads)
-        problems += controllers.problems(site, releases, read_text, repository.package.releases())
+        problems += controllers.problems(site, releases, read_text, repository.package.releases)
         texts |= controllers.files(site, releases)
         texts |= platform.files(site, (untainted or {}).get(name, ()))
-        texts |= provision.files(site, repository.package.provision())
+        texts |= provision.files(site, repository.package.provision)
     return texts, problems
 
 

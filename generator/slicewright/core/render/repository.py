@@ -20,7 +20,6 @@ from slicewright.core.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.core.kubernetes.read import at
 from slicewright.core.plan.resolve import ResolvedCluster, resolve_cluster
 from slicewright.core.platform import validate_platform
-from slicewright.core.platform.kueue import has_kueue
 from slicewright.core.platform.kueue_configuration import validate_configuration
 from slicewright.core.platform.validate_teams import problems_of_workloads
 from slicewright.core.problem import Problem, did_you_mean, errors
@@ -52,16 +51,14 @@ class Package(Struct, frozen=True):
     version: str
     catalogue: Catalogue
     schemas: Schemas
-    health: Callable[[], Mapping[str, str]] = dict
+    health: Mapping[str, str]
     """Health checks for Argo CD, in Lua, by `<group>_<Kind>`."""
-    releases: Callable[[], Mapping[str, str]] = dict
+    releases: Mapping[str, str]
     """Digests of the manifests of controllers, by the names of their folders, such as `kueue-v0.19.2`."""
-    provision: Callable[[], Mapping[str, str]] = dict
+    provision: Mapping[str, str]
     """Files of `provision/<cluster>/` that are equal for all clusters, by name."""
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
-    check_platform: Callable[[ResolvedCluster, Catalogue], Iterable[Problem]] = lambda _site, _catalogue: ()
-    """Yields what the rules of Kueue's objects say of a cluster's platform."""
 
 
 class Repository(Struct, frozen=True):
@@ -177,7 +174,7 @@ def read_repository(
     sites = {name: replace(site, has_elastic_runs=name in elastic) for name, site in sites.items()}
     problems += validate_defaults.problems(documents, clusters, refused_clusters, workloads)
     problems += identities(workloads)
-    problems += _platform_problems(sites, workloads, package)
+    problems += _platform_problems(sites, workloads, package.catalogue)
     problems += validate_argocd.problems(sites.values())
     certain = (problem for problem in problems if not any(part.follows(problem) for part in parts))
     return Repository(
@@ -198,14 +195,12 @@ def _is_defaults(source: Source) -> bool:
 
 
 def _platform_problems(
-    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], package: Package
+    sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], catalogue: Catalogue
 ) -> Iterator[Problem]:
     """Yield what is wrong with the platforms, each by itself, all together, and with their workloads."""
     for site in sites.values():
         yield from validate_platform.problems(site)
-        if site.cluster.managed and has_kueue(site):
-            yield from package.check_platform(site, package.catalogue)
-        yield from validate_node_pools.problems(site, package.catalogue)
+        yield from validate_node_pools.problems(site, catalogue)
     yield from validate_platform.problems_between(sites.values())
     yield from validate_environment.problems_between(sites.values())
     yield from problems_of_workloads(sites, workloads)

@@ -17,15 +17,10 @@ class NoCrdError(ValueError):
     """A document that is no CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas."""
 
 
-def from_crd(
-    crd: Mapping[str, Any],
-    defaulted: Iterable[str] = (),
-    reads_defaults: Callable[[str], bool] = lambda _: False,
-) -> Iterator[KindSchema]:
+def from_crd(crd: Mapping[str, Any], defaulted: Iterable[str] = ()) -> Iterator[KindSchema]:
     """Yield the schema of each served version of a CRD. Raises NoCrdError.
 
     `defaulted` names required fields that a webhook fills in, as places: `/spec/rules/*/name`.
-    The defaults of the CRD are kept where `reads_defaults` says of one of its CEL rules that it needs them.
     """
     try:
         names, group, scope = crd["spec"]["names"], crd["spec"]["group"], crd["spec"]["scope"]
@@ -38,8 +33,6 @@ def from_crd(
                 plain = f"{of} is deprecated"
                 more["deprecated"] = version.get("deprecationWarning", plain)
             node = version["schema"]["openAPIV3Schema"]
-            if any(reads_defaults(entry["rule"]) for entry in kind.of_crd(node)["cel"]):
-                more["defaults"] = kind.defaults(node)
             yield from_structural(of, _optional(node, defaulted), more)
     except (KeyError, TypeError, AttributeError) as error:
         raise NoCrdError("not a CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas") from error

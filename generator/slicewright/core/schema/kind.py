@@ -8,6 +8,7 @@ List-map keys and CEL rules are beside a schema. Their places are JSON pointers 
 element of a list or every value of a map: `/spec/replicatedJobs/*/dependsOn`.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -87,32 +88,36 @@ KEY = "x-slicewright"
 
 
 def of_crd(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the side table of a structural schema.
+    """Return the side table of a structural schema; of its defaults, those that its CEL rules may read.
 
     Nothing below `/status` is in it: a kind with the subresource loses its status before it is validated.
     """
     maps: list[dict[str, Any]] = []
     rules: list[dict[str, str]] = []
+    defaults: list[dict[str, Any]] = []
     for place, field in _walk(node, ()):
         if place[:1] == ("status",):
             continue
         at = pointer(place)
+        if field.get("default") is not None and place[-1:] != ("*",):
+            defaults.append({"path": at, "value": field["default"]})
         if field.get("x-kubernetes-list-type") == "map":
             maps.append(list_map(at, field["x-kubernetes-list-map-keys"], field.get("items", {})))
         for rule in field.get("x-kubernetes-validations", []):
             # Folded scalars of the CRD leave a newline at the end.
             entry = {"path": at, "rule": rule["rule"].strip(), "message": rule.get("message", "").strip()}
             rules.append({key: value for key, value in entry.items() if value or key == "path"})
-    return {"listMaps": maps, "cel": rules}
+    read = [default for default in defaults if any(_reads(rule, default["path"]) for rule in rules)]
+    return {"listMaps": maps, "cel": rules, **({"defaults": read} if read else {})}
 
 
-def defaults(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the defaults of a structural schema with their places, those of holders first."""
-    return [
-        {"path": pointer(place), "value": field["default"]}
-        for place, field in _walk(node, ())
-        if field.get("default") is not None and place[-1:] != ("*",)
-    ]
+def _reads(rule: Mapping[str, str], place: str) -> bool:
+    """Tell whether a CEL rule may read a default: one that holds its own place, or a field that it names."""
+    own, name = f"{rule['path']}/", place.rpartition("/")[2]
+    return own.startswith(f"{place}/") or (place.startswith(own) and name in _NAME.findall(rule["rule"]))
+
+
+_NAME = re.compile(r"\w+")
 
 
 def mapped(node: Any, change: Callable[[Schema], Schema]) -> Any:
