@@ -120,7 +120,7 @@ def _fill_runtime(containers: dict[str, Object], plan: Plan, runtime: PathwaysPl
         if runtime.written.enable_metrics_collection:
             container["args"].append("--enable_metrics_collection=true")
     if runtime.written.colocated_python:
-        containers["colocated-python-sidecar"]["image"] = runtime.written.colocated_python
+        containers["colocated-python-sidecar"]["image"] = runtime.written.colocated_python.image
     proxy = containers["pathways-proxy"]
     if runtime.sidecar_flag:
         proxy["args"].append(runtime.sidecar_flag)
@@ -162,7 +162,7 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
     custom: list[dict[str, Any]] = [copied(component) for component in runtime.written.custom_components]
     if runtime.written.colocated_python:
         sidecar = _component(custom, "colocated_python_sidecar")
-        sidecar.setdefault("image", runtime.written.colocated_python)
+        sidecar.setdefault("image", runtime.written.colocated_python.image)
     if runtime.sidecar_flag:
         _component(custom, "proxy_server").setdefault("customFlags", []).append(runtime.sidecar_flag)
     return custom

@@ -101,7 +101,7 @@ def fail_on_exit_codes(job: dict[str, Any], plan: Plan) -> None:
     evicted = {"type": "DisruptionTarget", "status": "True"}
     count = {"action": "Count", "onPodConditions": [evicted]}
     policy = job.setdefault("podFailurePolicy", {"rules": [count]})
-    values = list(plan.failure_policy.restart_on_exit_codes)
+    values = plan.failure_policy.exit_codes
     for name in program_containers(plan):
         ends = {"containerName": name, "operator": "NotIn", "values": values}
         policy["rules"].append({"action": "FailJob", "onExitCodes": ends})

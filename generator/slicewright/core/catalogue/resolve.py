@@ -19,7 +19,7 @@ _WORDS: Mapping[int, str] = {2: "two", 3: "three"}
 _FORMS: Mapping[int, str] = {2: "AxB", 3: "AxBxC"}
 
 
-class TpuRequest(Struct, frozen=True):
+class TpuRequest(Struct, frozen=True, rename="camel"):
     """What is asked for: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
 
     `accelerator` is a generation, a prefix of names or a GKE label. Where there is a name, `accelerator`,

@@ -1,18 +1,14 @@
 """TPUCluster: what exists. Field names and defaults are those of schemas/slicewright/tpucluster.json."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from slicewright.core.catalogue.resolve import TpuRequest
+from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import Provisioning
-
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.resolve import TpuRequest
-    from slicewright.core.intent.source import Source
-    from slicewright.core.problem import Path
+from slicewright.core.problem import Path
 
 Per = Literal["Namespace", "Workload"]
 
@@ -20,10 +16,10 @@ BUILT_IN_PRIORITIES = ("system-cluster-critical", "system-node-critical")
 """The PriorityClasses that every cluster has."""
 
 
-class ArgoCD(Struct, frozen=True):
+class ArgoCD(Struct, frozen=True, rename="camel"):
     """Where Argo CD finds the tree, and how it knows the cluster."""
 
-    repo_url: str
+    repo_url: str = field(name="repoURL")
     target_revision: str = "main"
     path: str = "."
     """The folder of the tree in the repository; '.' is its root."""
@@ -36,7 +32,7 @@ class ArgoCD(Struct, frozen=True):
     """The cluster as Argo CD knows it: `server` or `name`."""
 
 
-class Flux(Struct, frozen=True):
+class Flux(Struct, frozen=True, rename="camel"):
     """Where Flux finds the tree, and how often it looks."""
 
     source_ref: dict[str, str]
@@ -54,14 +50,14 @@ class Flux(Struct, frozen=True):
     """As written, '' for one of ours."""
 
 
-class GitOps(Struct, frozen=True):
+class GitOps(Struct, frozen=True, rename="camel"):
     """What of the cluster is synced, and by whom."""
 
     argocd: ArgoCD | None = None
     flux: Flux | None = None
 
 
-class Pool(Struct, frozen=True):
+class Pool(Struct, frozen=True, rename="camel"):
     """What a file gives one entry of spec.pools."""
 
     index: int
@@ -73,7 +69,7 @@ class Pool(Struct, frozen=True):
         return ("spec", "pools", self.index)
 
 
-class TpuPool(Pool, frozen=True):
+class TpuPool(Pool, frozen=True, rename="camel"):
     """Node pools of one TPU shape: one node pool a slice."""
 
     tpu: TpuRequest
@@ -86,7 +82,7 @@ class TpuPool(Pool, frozen=True):
     """Whether its flavor may keep off runs of other ways of provisioning, and what we did not render."""
 
 
-class CpuPool(Pool, frozen=True):
+class CpuPool(Pool, frozen=True, rename="camel"):
     """A node pool without TPUs, for Pathways heads and auxiliary jobs."""
 
     machine_type: str = ""
@@ -95,17 +91,23 @@ class CpuPool(Pool, frozen=True):
     """As written; else the one that is called as the pool."""
 
 
-class LocalQueue(Struct, frozen=True):
+class FairSharing(Struct, frozen=True):
+    """A share of what a cohort lends."""
+
+    weight: str | int | float = 1
+
+
+class LocalQueue(Struct, frozen=True, rename="camel"):
     """A queue that workloads of one namespace name."""
 
     name: str
     namespace: str = "default"
     cluster_queue: str = ""
-    weight: str | int | float | None = None
+    fair_sharing: FairSharing | None = None
     stop_policy: str = "None"
 
 
-class Quota(Struct, frozen=True):
+class Quota(Struct, frozen=True, rename="camel"):
     """What a queue or a cohort has of one pool; at most one of the nominal numbers is written."""
 
     pool: str
@@ -119,54 +121,53 @@ class Quota(Struct, frozen=True):
     lending_limit: int | None = None
 
 
-class Cohort(Struct, frozen=True):
+class Cohort(Struct, frozen=True, rename="camel"):
     """A group of queues that lend each other quota."""
 
     name: str
     parent_name: str = ""
     quota: tuple[Quota, ...] = ()
-    weight: str | int | float | None = None
-    """Of fair sharing; None: nothing is said of it."""
+    fair_sharing: FairSharing | None = None
 
 
-class ClusterQueue(Struct, frozen=True):
+class ClusterQueue(Struct, frozen=True, rename="camel"):
     """A queue with quota; what Kueue takes as it is written stays in `written`."""
 
     name: str
     cohort_name: str = ""
     quota: tuple[Quota, ...] = ()
-    weight: str | int | float | None = None
+    fair_sharing: FairSharing | None = None
     written: dict[str, Any] = field(default_factory=dict)
 
 
-class Rung(Struct, frozen=True):
+class Rung(Struct, frozen=True, rename="camel"):
     """One way of a ComputeClass to obtain a slice."""
 
     tpu: TpuRequest
-    provisioning: Provisioning
+    provisioning: Provisioning = Provisioning()
     max_run_duration_seconds: int | None = None
     placement_policy_name: str = ""
 
 
-class ComputeClass(Struct, frozen=True):
+class ComputeClass(Struct, frozen=True, rename="camel"):
     """A ladder of ways to obtain a slice, tried in order."""
 
     index: int
     """Position in spec.computeClasses, for messages."""
     name: str
-    rungs: tuple[Rung, ...]
+    rungs: tuple[Rung, ...] = field(name="priorities")
     node_pool_auto_creation: bool = True
     optimize_rule_priority: bool = False
 
 
-class Account(Struct, frozen=True):
+class Account(Struct, frozen=True, rename="camel"):
     """Somebody who has rights: a person, a group, or a service account (of Google, or of the namespace)."""
 
     kind: Literal["User", "Group", "ServiceAccount"]
     name: str
 
 
-class Team(Struct, frozen=True):
+class Team(Struct, frozen=True, rename="camel"):
     """Who shares a namespace."""
 
     index: int
@@ -182,16 +183,16 @@ class Team(Struct, frozen=True):
     resource_quota: dict[str, str | int | float] = field(default_factory=dict)
 
 
-class PriorityClass(Struct, frozen=True):
+class PriorityClass(Struct, frozen=True, rename="camel"):
     """A priority that workloads name; with `pods` also one for the scheduler."""
 
     name: str
     value: int
     description: str = ""
-    pods: bool = False
+    pods: bool = field(name="podPriorityClass", default=False)
 
 
-class Existing(Struct, frozen=True):
+class Existing(Struct, frozen=True, rename="camel"):
     """Objects that the cluster has and the repository does not hold; `*` and `?` stand for others."""
 
     kind: str
@@ -203,7 +204,7 @@ class Existing(Struct, frozen=True):
         return kind == self.kind and fnmatchcase(namespace, self.namespace) and fnmatchcase(name, self.name)
 
 
-class Cluster(Struct, frozen=True):
+class Cluster(Struct, frozen=True, rename="camel"):
     """One TPUCluster, as written, with defaults filled in."""
 
     source: Source

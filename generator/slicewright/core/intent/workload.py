@@ -1,23 +1,20 @@
 """TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
-if TYPE_CHECKING:
-    from slicewright.core.catalogue.resolve import TpuRequest
-    from slicewright.core.intent.source import Source, Sweep
-    from slicewright.core.kubernetes.kinds import Api
-    from slicewright.core.kubernetes.types import Object
+from slicewright.core.catalogue.resolve import TpuRequest
+from slicewright.core.intent.source import Source, Sweep
+from slicewright.core.kubernetes.kinds import Api
+from slicewright.core.kubernetes.types import Object
 
 Naming = Literal["Hashed", "Fixed"]
 OnChange = Literal["Replace", "Keep"]
 ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "Reservation", "ComputeClass"]
 
 
-class Provisioning(Struct, frozen=True):
+class Provisioning(Struct, frozen=True, rename="camel"):
     """How the TPU hosts are to be had. `name` is the reservation's or the ComputeClass's."""
 
     type: ProvisioningType = "OnDemand"
@@ -33,7 +30,7 @@ class Provisioning(Struct, frozen=True):
         return self.type in ("FlexStart", "FlexStartQueued")
 
 
-class GcsFuse(Struct, frozen=True):
+class GcsFuse(Struct, frozen=True, rename="camel"):
     """A Cloud Storage bucket mounted into the user's container."""
 
     bucket: str
@@ -42,7 +39,7 @@ class GcsFuse(Struct, frozen=True):
     read_only: bool = False
 
 
-class RunFile(Struct, frozen=True):
+class RunFile(Struct, frozen=True, rename="camel"):
     """A text file of the repository that the user's container sees at a path."""
 
     path: str
@@ -54,25 +51,34 @@ class RunFile(Struct, frozen=True):
         return self.path.replace("/", ".")
 
 
-class FailurePolicy(Struct, frozen=True):
+class FailurePolicy(Struct, frozen=True, rename="camel"):
     """What happens when a slice fails; the words are JobSet's."""
 
     max_restarts: int = 0
     restart_strategy: str = "Recreate"
     rules: tuple[Object, ...] = ()
     on_host_maintenance: Literal["Restart", "Fail"] | None = None
-    restart_on_exit_codes: tuple[int, ...] = ()
-    """In order, each once; empty: every exit code restarts."""
+    restart_on_exit_codes: tuple[int | str, ...] = ()
+    """Codes and ranges (`128-255`) as written; empty: every exit code restarts."""
+
+    @property
+    def exit_codes(self) -> list[int]:
+        """The exit codes that restart, in order and each once."""
+        codes: set[int] = set()
+        for entry in self.restart_on_exit_codes:
+            first, _, last = str(entry).partition("-")
+            codes |= set(range(int(first), int(last or first) + 1))
+        return sorted(codes)
 
 
-class Cpu(Struct, frozen=True):
+class Cpu(Struct, frozen=True, rename="camel"):
     """Nodes of a CPU pool, for a run without TPUs: one pod a node."""
 
     pool: str
     nodes: int = 1
 
 
-class AuxiliaryJob(Struct, frozen=True):
+class AuxiliaryJob(Struct, frozen=True, rename="camel"):
     """A job on a CPU pool that belongs to the run, such as a TensorBoard uploader."""
 
     name: str
@@ -83,14 +89,14 @@ class AuxiliaryJob(Struct, frozen=True):
     """When it runs, seen from the slices."""
 
 
-class PathwaysHead(Struct, frozen=True):
+class PathwaysHead(Struct, frozen=True, rename="camel"):
     """Where the head runs, and what is merged into its pod."""
 
     pool: str = ""
     pod_template: Object = field(default_factory=dict)
 
 
-class PathwaysWorker(Struct, frozen=True):
+class PathwaysWorker(Struct, frozen=True, rename="camel"):
     """The few fields that a PathwaysJob lets one set on its workers' pods."""
 
     termination_grace_period_seconds: int | None = None
@@ -98,7 +104,13 @@ class PathwaysWorker(Struct, frozen=True):
     node_selector: dict[str, str] = field(default_factory=dict)
 
 
-class Pathways(Struct, frozen=True):
+class ColocatedPython(Struct, frozen=True, rename="camel"):
+    """The sidecar that runs Python beside the workers."""
+
+    image: str
+
+
+class Pathways(Struct, frozen=True, rename="camel"):
     """The Pathways runtime: one head that drives all slices."""
 
     pathways_dir: str
@@ -107,8 +119,7 @@ class Pathways(Struct, frozen=True):
     max_slice_restarts: int | None = None
     deployment_mode: Literal["default", "colocate_head_with_workers"] = "default"
     headless: bool = False
-    colocated_python: str = ""
-    """Image of the colocated-python sidecar; empty: none."""
+    colocated_python: ColocatedPython | None = None
     enable_metrics_collection: bool = False
     main_container_name: str = "main"
     head: PathwaysHead = PathwaysHead()
@@ -116,14 +127,14 @@ class Pathways(Struct, frozen=True):
     custom_components: tuple[Object, ...] = ()
 
 
-class Workload(Struct, frozen=True):
+class Workload(Struct, frozen=True, rename="camel", kw_only=True):
     """One TPUWorkload, as written, with defaults filled in."""
 
     source: Source
     name: str
-    namespace: str
+    namespace: str = "default"
     clusters: tuple[str, ...]
-    tpu: TpuRequest | None
+    tpu: TpuRequest | None = None
     """None for a run on CPU nodes."""
     spec: Object
     """The spec as written, without TPUDefaults: what a run's identity is made of."""

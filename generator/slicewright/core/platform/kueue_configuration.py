@@ -154,7 +154,7 @@ def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
     """Turn fair sharing on where something has a weight; Kueue has no default for the strategies."""
     settings: dict[str, Any] = {}
     is_written = isinstance(written.get("fairSharing"), dict)
-    if is_written or any(holder.weight is not None for holder in site.cluster.holders):
+    if is_written or any(holder.fair_sharing is not None for holder in site.cluster.holders):
         strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
         settings["fairSharing"] = {**_enabled(site), "preemptionStrategies": strategies}
     if is_v1beta2(site) and shares_by_usage(site):

@@ -14,7 +14,7 @@ from slicewright.core.platform.quota import resource_groups
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.intent.cluster import ClusterQueue
+    from slicewright.core.intent.cluster import ClusterQueue, FairSharing
     from slicewright.core.kubernetes.types import Object
     from slicewright.core.plan.resolve import ResolvedCluster
 
@@ -72,7 +72,7 @@ def cohorts(site: ResolvedCluster) -> Iterator[Object]:
         groups = resource_groups(site, cohort.quota)
         if groups:
             spec["resourceGroups"] = groups
-        yield kueue_object(site, "Cohort", cohort.name, spec={**spec, **_fair_sharing(cohort.weight)})
+        yield kueue_object(site, "Cohort", cohort.name, spec={**spec, **_fair_sharing(cohort.fair_sharing)})
 
 
 def cluster_queues(site: ResolvedCluster) -> Iterator[Object]:
@@ -85,14 +85,14 @@ def local_queues(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the LocalQueues."""
     for queue in site.cluster.local_queues:
         spec = {"clusterQueue": queue.cluster_queue, "stopPolicy": queue.stop_policy}
-        spec |= _fair_sharing(queue.weight)
+        spec |= _fair_sharing(queue.fair_sharing)
         yield kueue_object(site, "LocalQueue", queue.name, queue.namespace, spec=spec)
 
 
 def shares_by_usage(site: ResolvedCluster, cluster_queue: str = "") -> bool:
     """Tell whether LocalQueues (of one ClusterQueue) have weights, which count only in the share by usage."""
     return any(
-        queue.weight is not None
+        queue.fair_sharing is not None
         for queue in site.cluster.local_queues
         if cluster_queue in ("", queue.cluster_queue)
     )
@@ -111,7 +111,7 @@ def _spec(site: ResolvedCluster, queue: ClusterQueue) -> dict[str, Any]:
         spec["resourceGroups"] = groups
     spec["preemption"] = _preemption(written.get("preemption", {}))
     spec["flavorFungibility"] = _fungibility(site, written.get("flavorFungibility", {}))
-    spec |= _fair_sharing(queue.weight)
+    spec |= _fair_sharing(queue.fair_sharing)
     checks = _checks(site, queue)
     if checks:
         spec["admissionChecksStrategy"] = {"admissionChecks": checks}
@@ -135,8 +135,8 @@ def _fungibility(site: ResolvedCluster, written: dict[str, str]) -> dict[str, st
     }
 
 
-def _fair_sharing(weight: str | float | None) -> dict[str, Any]:
-    return {} if weight is None else {"fairSharing": {"weight": canonical(weight)}}
+def _fair_sharing(sharing: FairSharing | None) -> dict[str, Any]:
+    return {"fairSharing": {"weight": canonical(sharing.weight)}} if sharing else {}
 
 
 def _checks(site: ResolvedCluster, queue: ClusterQueue) -> list[dict[str, Any]]:

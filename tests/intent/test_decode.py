@@ -1,0 +1,28 @@
+"""Checked documents become values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slicewright.core.document.read import read_documents
+from slicewright.core.intent import decode
+from slicewright.core.intent.source import Source, SourceFile
+
+from .kit import SCHEMAS, WORKLOAD
+
+if TYPE_CHECKING:
+    from slicewright.core.intent.workload import Workload
+
+
+def workload(spec: str) -> Workload:
+    """Return the TPUWorkload with some lines below its spec."""
+    (document,), _ = read_documents(WORKLOAD + spec, "a.yaml")
+    assert SCHEMAS.accepts("slicewright/tpuworkload.json", document.data)
+    return decode.workload(Source(SourceFile("a.yaml", WORKLOAD + spec), document))
+
+
+def test_exit_codes_are_in_order_and_each_once() -> None:
+    """Codes and ranges of codes may overlap."""
+    found = workload('  failurePolicy: {restartOnExitCodes: [42, "5-7", 6, "42"]}\n')
+
+    assert [5, 6, 7, 42] == found.failure_policy.exit_codes
