@@ -25,6 +25,7 @@ spec:   # what to run
 RUNS = {
     "  run: 1   # the first\n": ("1", "2", "  run: 2   # the first\n"),
     "  run: exp-7\n": ("exp-7", "exp-8", "  run: exp-8\n"),
+    "  run: 2026-01-01\n": ("2026-01-01", "2026-01-02", '  run: "2026-01-02"\n'),
     "  run: '09'\n": ("09", "10", "  run: '10'\n"),
     '  run: "final"\n': ("final", "final-2", '  run: "final-2"\n'),
 }

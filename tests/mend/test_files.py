@@ -73,6 +73,17 @@ def test_an_element_that_goes_moves_the_others() -> None:
     assert (TEXT.replace("[x, y]", "[y]"), [first]) == mended(TEXT, [first, second])
 
 
+def test_private_characters_of_a_file_stay() -> None:
+    """A file may hold the characters that take the place of a placeholder while others are read."""
+    one = fix(0, Edit("replace", ("a",), 2))
+    for body in ("a: 1\nb: '\ue023x'\n", "a: 1\nb: {{ x }}\n"):
+        expected = body.replace("1", "2")
+
+        assert (expected, [one]) == mended(body, [one])
+    renamed = fix(0, Edit("move", ("c",), source=("b",)))
+    assert [(2, 3, "c: {{ x }}\n")] == list(replacements("a: 1\nb: {{ x }}\n", renamed))
+
+
 def test_what_cannot_be_written_is_not_applied() -> None:
     """A fix without a way to write it leaves the text as it is."""
     assert (TEXT, []) == mended(TEXT, [fix(0, Edit("remove", ("z",)))])

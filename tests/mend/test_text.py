@@ -81,6 +81,19 @@ CASES = {
         add(("a", "metadata"), {"b": 1}),
         ["+   metadata:", "+     b: 1"],
     ),
+    "a run before the others": ("spec:\n  # where\n  tpu: a\n", add(("spec", "run"), 2), ["+   run: 2"]),
+    "a run after a merge": (
+        "a: &x {run: 1}\nspec:\n  <<: *x\n",
+        Edit("replace", ("spec", "run"), 2),
+        ["+   run: 2"],
+    ),
+    "a first key at the start": ("a: 1\n", add(("metadata",), {"b": 1}), ["+ metadata:", "+   b: 1"]),
+    "a text that a reader may take for a date": (
+        "a: 2026-01-01\n",
+        Edit("replace", ("a",), "2026-01-02"),
+        ["- a: 2026-01-01", '+ a: "2026-01-02"'],
+    ),
+    "a text over lines": ("a: b\n  c\nd: 1\n", Edit("replace", ("a",), 2), ["- a: b", "+ a: 2", "-   c"]),
     "no element": (BLOCK, Edit("remove", (*LIST, 1)), ["-     - name: y"]),
     "the second key after a dash": (
         BLOCK,

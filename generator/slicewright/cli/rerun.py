@@ -1,5 +1,6 @@
 """`slicewright rerun`: the same intent once more, by the next run number."""
 
+from collections import defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field
 
@@ -9,9 +10,11 @@ from slicewright.cli import candidates, show
 from slicewright.cli.command import command
 from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
-from slicewright.core.document.edit import set_in_specs
+from slicewright.core.document.read import read_documents
 from slicewright.core.intent.workload import Workload
-from slicewright.core.problem import Problem
+from slicewright.core.mend import edits
+from slicewright.core.mend.files import mended
+from slicewright.core.problem import Path, Problem, dotted
 from slicewright.core.render.outdated import outdated as find_outdated
 from slicewright.core.run.identity import successor
 from slicewright.workspace import write
@@ -86,19 +89,23 @@ def _rerun(workload: Workload, chosen: Container[str]) -> _Rerun:
 
 def _texts(reruns: list[_Rerun]) -> tuple[dict[str, str], list[Problem]]:
     """Return the files of workloads with their next run numbers, and what cannot be changed in them."""
-    places: dict[tuple[str, tuple[str, ...]], dict[int, _Rerun]] = {}
+    by_place: dict[tuple[str, Path], list[_Rerun]] = defaultdict(list)
     for rerun in reruns:
-        source = rerun.workload.source
-        places.setdefault((source.file.path, rerun.path), {})[source.document.index] = rerun
+        by_place[rerun.workload.source.file.path, ("spec", *rerun.path)].append(rerun)
     texts: dict[str, str] = {}
     problems: list[Problem] = []
-    for (file, path), by_index in places.items():
-        values = {index: successor(rerun.before) for index, rerun in by_index.items()}
-        text = texts.get(file) or next(iter(by_index.values())).workload.source.file.text
-        texts[file], refused = set_in_specs(text, path, values)
-        for index, why in refused.items():
-            hint = f"write `{path[-1]}: {values[index]}` into the file yourself"
-            problems.append(by_index[index].workload.source.problem("RUN003", ("spec", *path), why, hint))
+    for (file, path), alike in by_place.items():
+        text = texts.get(file) or alike[0].workload.source.file.text
+        documents = {document.index: document.data for document in read_documents(text, file)[0]}
+        values = {rerun.workload.source.document.index: successor(rerun.before) for rerun in alike}
+        fixes = {index: edits.write(documents[index], {path: value}) for index, value in values.items()}
+        texts[file], done = mended(text, [fix.within(index) for index, fix in fixes.items() if fix])
+        written = {fix.document for fix in done}
+        for source in (rerun.workload.source for rerun in alike):
+            if source.document.index not in written:
+                hint = f"write `{path[-1]}: {values[source.document.index]}` into the file yourself"
+                message = f"{dotted(path)} cannot be changed in place"
+                problems.append(source.problem("RUN003", path, message, hint))
     return texts, problems
 
 

@@ -39,7 +39,7 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     for document, some in by_document.items() if parts else ():
         parts[document], done = _mended(parts[document], some)
         applied += done
-    return unmasked("".join((head, *parts))) if applied else text, applied
+    return _unmasked(text, "".join((head, *parts))) if applied else text, applied
 
 
 def _mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -98,6 +98,11 @@ def _split(text: str) -> tuple[str, ...]:
             starts = documents(body)
             return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
     return (text,)
+
+
+def _unmasked(text: str, changed: str) -> str:
+    """Return what the parts of a text became; a text that needs no mask may hold the characters of one."""
+    return changed if "".join(_split(text)) == text else unmasked(changed)
 
 
 @lru_cache(maxsize=2)
@@ -160,4 +165,4 @@ def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     old, new = lines_of(lead + part), lines_of(lead + after)
     for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield start + offset, end + offset, "".join(new[begin:stop])
+            yield start + offset, end + offset, _unmasked(text, "".join(new[begin:stop]))

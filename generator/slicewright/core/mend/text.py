@@ -20,6 +20,8 @@ from slicewright.core.problem import Edit, Fix
 _Change = tuple[int, int, str]
 """Where a text is replaced, from and to, and by what."""
 _COMMENT = re.compile(r"#.*")
+_FIRST = frozenset({"metadata", "run"})
+"""Keys that become the first of their mapping, as people read them before the others."""
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s*)*")
 """The anchor and the tag of a value."""
 
@@ -117,7 +119,7 @@ class _Writer:
         elif holder.child(name):
             yield from self._replaced(holder, name, edit.value)
         elif holder.children and not holder.flow:
-            yield self._block_added(holder, name, edit.value)
+            yield from self._block_added(holder, name, edit.value)
         elif holder.children:
             yield self._flow_added(holder, name, edit.value)
         else:
@@ -133,12 +135,13 @@ class _Writer:
         ways = [self._flow(value)]
         if isinstance(value, str):
             single = "'" + value.replace("'", "''") + "'"
-            as_digits = f'"{self._text[start : node.end]}"'  # 1.10 as text keeps its zero
-            own = {"'": single, '"': write_quoted(value), "": as_digits}[node.style]
+            old = self._text[start : node.end]
+            own = {"'": single, '"': write_quoted(value), "": f'"{old}"'}[node.style]  # 1.10 keeps its zero
             ways = [own, write_string(value), write_quoted(value)]
-            if not node.style and all(write_string(word) != word for word in (own[1:-1], value)):
+            needs_quotes = all(write_string(word) != word for word in (old, value))
+            if not node.style and needs_quotes and not isinstance(read(old), str):
                 ways = [own]  # 0x10 or True as text: the spelling is the person's to choose
-            elif not node.style and own[1:-1] != value:
+            elif not node.style and old != value:
                 del ways[0]
         for way in ways:
             yield start, node.end, way
@@ -154,16 +157,18 @@ class _Writer:
             yield key.start, end, lines
         yield node.start, node.end, self._flow(value)
 
-    def _block_added(self, holder: Node, name: str | int, value: Any) -> _Change:
-        end = self._line_end(holder.children[-1][1].end)
+    def _block_added(self, holder: Node, name: str | int, value: Any) -> Iterator[_Change]:
         first = holder.start if holder.is_list else holder.children[0][0].start
-        if name == "metadata" and self._is_first_on_line(holder.children[0][0]):
-            end = self._line_start(first)  # people read it before the spec
-        lines = self._indent(first) + self._block(_element(holder, name, value), first, end)
-        if self._text[:end].endswith("\n"):
-            return end, end, lines
-        newline = self._newline(end)
-        return end, end, newline + lines.removesuffix(newline)
+        ends = [self._line_end(holder.children[-1][1].end)]
+        if name in _FIRST and self._is_first_on_line(holder.children[0][0]):
+            ends.insert(0, self._line_start(first))
+        for end in ends:
+            lines = self._indent(first) + self._block(_element(holder, name, value), first, end)
+            if end == 0 or self._text[end - 1] == "\n":
+                yield end, end, lines
+            else:
+                newline = self._newline(end)
+                yield end, end, newline + lines.removesuffix(newline)
 
     def _flow_added(self, holder: Node, name: str | int, value: Any) -> _Change:
         key, last = holder.children[-1]

@@ -8,7 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from slicewright.core.document.edit import set_in_specs
+from slicewright.core.mend.files import mended
+from slicewright.core.problem import Edit, Fix
 
 KEPT = {
     "four blanks": "spec:\n    run: 1\n    c:\n        d: e\n",
@@ -50,5 +51,5 @@ def test_edit_keeps_what_a_round_trip_changes(text: str) -> None:
     """Our edit changes one character of each file, and ruamel.yaml others as well."""
     expected = text.replace("1", "2", 1)
 
-    assert (expected, {}) == set_in_specs(text, ("run",), {0: 2})
+    assert expected == mended(text, [Fix("", (Edit("replace", ("spec", "run"), 2),))])[0]
     assert expected != by_ruamel(text)
