@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from tests.properties import share
 
 from slicewright.core.document import read
-from slicewright.core.document.read import Places, read_places
+from slicewright.core.document.document import values_in
+from slicewright.core.document.read import read_places
 from slicewright.core.document.scalar import write_string
+from slicewright.core.document.tree import Node, trees
 from slicewright.core.document.write import write_document
-from slicewright.core.document.yaml_strict import places_of_all
 
 from .kit import json_like
 
@@ -71,8 +72,30 @@ def test_places_of_another_document() -> None:
 
 def test_no_document_has_no_places() -> None:
     """A document that is not there has no places; (0, 0) is not a place at all."""
-    assert Places({}, {}) == read_places(TEXT, 2)
     assert read_places(TEXT, 2).of(("spec",)) == (0, 0)
+
+
+def test_place_of_a_key_given_twice_is_that_of_the_value_that_is_read() -> None:
+    """Kubectl takes the last of two values, so that a problem of the value is there."""
+    assert ((2, 4), (2, 1)) == (
+        read_places("a: 1\na: 2\n", 0).of(("a",)),
+        read_places("a: 1\na: 2\n", 0).of(("a",), key=True),
+    )
+
+
+def test_places_of_keys_by_all_their_names() -> None:
+    """A key may be tagged or an alias, and have another name to kubectl than to YAML 1.2."""
+    text = "a: &x yes\n*x : 1\n0x10: 2\n!!bool no: 3\n? [b]\n: 4\n"
+    found = read_places(text, 0)
+
+    lines = {name: found.of((name,), key=True)[0] for name in ("yes", "true", "16", "0x10", "false", "b")}
+    assert {"yes": 2, "true": 2, "16": 3, "0x10": 3, "false": 4, "b": 1} == lines
+
+
+def test_document_that_is_not_read_has_no_places() -> None:
+    """Too many levels, too many values, and characters that are not allowed end a document and no program."""
+    for text in ("[" * 200_000, "[" + "a," * 700_000 + "]", "a: \ud800"):
+        assert (0, 0) == read_places(text, 0).of(("a",))
 
 
 def test_a_byte_order_mark_takes_no_column() -> None:
@@ -92,8 +115,10 @@ def test_the_text_at_a_place_is_the_value(data: Any) -> None:
     for path, expected in _scalars(data, ()):
         line, column = places.of(path)
         assert lines[line - 1][column - 1 :].startswith(expected)
-    for path, (line, column) in places.keys.items():
-        assert lines[line - 1][column - 1 :].startswith(write_string(str(path[-1])))
+    for path, _ in values_in(data):
+        if path and isinstance(path[-1], str):
+            line, column = places.of(path, key=True)
+            assert lines[line - 1][column - 1 :].startswith(write_string(path[-1]))
 
 
 def _scalars(value: object, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], str]]:
@@ -110,11 +135,11 @@ def test_places_of_all_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatc
     """A file of many documents, each with a problem, is read once for their places, and not for each."""
     asked: list[str] = []
 
-    def counting(text: str) -> dict[int, Places]:
+    def counting(text: str) -> dict[int, Node]:
         asked.append(text)
-        return places_of_all(text)
+        return trees(text)
 
-    monkeypatch.setattr(read, "places_of_all", counting)
+    monkeypatch.setattr(read, "trees", counting)
     text = "".join(f"---\na: {number}\n" for number in range(100))
 
     found = [read_places(text, number).of(("a",)) for number in range(100)]

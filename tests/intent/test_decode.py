@@ -23,6 +23,6 @@ def workload(spec: str) -> Workload:
 
 def test_exit_codes_are_in_order_and_each_once() -> None:
     """Codes and ranges of codes may overlap."""
-    found = workload('  failurePolicy: {restartOnExitCodes: [42, "5-7", 6, "42"]}\n')
+    found = workload('  failurePolicy: {restartOnExitCodes: [42, "5-7", 6, "40-42"]}\n')
 
-    assert [5, 6, 7, 42] == found.failure_policy.exit_codes
+    assert [5, 6, 7, 40, 41, 42] == found.failure_policy.exit_codes

@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
 
 import yaml
 from msgspec import Struct
-from yaml._yaml import CParser
+
+from slicewright.core.document.tree import events
 
 _Mark = tuple[int, int]
 """Line and column, from 0."""
@@ -60,8 +60,7 @@ def _layout(text: str) -> tuple[list[tuple[_Mark, _Mark]], list[int], int]:
     starts: list[int] = []
     end, is_new = 0, False
     with contextlib.suppress(yaml.YAMLError, UnicodeEncodeError):
-        parser: Any = CParser(text)
-        while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
+        for event in events(text):
             first, last = event.start_mark, event.end_mark
             end = last.line
             if is_new:

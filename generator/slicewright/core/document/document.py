@@ -25,21 +25,6 @@ class Document(Struct, frozen=True):
     """Line on which the document begins, from 1."""
 
 
-class Places(Struct, frozen=True):
-    """The places of the values and the keys of one document: path to (line, column), both from 1."""
-
-    values: dict[Path, tuple[int, int]]
-    keys: dict[Path, tuple[int, int]]
-
-    def of(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Return the place of a value (or of its key), else that of the nearest value around it."""
-        if key and path in self.keys:
-            return self.keys[path]
-        while path and path not in self.values:
-            path = path[:-1]
-        return self.values.get(path, (0, 0))
-
-
 def values_in(data: Any) -> Iterator[tuple[Path, Any]]:
     """Yield a value and every value inside of it in their order, each with its path."""
     waiting: list[tuple[Path, Any]] = [((), data)]

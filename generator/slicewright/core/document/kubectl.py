@@ -9,6 +9,7 @@ import yaml
 
 from slicewright.core.document.scalar import NotPortableError, Scalar, read_kubernetes, read_plain
 
+OF_YAML = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),

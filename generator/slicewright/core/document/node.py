@@ -4,14 +4,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from slicewright.core.problem import Path
-
 
 class Open(Struct):
     """A collection whose end has not been read yet."""
 
     value: Any
-    path: Path
     anchor: str | None
     key: Any = None
     merging: bool = False

@@ -2,23 +2,23 @@
 
 Our own input is YAML 1.2, and strict about duplicates; a manifest is read as kubectl reads it. Two readers
 agree about every text that both answer for. `yaml_fast` reads what is usual and what all of these read alike;
-`yaml_strict` reads everything else, and finds every problem and every place.
+`yaml_strict` reads everything else, and finds every problem. `tree` has the places.
 """
 
 import re
 from functools import lru_cache
 
-from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document, Places
+from slicewright.core.document.document import MAX_DEPTH, MAX_VALUES, Document
 from slicewright.core.document.parts import is_one_stream, paired, yaml_of_json
+from slicewright.core.document.tree import Node, trees
 from slicewright.core.document.yaml_fast import read_fast
-from slicewright.core.document.yaml_strict import places_of_all, read_kubernetes_documents, read_strictly
+from slicewright.core.document.yaml_strict import read_kubernetes_documents, read_strictly
 from slicewright.core.problem import Problem, bounded
 
 __all__ = [
     "MAX_DEPTH",
     "MAX_VALUES",
     "Document",
-    "Places",
     "kinds_in",
     "paired",
     "read_documents",
@@ -55,15 +55,15 @@ def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Pr
     return documents, ()
 
 
-def read_places(text: str, index: int) -> Places:
-    """Return the places of the document at an index of a text that either function accepts."""
-    return _places(text).get(index, Places({}, {}))
+def read_places(text: str, index: int) -> Node:
+    """Return the places in the document at an index of a text that either function accepts."""
+    return _trees(text).get(index, Node())
 
 
 @lru_cache(maxsize=2)
-def _places(text: str) -> dict[int, Places]:
-    """Return the places of every document of a file: one with a problem is rarely alone."""
-    return places_of_all(text)
+def _trees(text: str) -> dict[int, Node]:
+    """Return every document of a file: one with a problem is rarely alone."""
+    return trees(text)
 
 
 Kind = tuple[str, str, str]

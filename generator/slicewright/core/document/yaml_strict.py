@@ -3,7 +3,6 @@
 As a reader of manifests it gives what kubectl reads, and goes on after a problem.
 """
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -12,15 +11,14 @@ from msgspec.structs import replace
 from yaml._yaml import CParser
 
 from slicewright.core.document import scalar
-from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, Places, same
-from slicewright.core.document.kubectl import disputed, refused_start, tagged
+from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, same
+from slicewright.core.document.kubectl import OF_YAML, disputed, refused_start, tagged
 from slicewright.core.document.node import Anchored, Open, close
 from slicewright.core.document.parts import parts_of
 from slicewright.core.document.syntax import of_character, of_parser, of_template
-from slicewright.core.problem import Path, Problem, Severity
+from slicewright.core.problem import Problem, Severity
 
 _MERGE = "<<"
-_OF_YAML = "tag:yaml.org,2002:"
 _MODES = frozenset({"mode", "defaultMode"})
 """Fields whose value the documentation of Kubernetes writes as `0400`."""
 _TOO_DEEP = f"the document has more than {MAX_DEPTH} levels of nesting"
@@ -57,21 +55,6 @@ def read_kubernetes_documents(text: str, file: str) -> tuple[tuple[Document, ...
     return tuple(reader.all_of(text)), tuple(of_template(problem, lines) for problem in reader.problems)
 
 
-def places_of_all(text: str) -> dict[int, Places]:
-    """Return the places of each document that is read of a text, by its index."""
-    reader = _Reader("", "", tracked=True, lenient=True)
-    reader.all_of(text)
-    if reader.problems:  # a key may have another name to each of the two ways of reading
-        strict = _Reader(text, "", tracked=True)
-        with contextlib.suppress(*_STOPPED):
-            list(strict.documents())
-        for index, places in strict.places.items():
-            known = reader.places.setdefault(index, places)
-            known.values.update(places.values)
-            known.keys.update(places.keys)
-    return reader.places
-
-
 def _problem(stopped: Exception, text: str, file: str) -> Problem:
     if isinstance(stopped, _Refused):
         return stopped.problem
@@ -83,12 +66,9 @@ def _problem(stopped: Exception, text: str, file: str) -> Problem:
 class _Reader:
     """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
 
-    def __init__(
-        self, text: str, file: str, *, tracked: bool = False, undisputed: bool = False, lenient: bool = False
-    ) -> None:
+    def __init__(self, text: str, file: str, *, undisputed: bool = False, lenient: bool = False) -> None:
         self._parser = CParser(text)
         self._file = file
-        self._tracked = tracked
         self._undisputed = undisputed
         self._lenient = lenient
         self._is_mode = False
@@ -97,8 +77,6 @@ class _Reader:
         self._anchors: dict[str, Anchored] = {}
         self._values = 0
         self._repeated = 0
-        self._current = Places({}, {})
-        self.places: dict[int, Places] = {}
         self.problems: list[Problem] = []
 
     def all_of(self, text: str) -> list[Document]:
@@ -125,7 +103,6 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors.clear()
                 self._values = 0
-                self._current = self.places[self._index] = Places({}, {})
                 first: Any = get_event()
                 if self._index >= MAX_DOCUMENTS:
                     message = f"the file has more than {MAX_DOCUMENTS:,} documents"
@@ -136,7 +113,7 @@ class _Reader:
                         self._report("YAML020", message, event, hint)
                 data = self._build(first)
                 if data is not None:
-                    yield Document(data, self._index, _place(first)[0] + self._lines)
+                    yield Document(data, self._index, self._lines + first.start_mark.line + 1)
                 self._index += 1
 
     def _build(self, event: Any) -> Any:
@@ -162,9 +139,6 @@ class _Reader:
                     event = get_event()
                     continue
                 self._count(node.count, event)
-                if self._tracked:
-                    path = self._path(stack[-1]) if stack else ()
-                    self._current.values[path] = self._at(event)
             if not stack:
                 return node.value
             self._put(stack[-1], node, event)
@@ -195,15 +169,12 @@ class _Reader:
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
             hint = "quote a string that begins with { or ["
             self._report("YAML003", "a key must be a string, not a list or a mapping", event, hint)
-        if event.tag is not None and not (self._lenient and event.tag.startswith(_OF_YAML)):
+        if event.tag is not None and not (self._lenient and event.tag.startswith(OF_YAML)):
             self._ignored(event)
-        path = self._path(stack[-1]) if stack else ()
-        if self._tracked:
-            self._current.values[path] = self._at(event)
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
-        stack.append(Open({} if kind is yaml.MappingStartEvent else [], path, event.anchor))
+        stack.append(Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
 
     def _is_key(self, parent: Open, value: Any, event: Any) -> bool:
         """Take a scalar as the key of the mapping that is open, if one is due."""
@@ -214,14 +185,12 @@ class _Reader:
         elif not isinstance(value, str):
             self._not_a_key(value, event)
         is_scalar = isinstance(event, yaml.ScalarEvent)
-        is_tagged = is_scalar and self._lenient and event.tag == f"{_OF_YAML}merge"  # as yq writes it
+        is_tagged = is_scalar and self._lenient and event.tag == f"{OF_YAML}merge"  # as yq writes it
         merging = value == _MERGE and is_scalar and (is_tagged or _is_plain(event))
         if not self._lenient and (value in parent.value or (merging and parent.merges is not None)):
             hint = "merge several mappings as a list: <<: [*a, *b]" if merging else "delete one of the two"
             self._report("YAML002", f"duplicate key '{value}'", event, hint)
         parent.key, parent.merging, parent.key_event = value, merging, event
-        if self._tracked:
-            self._current.keys[(*parent.path, value)] = self._at(event)
         return True
 
     def _key(self, value: Any, event: Any) -> Any:
@@ -283,14 +252,14 @@ class _Reader:
         tag = event.tag
         if _is_plain(event) and tag is None:
             return self._plain(event)
-        if tag is None or tag in ("!", f"{_OF_YAML}str"):
+        if tag is None or tag in ("!", f"{OF_YAML}str"):
             text: str = event.value
             return text
-        if not self._lenient or not tag.startswith(_OF_YAML):
+        if not self._lenient or not tag.startswith(OF_YAML):
             self._ignored(event)
             return str(event.value)
         try:
-            return tagged(event.value, tag.removeprefix(_OF_YAML))
+            return tagged(event.value, tag.removeprefix(OF_YAML))
         except scalar.NotPortableError as error:
             self._report("YAML005", str(error), event, _UNTAG)
             return str(event.value)
@@ -332,14 +301,6 @@ class _Reader:
             hint = "write out the repeated part, or split the file"
             raise self._refusal("YAML004", message, event, hint)
 
-    def _path(self, parent: Open) -> Path:
-        last: str | int = len(parent.value) if isinstance(parent.value, list) else parent.key or ""
-        return (*parent.path, last)
-
-    def _at(self, event: Any) -> tuple[int, int]:
-        line, column = _place(event)
-        return line + self._lines, column
-
     def _report(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> None:
@@ -352,11 +313,8 @@ class _Reader:
     def _refusal(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> _Refused:
-        return _Refused(Problem(ident, message, hint, severity, self._file, *self._at(event)))
-
-
-def _place(event: Any) -> tuple[int, int]:
-    return event.start_mark.line + 1, event.start_mark.column + 1
+        line, column = self._lines + event.start_mark.line + 1, event.start_mark.column + 1
+        return _Refused(Problem(ident, message, hint, severity, self._file, line, column))
 
 
 def _is_plain(event: Any) -> bool:

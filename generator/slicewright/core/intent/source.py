@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.document.read import Document, Places, read_places
+from slicewright.core.document.read import Document, read_places
+from slicewright.core.document.tree import Node
 from slicewright.core.kubernetes.read import mapping
 from slicewright.core.problem import Path, Problem, Severity, meant
 
@@ -74,7 +75,7 @@ class Source(Struct, frozen=True, dict=True):
         return self.document.data
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> Node:
         """Line and column of every value; the file is read once more for it, so only for problems."""
         if self.sweep is not None:
             return self.sweep.written.places

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from slicewright.core.document.difference import lines_of
 from slicewright.core.document.document import same
 from slicewright.core.document.mask import masked, unmasked
+from slicewright.core.document.tree import documents, tree
 from slicewright.core.mend.text import patched, patched_together, read
-from slicewright.core.mend.tree import documents, tree
 from slicewright.core.problem import Fix, Path
 
 _MARK = "\ufeff"

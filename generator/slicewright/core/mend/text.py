@@ -12,9 +12,9 @@ from slicewright.core.document.comments import comments
 from slicewright.core.document.document import same
 from slicewright.core.document.read import read_manifests
 from slicewright.core.document.scalar import write_quoted, write_string
+from slicewright.core.document.tree import Node, tree
 from slicewright.core.document.write import write_document
 from slicewright.core.kubernetes.merge import copied
-from slicewright.core.mend.tree import Node, tree
 from slicewright.core.problem import Edit, Fix
 
 _Change = tuple[int, int, str]
