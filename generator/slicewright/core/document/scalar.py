@@ -131,18 +131,23 @@ def key_of(value: Scalar) -> str | None:
         return None if value is None else str(value)
     if value.is_integer() and abs(value) < _GO_EXPONENT:
         return str(int(value))
+    single = _single(value)
+    if single is None:
+        return ".inf" if value > 0 else "-.inf"
     texts = (f"{value:.{digits}g}" for digits in range(1, 10))
-    return next(text for text in texts if _single(float(text)) == _single(value))
+    return next(text for text in texts if _single(float(text)) == single)
 
 
 _GO_EXPONENT = 1e6
 """Go writes exponents from here."""
-_LARGEST = 3.4e38
 
 
-def _single(value: float) -> bytes:
-    """Return a number as a float of 32 bits."""
-    return struct.pack("f", value) if abs(value) < _LARGEST else repr(value).encode()
+def _single(value: float) -> bytes | None:
+    """Return a number as a float of 32 bits; None for one that is too large."""
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return None
 
 
 def is_disputed(text: str) -> bool:

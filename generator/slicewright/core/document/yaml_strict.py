@@ -200,7 +200,8 @@ class _Reader:
         if key is None:
             self._not_a_key(value, event)
             return _LEFT_OUT
-        if key != original and event.tag is None and scalar.MEANINGS[original] is not scalar.UNUSUAL:
+        is_untagged = isinstance(event, yaml.ScalarEvent) and event.tag is None
+        if key != original and is_untagged and scalar.MEANINGS[original] is not scalar.UNUSUAL:
             hint = f'write "{original}" in quotes'
             self._report("YAML003", f"kubectl reads the key {original} as '{key}'", event, hint, "warning")
         return key
