@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import yaml
+from msgspec import Struct
 from msgspec.structs import replace
 from yaml._yaml import CParser
 
 from slicewright.core.document import scalar
 from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, same
 from slicewright.core.document.kubectl import OF_YAML, disputed, refused_start, tagged
-from slicewright.core.document.node import Anchored, Open, close
 from slicewright.core.document.parts import parts_of
 from slicewright.core.document.syntax import of_character, of_parser, of_template
 from slicewright.core.problem import Problem, Severity
@@ -63,6 +63,41 @@ def _problem(stopped: Exception, text: str, file: str) -> Problem:
     return of_character(text, file)
 
 
+class _Open(Struct):
+    """A collection whose end has not been read yet."""
+
+    value: Any
+    anchor: str | None
+    key: Any = None
+    merging: bool = False
+    """Whether the value of the key that was read last is to be merged."""
+    merges: list[Any] | None = None
+    merged: frozenset[str] = frozenset()
+    """Keys that came by a merge, where a manifest is read."""
+    key_event: Any = None
+    """The event of the key that was read last."""
+    count: int = 1
+    height: int = 1
+
+
+class _Anchored(Struct, frozen=True):
+    """A value that aliases can repeat, with the number of values in it and their levels."""
+
+    value: Any
+    count: int = 1
+    height: int = 0
+
+
+def _close(closed: _Open) -> Any:
+    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
+    if not closed.merges:
+        return closed.value
+    merged: dict[str, Any] = {}
+    for source in reversed(closed.merges):
+        merged |= source
+    return merged | closed.value
+
+
 class _Reader:
     """Builds plain data from libyaml's events with an explicit stack: no recursion, one pass."""
 
@@ -74,7 +109,7 @@ class _Reader:
         self._is_mode = False
         self._lines = 0
         self._index = 0
-        self._anchors: dict[str, Anchored] = {}
+        self._anchors: dict[str, _Anchored] = {}
         self._values = 0
         self._repeated = 0
         self.problems: list[Problem] = []
@@ -117,7 +152,7 @@ class _Reader:
                 self._index += 1
 
     def _build(self, event: Any) -> Any:
-        stack: list[Open] = []
+        stack: list[_Open] = []
         get_event = self._parser.get_event
         while True:
             kind = type(event)
@@ -127,7 +162,7 @@ class _Reader:
                 continue
             if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
                 closed = stack.pop()
-                node = Anchored(close(closed), closed.count, closed.height)
+                node = _Anchored(_close(closed), closed.count, closed.height)
                 self._anchor(closed.anchor, node)
                 if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
                     stack[-1].key = _LEFT_OUT
@@ -144,26 +179,26 @@ class _Reader:
             self._put(stack[-1], node, event)
             event = get_event()
 
-    def _leaf(self, event: Any, stack: list[Open]) -> Anchored:
+    def _leaf(self, event: Any, stack: list[_Open]) -> _Anchored:
         """Return what a scalar or an alias stands for."""
         if isinstance(event, yaml.ScalarEvent):
             self._is_mode = bool(stack) and stack[-1].key in _MODES
-            node = Anchored(self._scalar(event))
+            node = _Anchored(self._scalar(event))
             self._anchor(event.anchor, node)
             return node
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
             self._report("YAML005", f"alias '*{event.anchor}' has no anchor before it", event)
-            return Anchored(None)
+            return _Anchored(None)
         if len(stack) + anchored.height > MAX_DEPTH:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         return anchored
 
-    def _anchor(self, name: str | None, node: Anchored) -> None:
+    def _anchor(self, name: str | None, node: _Anchored) -> None:
         if name is not None:
             self._anchors[name] = node
 
-    def _open(self, stack: list[Open], event: Any, kind: type) -> None:
+    def _open(self, stack: list[_Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
@@ -174,9 +209,9 @@ class _Reader:
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
-        stack.append(Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
+        stack.append(_Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
 
-    def _is_key(self, parent: Open, value: Any, event: Any) -> bool:
+    def _is_key(self, parent: _Open, value: Any, event: Any) -> bool:
         """Take a scalar as the key of the mapping that is open, if one is due."""
         if not isinstance(parent.value, dict) or parent.key is not None:
             return False
@@ -211,7 +246,7 @@ class _Reader:
         hint = f'write "{original}" in quotes' if original else "write the key before the colon"
         self._report("YAML003", f"a key must be a string, not {original or 'null'}", event, hint)
 
-    def _put(self, parent: Open, node: Anchored, event: Any) -> None:
+    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
         parent.count += node.count
         parent.height = max(parent.height, node.height + 1)
         if isinstance(parent.value, list):
@@ -226,14 +261,14 @@ class _Reader:
             parent.value[parent.key] = node.value
         parent.key, parent.merging = None, False
 
-    def _repeats(self, parent: Open, value: Any) -> None:
+    def _repeats(self, parent: _Open, value: Any) -> None:
         """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"
         self._report("YAML002", message, parent.key_event, "delete one of the two", severity)
 
-    def _merge(self, parent: Open, value: Any, event: Any) -> None:
+    def _merge(self, parent: _Open, value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             self._report("YAML005", "'<<' can merge only mappings", event)
