@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
-from tests.document.test_yaml_fast import LINES
+from tests.document.kit import LINES
 from tests.properties import share
 from tests.words import places
 

@@ -192,3 +192,25 @@ def numbers_as_floats(data: object) -> object:
     if isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     return data if isinstance(data, float) else exact(data)
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "a: 1",
+            "b:",
+            "  c: [x, y]",
+            "- d",
+            "- e: on",
+            "---",
+            "&x f: *x",
+            "!!str g: 1",
+            "a: 2",
+            '"h": "i"',
+            "? [j]",
+            "<<: {k: 1}",
+        ]
+    ),
+    max_size=6,
+)
+"""Lines that make files of all sorts together."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.check.kit import run, write
 from tests.words import places
 
+from slicewright.core.document import scalar
 from slicewright.core.document.read import paired, read_documents
 from slicewright.core.gitops.flux import flux_duration
 
@@ -83,3 +84,12 @@ def test_long_lines_take_no_time(part: str) -> None:
     assert "0" * 100_000 + "h" == flux_duration("0" * 100_000 + "h")
     assert "36.0h" == flux_duration("1.5d")
     assert time.process_time() - began < 2
+
+
+def test_memory_for_known_scalars_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a number of different scalars they are read without being remembered."""
+    monkeypatch.setattr(scalar, "_MOST", 0)
+
+    (document,), _ = read_documents("[never-seen-before]", "")
+
+    assert (["never-seen-before"], False) == (document.data, "never-seen-before" in scalar.MEANINGS)

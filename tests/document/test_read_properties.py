@@ -9,7 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.properties import share
 
-from slicewright.core.document.read import read_documents, read_places
+from slicewright.core.document.document import same
+from slicewright.core.document.read import read_documents, read_manifests, read_places
+
+from .kit import LINES
 
 pytestmark = pytest.mark.slow
 
@@ -100,6 +103,17 @@ def test_disputes_only_take_away(text: str) -> None:
     strict, problems = read_documents(text, "", undisputed=True)
 
     assert bool(problems) or documents == strict
+
+
+@settings(QUIETLY)
+@given(st.one_of(garbage, LINES.map("\n".join)))
+def test_undisputed_text_is_the_same_to_kubectl(text: str) -> None:
+    """Where neither way of reading has a problem, both find the same documents."""
+    documents, problems = read_documents(text, "", undisputed=True)
+    manifests, others = read_manifests(text, "")
+
+    found = ([document.data for document in documents], [document.data for document in manifests])
+    assert bool(problems or others) or same(*found)
 
 
 @settings(QUIETLY)

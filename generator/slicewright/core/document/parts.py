@@ -7,9 +7,8 @@ from itertools import pairwise
 
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Where libyaml begins another line."""
-_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_SEPARATOR = re.compile(r"\n(?=---(\s|\Z))")
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
-_ODD_SEPARATOR = re.compile(r"^---[ \t]*[^\s#]", re.MULTILINE)
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
 _BRACE = re.compile(r"\s*\{")
 _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
@@ -37,15 +36,6 @@ def _joined(pair: re.Match[str]) -> str:
     return f"{pair[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08x}"
 
 
-def is_one_stream(text: str) -> bool:
-    """Tell whether kubectl and a reader of YAML surely find the same documents in a text."""
-    has_odd_lines = "\n%" in text or "\n..." in text or text.startswith(("%", "..."))
-    # Nearly all separators are a line of their own, and counting is much faster than a search.
-    begins_usual = text.startswith("---\n") or not text.startswith("---")
-    is_usual = begins_usual and text.count("\n---") == text.count("\n---\n")
-    return not has_odd_lines and (is_usual or _ODD_SEPARATOR.search(text) is None)
-
-
 def parts_of(text: str) -> Iterator[tuple[int, str]]:
     """Yield each part with the number of lines before it; a part of YAML begins with its separator."""
     lines = at = 0
@@ -55,16 +45,21 @@ def parts_of(text: str) -> Iterator[tuple[int, str]]:
             _, end = json.JSONDecoder().raw_decode(text, start)
         except (ValueError, RecursionError):
             break  # kubectl reads the rest as YAML
-        lines += len(LINE_BREAK.findall(text, at, start))
+        lines += _breaks(text[at:start])
         column = start - max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) - 1
         yield lines, " " * column + yaml_of_json(text[start:end])
-        lines += len(LINE_BREAK.findall(text, start, end))
+        lines += _breaks(text[start:end])
         at = end
     rest = text[at:]
-    starts = [0, *(line.start() for line in _SEPARATOR.finditer(rest) if line.start()), len(rest)]
+    starts = [0, *(match.end() for match in _SEPARATOR.finditer(rest)), len(rest)]
     if len(starts) > 2 and _DIRECTIVE.search(rest, 0, starts[1]):  # noqa: PLR2004 - a separator
         del starts[1]
     for start, end in pairwise(starts):
         part = rest[start:end]
         yield lines, yaml_of_json(part)
-        lines += len(LINE_BREAK.findall(part))
+        lines += _breaks(part)
+
+
+def _breaks(text: str) -> int:
+    """Return how many lines end in a text."""
+    return text.count("\n") if text.isascii() and "\r" not in text else len(LINE_BREAK.findall(text))

@@ -202,7 +202,7 @@ def _is_plain(text: str) -> bool:
 
 
 UNUSUAL = object()
-"""Stands for what only the strict reader may judge."""
+"""Stands for a scalar that has no value for all readers."""
 _MOST = 50_000
 
 

@@ -1,6 +1,6 @@
-"""The strict reader: every YAML construct that has a meaning here, and a problem for the others.
+"""Our own input as YAML 1.2, strict about duplicates, and manifests as kubectl reads them.
 
-As a reader of manifests it gives what kubectl reads, and goes on after a problem.
+A problem ends the reading of input. In a manifest it leaves out a part, and the rest is read.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from slicewright.core.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VAL
 from slicewright.core.document.kubectl import OF_YAML, disputed, refused_start, tagged
 from slicewright.core.document.parts import parts_of
 from slicewright.core.document.syntax import of_character, of_parser, of_template
-from slicewright.core.problem import Problem, Severity
+from slicewright.core.problem import Problem, Severity, bounded
 
 _MERGE = "<<"
 _MODES = frozenset({"mode", "defaultMode"})
@@ -36,23 +36,33 @@ _LEFT_OUT = object()
 """Stands for a key that JSON cannot hold: its value is left out."""
 
 
-def read_strictly(
+def read_documents(
     text: str, file: str, *, undisputed: bool = False
 ) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Return what `read_documents` does, without asking the fast reader first."""
+    """Return the documents of a file, or no document and the problem that stopped the reading.
+
+    Empty documents are left out. With `undisputed` what kustomize would read as something else is refused
+    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004 nested
+    too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
+    YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
+    """
     try:
         return tuple(_Reader(text, file, undisputed=undisputed).documents()), ()
     except _STOPPED as stopped:
         return (), (of_template(_problem(stopped, text, file), text.split("\n")),)
 
 
-def read_kubernetes_documents(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Return what kubectl reads, and what it refuses or what other readers read as something else.
+def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return the documents of a file as kubectl reads them, and every problem of the reading.
 
-    A problem leaves out as little as can be: a value, a key with its value, else a document.
+    A problem leaves out as little as can be: a value, a key with its value, else a document. YAML020: a text
+    that kubectl does not read. The other ids are those of `read_documents`. A warning says what readers of
+    YAML 1.2 read as something else.
     """
-    reader, lines = _Reader("", file, lenient=True), text.split("\n")
-    return tuple(reader.all_of(text)), tuple(of_template(problem, lines) for problem in reader.problems)
+    reader = _Reader("", file, lenient=True)
+    documents = tuple(reader.all_of(text))
+    lines = text.split("\n") if reader.problems else []
+    return documents, tuple(bounded(of_template(problem, lines) for problem in reader.problems))
 
 
 def _problem(stopped: Exception, text: str, file: str) -> Problem:
@@ -156,6 +166,9 @@ class _Reader:
         get_event = self._parser.get_event
         while True:
             kind = type(event)
+            if kind is yaml.ScalarEvent and stack and self._is_usual(stack[-1], event):
+                event = get_event()
+                continue
             if kind in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
                 self._open(stack, event, kind)
                 event = get_event()
@@ -178,6 +191,31 @@ class _Reader:
                 return node.value
             self._put(stack[-1], node, event)
             event = get_event()
+
+    def _is_usual(self, parent: _Open, event: Any) -> bool:
+        """Take a scalar that all readers read alike, as an element, a key or a value; most are usual."""
+        value, holder, key = event.value, parent.value, parent.key
+        if event.implicit[0] and not event.style:
+            value = scalar.MEANINGS[value]
+        if value is scalar.UNUSUAL or event.anchor is not None or event.tag is not None:
+            return False
+        if type(holder) is dict and key is None:
+            if type(value) is not str or value == _MERGE or value in holder:
+                return False
+            parent.key, parent.key_event = value, event
+            return True
+        if self._values >= MAX_VALUES or parent.merging or key is _LEFT_OUT:
+            return False
+        if type(holder) is list:
+            holder.append(value)
+        elif key in holder:
+            return False
+        else:
+            holder[key] = value
+            parent.key = None
+        self._values += 1
+        parent.count += 1
+        return True
 
     def _leaf(self, event: Any, stack: list[_Open]) -> _Anchored:
         """Return what a scalar or an alias stands for."""
