@@ -21,16 +21,6 @@ def workload(spec: str) -> Workload:
     return decode.workload(Source(SourceFile("a.yaml", WORKLOAD + spec), document))
 
 
-def test_whole_number_with_a_fraction_is_an_integer() -> None:
-    """JSON Schema takes 2.0 for an integer, and Kubernetes does not: what is rendered has 2."""
-    found = workload(
-        "  slices: 2.0\n  run: 3.0\n  failurePolicy: {maxRestarts: 4.0, restartOnExitCodes: [5.0]}\n"
-    )
-
-    numbers = [found.slices, found.run, found.failure_policy.max_restarts, *found.failure_policy.exit_codes]
-    assert "[2, 3, 4, 5]" == repr(numbers)
-
-
 def test_exit_codes_are_in_order_and_each_once() -> None:
     """Codes and ranges of codes may overlap."""
     found = workload('  failurePolicy: {restartOnExitCodes: [42, "5-7", 6, "40-42"]}\n')

@@ -5,7 +5,7 @@ from typing import TypeVar
 from msgspec import convert
 
 from slicewright.core.catalogue.resolve import TpuRequest
-from slicewright.core.intent.cluster import Account, Cluster, CpuPool, PriorityClass, Rung, TpuPool
+from slicewright.core.intent.cluster import Account, Cluster, PriorityClass, Rung, TpuPool
 from slicewright.core.intent.source import Source
 from slicewright.core.intent.workload import Provisioning, Workload
 from slicewright.core.kubernetes.types import Object
@@ -48,11 +48,7 @@ def cluster(source: Source) -> Cluster:
         "spec": spec,
         "installs": managed and spec.get("controllers", {}).get("managed", True),
         "tpuPools": [_sliced(TpuPool, item) for item in pools if "tpu" in item],
-        "cpuPools": [
-            _converted(CpuPool, {"nodePoolNames": [item["name"]], **item})
-            for item in pools
-            if "tpu" not in item
-        ],
+        "cpuPools": [{"nodePoolNames": [item["name"]], **item} for item in pools if "tpu" not in item],
         "localQueues": [
             {**item, "clusterQueue": queue["name"]}
             for queue in queues
@@ -69,22 +65,17 @@ def cluster(source: Source) -> Cluster:
         "teams": [_team(index, item) for index, item in enumerate(spec.get("teams", []))],
         "gitops": _gitops(spec.get("gitops", {})),
     }
-    return _converted(Cluster, values)
+    return convert(values, Cluster)
 
 
 def tpu_request(value: str | Object) -> TpuRequest:
     """Return what a `tpu:` field asks of the catalogue, whether a name or the parts of a shape."""
-    return TpuRequest(name=value) if isinstance(value, str) else _converted(TpuRequest, value)
+    return TpuRequest(name=value) if isinstance(value, str) else convert(value, TpuRequest)
 
 
 def provisioning(value: str | Object) -> Provisioning:
     """Return a `provisioning:` field, whether a word or an object."""
-    return _converted(Provisioning, {"type": value} if isinstance(value, str) else value)
-
-
-def _converted(kind: type[_Value], data: Object) -> _Value:
-    """Return a Struct of data; a number such as 2.0, which the schema takes for an integer, becomes one."""
-    return convert(data, kind, strict=False)
+    return convert({"type": value} if isinstance(value, str) else value, Provisioning)
 
 
 def _sliced(kind: type[_Value], data: Object) -> _Value:
@@ -92,12 +83,12 @@ def _sliced(kind: type[_Value], data: Object) -> _Value:
     values = {**data, "provisioning": provisioning(data.get("provisioning", "OnDemand"))}
     if "tpu" in data:
         values["tpu"] = tpu_request(data["tpu"])
-    return _converted(kind, values)
+    return convert(values, kind)
 
 
 def _priorities(declared: list[Object]) -> list[PriorityClass]:
     classes = {name: PriorityClass(name, value) for name, value in DEFAULT_PRIORITY_CLASSES.items()}
-    classes |= {item["name"]: _converted(PriorityClass, item) for item in declared}
+    classes |= {item["name"]: convert(item, PriorityClass) for item in declared}
     return sorted(classes.values(), key=lambda entry: (entry.value, entry.name))
 
 
