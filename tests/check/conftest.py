@@ -11,6 +11,7 @@ from tests.check.past import commit
 from tests.files import git
 
 from slicewright.core.check.cel import library
+from slicewright.core.run.folder import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,21 @@ def _forget() -> None:
     library._library.cache_clear()
     library.is_installed.cache_clear()
     library.is_computable.cache_clear()
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """Return an empty folder in a repository of ours, where objects of all kinds are judged."""
+    (tmp_path / SETTINGS).touch()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty folder outside of any repository of ours."""
+    return tmp_path_factory.mktemp("elsewhere")
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from slicewright.core.check.baseline import Mark
-    from slicewright.core.check.examine import Report, Unit
+    from slicewright.core.check.examine import Report
+    from slicewright.core.check.units import Unit
     from slicewright.core.problem import Fix
 
 _ROUNDS = 10

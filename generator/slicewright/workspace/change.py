@@ -14,7 +14,7 @@ from slicewright.workspace.kustomize import Kustomizations
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slicewright.core.check.examine import Unit
+    from slicewright.core.check.units import Unit
     from slicewright.core.problem import Problem
 
 

@@ -5,7 +5,6 @@ from itertools import filterfalse
 
 from msgspec import Struct
 
-from slicewright.core.check.flux_parents import completed
 from slicewright.core.check.model import Resource
 from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
@@ -51,8 +50,6 @@ class Selection(Struct, frozen=True):
 
         `ours` are files and folders of our own tree.
         """
-        resources = tuple(resources)
-        problems = completed(problems, resources)
         apply = problems if self.gitops else about_gitops(problems, resources, ours)
         return tuple(filter(self.names, apply)), tuple(filterfalse(self.names, apply))
 

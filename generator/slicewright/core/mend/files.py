@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from slicewright.core.document.difference import lines_of
 from slicewright.core.document.document import same
-from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.mend.text import patched, patched_together, read
 from slicewright.core.mend.tree import documents, tree
 from slicewright.core.problem import Fix, Path
@@ -39,7 +38,7 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     for document, some in by_document.items() if parts else ():
         parts[document], done = _mended(parts[document], some)
         applied += done
-    return unmasked("".join((head, *parts))) if applied else text, applied
+    return "".join((head, *parts)), applied
 
 
 def _mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -88,15 +87,12 @@ def _around(fix: Fix) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[str, ...]:
-    """Return what is before the first document, and the text of each; none of a text that is not YAML.
-
-    Placeholders that are not YAML are masked.
-    """
+    """Return what is before the first document, and the text of each; none of a text that is not YAML."""
     mark = _MARK if text.startswith(_MARK) else ""
-    for body in (text.removeprefix(_MARK), masked(text.removeprefix(_MARK))):
-        with contextlib.suppress(yaml.YAMLError):
-            starts = documents(body)
-            return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
+    body = text.removeprefix(_MARK)
+    with contextlib.suppress(yaml.YAMLError):
+        starts = documents(body)
+        return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
     return (text,)
 
 
