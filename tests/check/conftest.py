@@ -9,8 +9,25 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
 from tests.check.past import commit
 from tests.files import git
 
+from slicewright.core.run.folder import SETTINGS
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """Return an empty folder in a repository of ours, where objects of all kinds are judged."""
+    (tmp_path / SETTINGS).touch()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty folder outside of any repository of ours."""
+    return tmp_path_factory.mktemp("elsewhere")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import copy
 import os
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from click.testing import CliRunner
 from tests import files
@@ -15,6 +15,8 @@ from tests.conftest import Done
 from slicewright.cli.validate import validate
 from slicewright.core.check.engine import Engine
 from slicewright.core.check.model import Resource
+from slicewright.core.check.reasons import Ignores
+from slicewright.workspace import package
 from slicewright.workspace.kinds import kind_schemas
 
 if TYPE_CHECKING:
@@ -37,6 +39,17 @@ def jobset(
         "metadata": {"name": "train"},
         "spec": {"replicatedJobs": [job], **spec},
     }
+
+
+class Alone:
+    """Objects with nothing beside them."""
+
+    sites: ClassVar[dict[str, Any]] = {}
+    origins = None
+    ignores = Ignores((), ())
+    catalogue = staticmethod(package.catalogue)
+    input_schemas = staticmethod(package.schemas)
+    ids = render_problems = objects_before = staticmethod(tuple)
 
 
 @cache

@@ -14,7 +14,7 @@ from tests.document.kit import LINES
 from tests.properties import share
 from tests.words import places
 
-from slicewright.core.check.examine import Unit
+from slicewright.core.check.units import Unit
 from slicewright.core.document.document import MAX_VALUES
 from slicewright.core.problem import Problem
 from slicewright.workspace import discovery, load, text_file

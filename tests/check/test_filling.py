@@ -90,7 +90,7 @@ def test_env_file_may_be_a_pipe(tmp_path: Path) -> None:
 _JOB = """\
 apiVersion: batch/v1
 kind: Job
-metadata: {name: "${NAME}", namespace: {{ namespace }}}
+metadata: {name: "${NAME}", namespace: "{{ namespace }}"}
 spec:
   parallelism: ${PODS}
   template:

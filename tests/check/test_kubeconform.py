@@ -6,14 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, engine, jobset, run, write
+from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, Alone, engine, jobset, run, write
 
-from slicewright.core.check.examine import examine
+from slicewright.core.check.examine import Judges, examine
 from slicewright.core.check.run import RuleSet
 from slicewright.workspace import discovery
 from slicewright.workspace.examine_units import examine_units
 from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
-from slicewright.workspace.package import catalogue, schemas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +53,7 @@ def test_kubeconform_decides_where_the_engines_differ(tmp_path: Path) -> None:
     found = discovery.Discovery(base=tmp_path).find([str(tmp_path)])
 
     reading = examine_units(found.units, engine())
-    judged = examine(reading, engine(), RuleSet(), catalogue, schemas, judged=tool.judged, whole=())
+    judged = examine(reading, Judges(engine(), RuleSet(), tool), Alone(), whole=())
     assert [(problem.file, problem.message, problem.path) for problem in judged.problems] == [
         ("a.yaml", "kubeconform: last", ("list", "0", "c/d")),
         ("a.yaml", "kubeconform: got a, want b", ("data", "a")),

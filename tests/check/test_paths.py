@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+
+from slicewright.binaries.find import find
+from slicewright.core.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,3 +156,26 @@ def test_pattern_that_excludes_nothing_is_reported(tmp_path: Path) -> None:
 
     assert ["IGN105"] == run(tmp_path, ".", "--exclude", "sitee", "--exclude", ".github", "-o", "json").ids
     assert [] == run(tmp_path, "site/a.yaml", "--exclude", "sitee", "-o", "json").ids
+
+
+_LIST = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n"
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize(("text", "line", "objects"), [(_LIST, 1, 0), (f"{CONFIG_MAP}---\n\n{_LIST}", 4, 1)])
+def test_list_of_objects_is_refused_as_kubectl_refuses_it(
+    tmp_path: Path, text: str, line: int, objects: int
+) -> None:
+    """A document that is a list has no kind: nobody applies what is in it, alone or behind an object."""
+    write(tmp_path, {"list.yaml": text})
+    done = run(tmp_path, ".", "-o", "json", "--schemas-only").json
+    kubectl = find("kubectl")
+    assert not isinstance(kubectl, Problem), kubectl.text()
+    command: list[str | Path] = [kubectl, "label", "--local", "-f", tmp_path / "list.yaml", "a=b"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert [("SCHEMA002", "list.yaml", line)] == [
+        (problem["id"], problem["file"], problem["line"]) for problem in done["problems"]
+    ]
+    assert (objects, []) == (done["summary"]["objects"], done["summary"]["passedBy"])
+    assert (1, True) == (said.returncode, "cannot unmarshal array" in said.stderr)

@@ -163,8 +163,8 @@ def test_passing_report_says_what_was_not_checked() -> None:
     """Kinds that were named and files without an object stand in the summary."""
     text = writer("text")(Report((), (), 2, {"Thing": 2}, (PassedBy("a.yaml", NO_OBJECT),)))
     assert text == (
-        "0 objects in 1 file or folder: 0 errors, 0 warnings; not checked, as asked: 2 Thing; "
-        "skipped: 1 file without Kubernetes objects (a.yaml)\n"
+        "0 objects in 1 file or folder: 0 errors, 0 warnings\n"
+        "passed by: 2 objects (2 Thing), 1 file without Kubernetes objects (a.yaml)\n"
     )
 
 

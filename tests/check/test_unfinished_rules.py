@@ -10,14 +10,15 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.check.kit import engine
+from tests.check.kit import Alone, engine
 from tests.properties import share
 from tests.rules.kit import FIXTURES
 
-from slicewright.core.check.examine import Checked, Examined, Unit, examine
+from slicewright.core.check.examine import Judges, examine
 from slicewright.core.check.model import Resource
 from slicewright.core.check.run import RuleSet
 from slicewright.core.check.unfinished import placeholders_in
+from slicewright.core.check.units import Checked, Examined, Unit
 from slicewright.core.document.document import values_in
 from slicewright.core.kubernetes.labels import OURS, TOPOLOGY
 from slicewright.core.problem import dotted
@@ -58,7 +59,7 @@ def _findings(documents: list[dict[str, Any]], index: int) -> set[tuple[str, str
         for one in resources
     )
     reading = [Examined(Unit("stdin", "", "a.yaml"), checked, (), ())]
-    found = examine(reading, engine(), _rules(), package.catalogue, package.schemas).problems
+    found = examine(reading, Judges(engine(), _rules()), Alone()).problems
     return {
         (one.id, dotted(one.path[-1:]))
         for one in found

@@ -79,6 +79,7 @@ def test_no_removed_api_has_a_schema_and_every_successor_that_is_ours_has_one() 
         ("batch.x-k8s.io/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
         ("ray.io/v1", "RayClsuter", "did you mean 'RayCluster'?"),
         ("v1", "Servcie", "did you mean 'Service'?"),
+        ("v1", "Job", "write one of: batch/v1"),
         ("apps/v1", "Widget", "or let it pass: --skip-kind Widget"),
     ],
 )

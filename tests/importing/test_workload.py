@@ -426,7 +426,7 @@ def test_command_writes_files_and_names_what_it_passes_by(repo: Repo) -> None:
 def test_placeholders_stay_in_free_text_and_are_filled_in_elsewhere(repo: Repo) -> None:
     """A name and an image must be given; a script may keep one; unused values are told."""
     text = XPK.replace("name: train", "name: ${NAME}").replace("python:3.12", "<IMAGE>")
-    repo.write("custom/xpk.yaml", text.replace("python train.py", "python train.py --to ${BUCKET}"))
+    repo.write("custom/xpk.yaml", text.replace("python train.py", "'python train.py --to ${BUCKET}'"))
     command = ("import", "workload", "custom/xpk.yaml", "--cluster", "c1", "--set", "NAME=train")
 
     refused = repo.run(*command, code=1)

@@ -14,9 +14,9 @@ from slicewright.cli import placeholder_values, reach, repository, show
 from slicewright.cli.command import cluster_option, command
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine
-from slicewright.core.check.examine import schema_errors
 from slicewright.core.check.filling import not_taken
 from slicewright.core.check.model import Resource
+from slicewright.core.check.object_check import schema_errors
 from slicewright.core.check.passed_by import holds_object
 from slicewright.core.check.unpack import unpack
 from slicewright.core.document.write import write_document

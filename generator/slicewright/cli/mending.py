@@ -23,7 +23,8 @@ from slicewright.workspace.write import byte_order_mark, refused, replace_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from slicewright.core.check.examine import Report, Unit
+    from slicewright.core.check.examine import Report
+    from slicewright.core.check.units import Unit
     from slicewright.core.problem import Fix
 
 _ROUNDS = 10

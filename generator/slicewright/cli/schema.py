@@ -9,7 +9,7 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
 from slicewright.core.check import cel
-from slicewright.core.check.examine import Unit
+from slicewright.core.check.units import Unit
 from slicewright.core.problem import Problem, errors
 from slicewright.core.schema.crd import CRD, NoCrdError, from_crd
 from slicewright.core.schema.kind import KindSchema

@@ -26,7 +26,7 @@ from slicewright.cli.repository import (
 )
 from slicewright.cli.streams import exact, say
 from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.examine import Report, examine
+from slicewright.core.check.examine import Judges, Report, examine
 from slicewright.core.check.passed_by import HELM
 from slicewright.core.check.selection import Selection, keeps_unchecked
 from slicewright.core.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.cli.mending import Mending
-    from slicewright.core.check.examine import Examined, Unit
+    from slicewright.core.catalogue.catalogue import Catalogue
     from slicewright.core.check.origin import Origins
+    from slicewright.core.check.units import Examined, Unit
+    from slicewright.core.intent.check import Schemas
     from slicewright.core.plan.resolve import ResolvedCluster
     from slicewright.workspace.change import Change
 
@@ -167,6 +169,9 @@ def validate(
     It checks schemas, list keys and CEL rules as the API server does. Then it looks for objects that
     controllers refuse or never run. It uses no network.
 
+    In a repository with a slicewright.yaml all objects are judged, elsewhere runs, queues, pods that request
+    TPUs, and what they refer to. The report counts all others.
+
     PATH is a file, a folder, a folder with a kustomization (which is built first), or - for stdin. Without
     PATH the repository is checked: its input, every built overlay, and custom/.
     """
@@ -179,7 +184,6 @@ def validate(
     change = _change(root, changed) if changed is not None else None
     scope = Discovery(exclude, helm=helm).find(paths) if paths else _tree_files(root, exclude)
     site = _joined(scope, cluster, one_cluster=one_cluster)
-    # Other processes read and check by schemas while this one imports the rules and reads the input.
     by_schema = Engine(
         kind_schemas(schemas),
         [SkipKind(text) for text in skip_kind],
@@ -188,46 +192,34 @@ def validate(
     )
     mending = _mending(scope.units, root, unsafe=unsafe, writes=not diff) if mends else None
     units = mending.units if mending else scope.units
-
-    def reads(units: Sequence[Unit]) -> Iterator[Examined]:
-        return examine_units(units, by_schema, values)
-
-    reading = reads(units)
     from slicewright.core.check.run import RuleSet  # noqa: PLC0415
 
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
+    judges = Judges(by_schema, rules, second)
 
-    def check(reading: Iterator[Examined]) -> Report:
-        of_input, sites, origins = ((), site, None) if paths else _input(root)
+    def check(units: Sequence[Unit]) -> Report:
+        beside = _Surroundings(root, scope, site, is_whole=not paths)
         report = examine(
-            _with_progress(reading, len(scope.units)),
-            by_schema,
-            rules,
-            lambda: catalogue_at(root)[0],
-            package.schemas,
-            earlier=(*scope.problems, *unusable, *of_input),
+            _with_progress(examine_units(units, by_schema, values), len(units)),
+            judges,
+            beside,
+            earlier=(*scope.problems, *unusable, *beside.input_problems),
             passed_by=scope.passed_by,
             values=[assignment.partition("=")[0] for assignment in assignments],
-            sites=sites,
-            origins=origins,
-            ignores=read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path}),
-            known=lambda: tuple(ids()),
-            one_cluster=one_cluster or bool(cluster) or not paths,
             whole=() if schemas_only else scope.whole,
-            of_render=tuple if paths else lambda: _render_problems(root),
+            one_cluster=one_cluster or bool(cluster) or not paths,
             selection=selection,
-            judged=second.judged if second else None,
         )
-        if paths and not (report.objects or report.problems):
+        if paths and not (report.objects or report.problems or report.skipped):
             report = replace(report, problems=(_nothing_in(paths, report),))
         report = change.reported(report, scope.units) if change else report
         return replace(report, problems=by_sweep(report.problems))
 
     try:
-        report = check(reading)
+        report = check(units)
         if mending:
-            report = mending.run(report, lambda units: check(reads(units)))
+            report = mending.run(report, check)
     except BrokenToolError as error:
         _stop(Problem("TOOL008", str(error), "use --engine internal, which is the default"), output)
     unchecked = tuple(filter(keeps_unchecked, report.problems))
@@ -325,24 +317,49 @@ def _tree_files(root: Path, exclude: Sequence[str]) -> Targets:
     return scope
 
 
-def _input(root: Path) -> tuple[tuple[Problem, ...], Mapping[str, ResolvedCluster], Origins]:
-    """Return the problems of a repository's input, its clusters, and the way back to that input."""
-    # Imported while other processes read and check.
-    from slicewright.core.check.origin import Origins  # noqa: PLC0415
-    from slicewright.core.render.plans import plan_all  # noqa: PLC0415
+class _Surroundings:
+    """What there is beside some files: reasons to ignore problems, and a repository's input and render."""
 
-    with versions_refused():
-        repository = read_input(root)
-    origins = Origins(repository.workloads, repository.sites, repository.shared)
-    return plan_all(repository)[1], repository.sites, origins
+    def __init__(
+        self,
+        root: Path,
+        scope: Targets,
+        sites: Mapping[str, ResolvedCluster],
+        *,
+        is_whole: bool,
+    ) -> None:
+        self._root, self._is_whole = root, is_whole
+        self.sites = sites
+        self.origins: Origins | None = None
+        self.input_problems: tuple[Problem, ...] = ()
+        self.ignores = read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path})
+        if is_whole:
+            from slicewright.core.check.origin import Origins  # noqa: PLC0415 - of a repository alone
+            from slicewright.core.render.plans import plan_all  # noqa: PLC0415
 
+            with versions_refused():
+                repository = read_input(root)
+            self.sites = repository.sites
+            self.origins = Origins(repository.workloads, repository.sites, repository.shared)
+            self.input_problems = plan_all(repository)[1]
 
-def _render_problems(root: Path) -> tuple[Problem, ...]:
-    """Return what a render of a repository finds, beside what the rules say of runs."""
-    from slicewright.core.render.changes import render  # noqa: PLC0415 - few need it
+    def catalogue(self) -> Catalogue:
+        return catalogue_at(self._root)[0]
 
-    checkout = open_checkout(root)
-    return render(checkout.repository, checkout.existing).problems
+    def input_schemas(self) -> Schemas:
+        return package.schemas()
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(ids())
+
+    def render_problems(self) -> tuple[Problem, ...]:
+        """Return what a render of the repository finds, beside what the rules say of runs."""
+        if not self._is_whole:
+            return ()
+        from slicewright.core.render.changes import render  # noqa: PLC0415 - few need it
+
+        checkout = open_checkout(self._root)
+        return render(checkout.repository, checkout.existing).problems
 
 
 def _with_progress(reading: Iterable[Examined], length: int) -> Iterator[Examined]:

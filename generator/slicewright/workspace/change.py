@@ -16,7 +16,8 @@ from slicewright.workspace.kustomize import Kustomizations
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slicewright.core.check.examine import Report, Unit
+    from slicewright.core.check.examine import Report
+    from slicewright.core.check.units import Unit
     from slicewright.core.problem import Problem
 
 _ALWAYS = ("FILE", "TOOL", "EXT")

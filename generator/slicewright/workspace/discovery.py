@@ -10,9 +10,9 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.check.examine import Unit
 from slicewright.core.check.passed_by import (
     CHART,
+    COMPONENT,
     HELM,
     HELM_FOLDERS,
     LINK,
@@ -23,6 +23,7 @@ from slicewright.core.check.passed_by import (
     is_template,
     reason_of_folder,
 )
+from slicewright.core.check.units import Form, Unit
 from slicewright.core.compose.kustomization import FILE_NAME
 from slicewright.core.problem import Problem
 from slicewright.core.run.folder import BASES, SETTINGS
@@ -70,7 +71,7 @@ class Discovery:
         self._unused = set(self._exclude)
         self._has_walked = False
         self._kustomizations = Kustomizations()
-        self._roots: dict[str, bool] = {}
+        self._repositories: dict[str, bool] = {}
         self._components: set[str] = set()
 
     def find(self, paths: Iterable[str], cluster: str = "") -> Targets:
@@ -78,7 +79,8 @@ class Discovery:
         targets = Targets()
         for path in paths:
             if path == STDIN:
-                targets.units.append(Unit("stdin", "", "stdin", cluster, named=True))
+                is_ours = self._is_in_repository(str(Path.cwd()))
+                targets.units.append(Unit("stdin", "", "stdin", cluster, named=True, in_repository=is_ours))
             elif path:
                 self._path(_straight(path), targets, cluster)
             else:  # a shell variable that is not set: the current folder is not meant
@@ -105,7 +107,7 @@ class Discovery:
         elif self._kustomizations.is_kustomization(path):
             targets.units.append(self._kustomization(str(path.parent), cluster, named=True))
         else:
-            targets.units.append(Unit("file", str(path), name, cluster, named=True))
+            targets.units.append(self._unit("file", str(path), name, cluster, named=True))
 
     def _folder(self, folder: Path, targets: Targets, cluster: str) -> None:
         def report(error: OSError) -> None:
@@ -154,28 +156,38 @@ class Discovery:
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not self._is_left_out(base, name):
                     called = name if shown == "." else f"{shown}/{name}"
-                    unit = Unit("file", f"{base}/{name}", called, cluster, inside=bool(inside))
+                    unit = self._unit("file", f"{base}/{name}", called, cluster, inside=bool(inside))
                     targets.units.append(unit)
                 elif is_template(name) and not self._is_left_out(base, name):
                     targets.passed_by.append(PassedBy(self.name(f"{base}/{name}"), TEMPLATE))
         for path, files in in_charts.items():
             if self._helm and not _is_library(path):
-                targets.units.append(Unit("chart", path, self.name(path), cluster))
+                targets.units.append(self._unit("chart", path, self.name(path), cluster))
             else:
                 targets.passed_by.append(PassedBy(self.name(path), HELM, files))
 
     def _kustomization(self, folder: str, cluster: str, *, named: bool = False) -> Unit:
-        return Unit("folder", folder, self.name(folder), cluster or self._cluster(folder), named)
+        cluster = cluster or self._cluster(folder)
+        return self._unit("folder", folder, self.name(folder), cluster, named=named)
+
+    def _unit(
+        self, form: Form, path: str, name: str, cluster: str, *, named: bool = False, inside: bool = False
+    ) -> Unit:
+        folder = path.rpartition("/")[0] if form == "file" else path
+        return Unit(form, path, name, cluster, named, self._is_in_repository(folder), inside)
 
     def _cluster(self, folder: str) -> str:
         """Return the cluster of a folder in a repository's tree: two clusters may name their queues alike."""
         place = _IN_TREE.match(f"{folder}/")
-        if place is None:
-            return ""
-        root = place["root"]
-        if root not in self._roots:
-            self._roots[root] = os.path.isfile(f"{root}/slicewright.yaml")  # noqa: PTH113 - a text
-        return place["cluster"] if self._roots[root] else ""
+        return place["cluster"] if place and _has_settings(place["root"]) else ""
+
+    def _is_in_repository(self, folder: str) -> bool:
+        """Tell whether a folder is in a repository of ours: all of its objects are judged."""
+        if folder not in self._repositories:
+            above = os.path.dirname(folder)  # noqa: PTH120 - a text
+            is_below = above != folder and self._is_in_repository(above)
+            self._repositories[folder] = is_below or _has_settings(folder)
+        return self._repositories[folder]
 
     def _is_left_out(self, base: str, name: str, *, folder: bool = False) -> bool:
         path = self.name(f"{base}/{name}") if self._exclude else ""
@@ -194,6 +206,10 @@ class Discovery:
         if text == self._base:
             return "."
         return text.removeprefix(self._base.rstrip("/") + "/")
+
+
+def _has_settings(folder: str) -> bool:
+    return os.path.isfile(f"{folder}/{SETTINGS}")  # noqa: PTH113 - a text
 
 
 def _is_below(folder: str, above: str) -> bool:
@@ -240,7 +256,9 @@ def _without_included(targets: Targets, kustomizations: Kustomizations, componen
             unit.inside and unit.path in built
         ):
             continue
-        if unit.form == "file" and not unit.named and unit.path in merged:
+        if unit.form == "file" and unit.folder in components and unit.path.rpartition("/")[2] in FILE_NAMES:
+            targets.passed_by.append(PassedBy(unit.name, COMPONENT))
+        elif unit.form == "file" and not unit.named and unit.path in merged:
             targets.passed_by.append(PassedBy(unit.name, PATCH))
         elif unit.named or key not in kept:
             kept[key] = unit

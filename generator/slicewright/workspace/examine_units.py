@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.check.examine import Checked, Examined
+from slicewright.core.check.judged_kinds import is_judged, may_be_misspelt, names_judged
 from slicewright.core.check.model import Resource
-from slicewright.core.check.partial import is_called_partial
-from slicewright.core.check.passed_by import (
-    NO_OBJECT,
-    UNNAMED_PATCH,
-    PassedBy,
-    begins_as_patch,
-    holds_object,
-    may_be_patch,
-)
-from slicewright.core.check.unfinished import placeholders_in
+from slicewright.core.check.passed_by import NO_OBJECT, UNBUILT, PassedBy, holds_object
+from slicewright.core.check.units import Examined, checked
 from slicewright.core.check.unpack import unpack
 from slicewright.core.intent.source import Source, SourceFile
+from slicewright.core.problem import errors
 from slicewright.workspace.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slicewright.core.check.engine import Engine
-    from slicewright.core.check.examine import Unit
+    from slicewright.core.check.units import Unit
     from slicewright.core.problem import Problem
     from slicewright.workspace.load import Loaded
 
@@ -39,35 +32,52 @@ def examine_units(
     seen = {unit.path for unit in units}
     for unit in units:
         loaded = load(unit, values)
-        yield _examined(loaded, engine)
-        for file in loaded.instead:
-            if file.path not in seen:
-                seen.add(file.path)
-                yield _examined(load(file, values), engine)
+        files = [_examined(load(file, values), engine) for file in loaded.instead]
+        yield _built(loaded, files, engine, values)
+        for file in files:
+            if file.unit.path not in seen:
+                seen.add(file.unit.path)
+                yield file
+
+
+def _built(
+    loaded: Loaded, files: Sequence[Examined], engine: Engine, values: Mapping[str, str] | None
+) -> Examined:
+    """Return a unit; one that does not build is passed by if its files and patches are of other objects."""
+    unit = loaded.unit
+    is_known = bool(loaded.instead or loaded.elsewhere)
+    patches_judged = any(names_judged(text) for _, text in loaded.kustomizations)
+    if unit.named or unit.is_ours or patches_judged or not is_known:
+        return _examined(loaded, engine)
+    others = (_examined(load(file, values), engine) for file in loaded.elsewhere)
+    if any(part.objects or part.problems for part in (*files, *others)):
+        return _examined(loaded, engine)
+    passed_by = loaded.passed_by or (PassedBy(unit.name, UNBUILT),)
+    return Examined(unit, (), (), (), passed_by=passed_by, used=loaded.used)
 
 
 def _examined(loaded: Loaded, engine: Engine) -> Examined:
     resources, problems, passed_by = _resources(loaded)
-    unit, may_be_patch = loaded.unit, _may_be_patch(loaded.unit, loaded.text)
-    if resources and may_be_patch and not any(map(engine.is_whole, resources)):
-        return Examined(unit, (), (), (), (PassedBy(unit.name, UNNAMED_PATCH),), loaded.used)
+    unit = loaded.unit
     objects = []
+    others = []
     for resource in resources:
-        verdict = engine.verdict(resource)
-        # What is rendered for a cluster is finished.
-        held = None if unit.cluster else placeholders_in(resource.data)
-        is_clean = not held and engine.is_clean(resource, verdict)
-        is_partial = may_be_patch or is_called_partial(resource.file) or unit.partial or unit.inside
-        objects.append(Checked(resource, verdict, is_clean, held, is_partial, unit.patched))
+        if unit.is_ours or _is_judged(resource, engine):
+            objects.append(checked(resource, engine, is_finished=bool(unit.cluster)))
+        else:
+            others.append(resource)
     all_problems = (*loaded.problems, *problems)
-    return Examined(
-        unit, tuple(objects), all_problems, loaded.kustomizations, passed_by, loaded.used, loaded.unrestricted
-    )
+    kustomizations = loaded.kustomizations
+    if others and not objects:
+        all_problems, kustomizations = errors(all_problems), ()
+    return Examined(unit, tuple(objects), all_problems, kustomizations, tuple(others), passed_by, loaded.used)
 
 
-def _may_be_patch(unit: Unit, text: str) -> bool:
-    is_called_so = unit.inside or may_be_patch(unit.name) or begins_as_patch(text)
-    return unit.form == "file" and not unit.named and is_called_so
+def _is_judged(resource: Resource, engine: Engine) -> bool:
+    """Tell whether an object is judged for itself, outside of a repository of ours."""
+    if is_judged(resource) or engine.has_added_schema(resource):
+        return True
+    return may_be_misspelt(resource) and engine.is_mistaken(resource)
 
 
 def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem], tuple[PassedBy, ...]]:
@@ -86,6 +96,8 @@ def _resources(loaded: Loaded) -> tuple[list[Resource], list[Problem], tuple[Pas
         for unpacked in unpack(document.data, name, source):
             if isinstance(unpacked, Resource):
                 resources.append(unpacked)
-            else:
+            elif unit.named or unit.is_ours or names_judged(loaded.text):
                 problems.append(unpacked)
+            else:
+                passed_by.append(PassedBy(name, NO_OBJECT, line=document.line))
     return resources, problems, tuple(passed_by)

@@ -1,7 +1,7 @@
 """The schemas of Kubernetes kinds on disk: those of the package, and folders that a user adds."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def kind_schemas(added: Iterable[Path] = ()) -> KindSchemas:
     A kind and version that several folders have is taken from the first. Our own are read once a process.
     """
     theirs = tuple(added)
-    return _of_folders((*theirs, packaged())) if theirs else _of_package(packaged())
+    return _of_folders((*theirs, packaged()), theirs) if theirs else _of_package(packaged())
 
 
 @cache
@@ -32,7 +32,7 @@ def _of_package(folder: Path) -> KindSchemas:
     return _of_folders((folder,))
 
 
-def _of_folders(folders: tuple[Path, ...]) -> KindSchemas:
+def _of_folders(folders: tuple[Path, ...], added: tuple[Path, ...] = ()) -> KindSchemas:
     @cache
     def definitions(folder: Path) -> Definitions:
         return Definitions(_text(folder / FILE))
@@ -46,11 +46,13 @@ def _of_folders(folders: tuple[Path, ...]) -> KindSchemas:
 
     @cache
     def files() -> tuple[str, ...]:
-        return tuple(
-            path.relative_to(folder).as_posix() for folder in folders for path in folder.glob("*/*.json")
-        )
+        return tuple(_files(folders))
 
-    return KindSchemas(read, files)
+    return KindSchemas(read, files, frozenset(_files(added)))
+
+
+def _files(folders: Iterable[Path]) -> Iterator[str]:
+    return (path.relative_to(folder).as_posix() for folder in folders for path in folder.glob("*/*.json"))
 
 
 def _parse(path: Path, definitions: Callable[[], Definitions]) -> Any:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.binaries.find import run
-from slicewright.core.check.examine import Checked
+from slicewright.core.check.units import Checked
 from slicewright.core.compose.patch import parse_pointer
 from slicewright.core.kubernetes.read import at
 from slicewright.core.problem import Path as FieldPath

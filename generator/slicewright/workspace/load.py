@@ -10,31 +10,29 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.core.check.examine import Unit
 from slicewright.core.check.filling import filled, filled_object
-from slicewright.core.check.partial import of_template
+from slicewright.core.check.judged_kinds import names_judged
 from slicewright.core.check.passed_by import (
     DEAD_LINK,
     NO_OBJECT,
+    OTHERS,
     TEMPLATE,
     PassedBy,
-    has_directives,
+    has_marks,
     reason,
-    without_templates,
 )
+from slicewright.core.check.units import Unit
 from slicewright.core.compose.kustomization import Composed, compose
 from slicewright.core.compose.spec import Stopped
-from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.document.read import Document, read_manifests
 from slicewright.core.problem import Problem, errors
 from slicewright.core.run.folder import is_controllers_folder
 from slicewright.core.run.header import edited, is_edited, is_ours
 from slicewright.workspace import helm, kustomize
-from slicewright.workspace.builders import gets_components, is_lifted, of_restriction
 from slicewright.workspace.kustomize import FILE_NAMES, Kustomizations, fetch_problems
 from slicewright.workspace.package import releases
 from slicewright.workspace.text_file import read_file, read_stdin, unreadable
-from slicewright.workspace.unbuilt import explained, of_patch_alone, plain_files, shown
+from slicewright.workspace.unbuilt import explained, plain_files, shown, unbuilt
 
 _HEAD = 1024 * 1024
 """Bytes of a file that is not read in which an object would have its apiVersion."""
@@ -52,15 +50,15 @@ class Loaded(Struct, frozen=True):
     """Name and text of the hand-written kustomizations that a folder is built from, and of the patches and
     configurations that they name, for rules about them."""
     passed_by: tuple[PassedBy, ...] = ()
-    """A file that nobody named and of which nothing is checked, or its documents that are templates."""
+    """What nobody named and of which nothing is checked."""
     instead: tuple[Unit, ...] = ()
     """The plain files of a kustomization that does not build, which are checked one by one."""
     files: tuple[str, ...] = ()
     """The template of each document, for a chart."""
     used: frozenset[str] = frozenset()
     """Names of values that were filled in."""
-    unrestricted: bool = False
-    """Whether a kustomization that does not build may name files outside of its folder."""
+    elsewhere: tuple[Unit, ...] = ()
+    """Files outside of its folders that such a kustomization lists, which kustomize refuses."""
 
 
 def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
@@ -76,46 +74,33 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     if text is None:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name, or_stdin=True)
     if isinstance(text, Problem):
-        unread = "" if unit.named else _unread(unit.path, text.id)
+        unread = "" if unit.named else _unread(unit, text.id)
         passed_by = (PassedBy(unit.name, unread),) if unread else ()
         return Loaded(unit, problems=() if unread else (text,), passed_by=passed_by)
     text, used = filled(text, values) if values else (text, frozenset())
-    templates: list[int] = []
-    while True:
-        text, documents, problems = _read(text, unit.name)
-        broken = [problem.line for problem in errors(problems) if problem.id != "YAML002"]
-        data = [document.data for document in documents]
-        why = "" if unit.named else reason(unit.name, text, data, broken=broken)
-        if why != TEMPLATE:
-            break
-        text, lines = without_templates(text, broken)
-        templates += lines
+    documents, problems = read_manifests(text, unit.name)
+    is_broken = any(problem.id != "YAML002" for problem in errors(problems))
+    data = [document.data for document in documents]
+    why = "" if unit.named else reason(text, data, is_broken=is_broken)
     if why:
-        return Loaded(unit, passed_by=(PassedBy(unit.name, TEMPLATE if templates else why),), used=used)
-    passed = tuple(PassedBy(unit.name, TEMPLATE, line=line) for line in sorted(templates))
-    return Loaded(unit, text, documents, problems, passed_by=passed, used=used)
+        return Loaded(unit, passed_by=(PassedBy(unit.name, why),), used=used)
+    if not (unit.named or unit.is_ours or names_judged(text)):
+        passed_by = (PassedBy(unit.name, OTHERS),) if errors(problems) else ()
+        return Loaded(unit, text, documents, passed_by=passed_by, used=used)
+    return Loaded(unit, text, documents, problems, used=used)
 
 
-def _unread(path: str, problem: str) -> str:
+def _unread(unit: Unit, problem: str) -> str:
     """Return why a file that nobody named is passed by although it cannot be read, '' for a problem of it."""
-    if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114 - a text
+    if os.path.islink(unit.path) and not os.path.exists(unit.path):  # noqa: PTH110, PTH114 - a text
         return DEAD_LINK
     if problem not in ("FILE002", "FILE005"):  # not UTF-8, or too large
         return ""
-    with open(path, "rb") as file:  # noqa: PTH123 - a text
-        head = file.read(_HEAD).replace(b"\0", b"")  # in UTF-16 each letter has a zero beside it
-    return "" if b"apiVersion" in head else NO_OBJECT
-
-
-def _read(text: str, name: str) -> tuple[str, tuple[Document, ...], tuple[Problem, ...]]:
-    """Read a text, with placeholders that are not YAML masked where it cannot be read without that."""
-    documents, problems = read_manifests(text, name)
-    if errors(problems) and not has_directives(text):
-        again, wrong = read_manifests(plain := masked(text), name)
-        if len(errors(wrong)) < len(errors(problems)):
-            documents = tuple(replace(document, data=unmasked(document.data)) for document in again)
-            return plain, documents, wrong
-    return text, documents, problems
+    with open(unit.path, "rb") as file:  # noqa: PTH123 - a text
+        head = file.read(_HEAD).replace(b"\0", b"").decode("latin-1")  # UTF-16 has a zero beside each letter
+    if "apiVersion" not in head:
+        return NO_OBJECT
+    return "" if unit.is_ours or names_judged(head) else OTHERS
 
 
 def _filled(loaded: Loaded, values: Mapping[str, str]) -> Loaded:
@@ -197,7 +182,6 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
     return list(installed.objects), tuple(tree.refused.values()) or named
 
 
-_BY_FLUX = "check what flux build kustomization writes"
 _READ_BY_KUSTOMIZE = frozenset({"YAML003", "YAML005", "YAML006"})
 """What is refused in our own files, and has a meaning in those of others."""
 
@@ -221,20 +205,23 @@ def _compose(unit: Unit) -> Loaded:
         if not unit.cluster and any(problem.id == "KUS006" for problem in problems):
             built, _ = _built(folder, unit, tree)  # kustomize is laxer; what it refuses has our words
             objects, problems = (built, ()) if built else (objects, problems)
-    instead, notes = ([], []) if objects else plain_files(unit, problems)
-    named = [of_template(_renamed(problem, folder, unit)) for problem in explained(folder, problems)]
-    unrestricted = bool(problems) and not (objects or unit.cluster) and is_lifted(unit)
-    named = list(map(of_restriction, named)) if unrestricted else named
+    named = [_renamed(problem, folder, unit) for problem in explained(folder, problems)]
     if unit.cluster and not unit.joins:  # our own tree: elsewhere people may have copied a run to edit it
         named += (_renamed(problem, folder, unit) for problem in tree.edited)
-    if unrestricted and gets_components(unit):
-        named = [of_patch_alone(problem, _BY_FLUX) for problem in named]
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
-    return Loaded(
-        unit, "", documents, (*named, *notes), texts, instead=tuple(instead), unrestricted=unrestricted
-    )
+    loaded = Loaded(unit, "", documents, tuple(named), texts)
+    if objects or unit.cluster or {problem.id for problem in problems} <= {"TOOL001"}:
+        return loaded  # overlays that we render are whole, and a missing program is to be installed
+    instead, elsewhere = plain_files(unit)
+    if not (unit.named or unit.is_ours) and any(map(_is_template, by_hand.values())):
+        return Loaded(unit, passed_by=(PassedBy(unit.name, TEMPLATE),), instead=instead)
+    return replace(loaded, problems=(*named, *unbuilt(unit, instead)), instead=instead, elsewhere=elsewhere)
+
+
+def _is_template(text: str) -> bool:
+    return bool(errors(read_manifests(text, "")[1])) and has_marks(text)
 
 
 _MERGES = re.compile(r"patches|generators|transformers|validators")

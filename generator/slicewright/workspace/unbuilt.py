@@ -1,13 +1,12 @@
 """A kustomization that does not build: why, in one line, and its files, which are checked one by one."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from slicewright.core.check.examine import Unit
 from slicewright.core.check.placeholder import is_unfinished
+from slicewright.core.check.units import Unit
 from slicewright.core.compose.spec import is_remote
 from slicewright.core.document.document import values_in
 from slicewright.core.document.read import read_places
@@ -20,84 +19,38 @@ _NEEDED = FOLDERS | {
     *("crds", "env", "envs", "files", "valuesfile", "additionalvaluesfiles"),
 }
 """Fields whose texts are paths that kustomize opens."""
-_OBJECTS = frozenset(
-    {"resources", "bases", "components", "generators", "configmapgenerator", "secretgenerator"}
-    | {"helmcharts", "helmchartinflationgenerator"}
-)
-"""Fields that bring objects, in small letters."""
-_BARE = re.compile(r"^[ \t-]*[\w.-]+:[ \t]+\{\{", re.MULTILINE)
-"""`key: {{value}}`, which YAML reads as a mapping in a key."""
-_BY_PROGRAM = "check what the program builds that adds the objects"
-"""For example Fleet, which gives what a chart renders to its overlays."""
-_PATCHES = frozenset({"patches", "path", "patchesstrategicmerge"})
 
 
 def explained(folder: str, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems of a build: each missing file at its line, and what is remote at its line too."""
     kustomizations = Kustomizations()
-    unbuilt = next((problem for problem in problems if problem.id in ("KUS001", "KUS011")), None)
-    missing = list(_missing(folder, kustomizations)) if unbuilt else []
-    kept = [problem for problem in problems if not missing or problem is not unbuilt]
-    _, spec = kustomizations.spec_of(folder)
-    if _OBJECTS.isdisjoint(key.casefold() for key in spec):
-        kept = [of_patch_alone(problem, _BY_PROGRAM) for problem in kept]
-    if unbuilt and not missing and (template := _template(folder, kustomizations)):
-        kept = [_of_template(problem, template) if problem is unbuilt else problem for problem in kept]
+    failed = next((problem for problem in problems if problem.id in ("KUS001", "KUS011")), None)
+    missing = list(_missing(folder, kustomizations)) if failed else []
+    kept = [problem for problem in problems if not missing or problem is not failed]
     return [*missing, *(_placed(problem, kustomizations) for problem in kept)]
 
 
-def of_patch_alone(problem: Problem, hint: str) -> Problem:
-    """Return a problem of a kustomization to which a program adds objects: a note if a patch fits none."""
-    if problem.id != "KUS011" or "no matches for Id" not in problem.message:
-        return problem
-    return replace(problem, severity="note", hint=hint)
+def plain_files(unit: Unit) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+    """Return the files that an unbuilt kustomization and its bases list as resources, and those elsewhere.
 
-
-def _template(folder: str, kustomizations: Kustomizations) -> str:
-    """Return the first patch that a program fills in before it is YAML; '' for none."""
-    for base, _, key, entry in _entries(folder, kustomizations):
-        path = os.path.join(base, entry)  # noqa: PTH118 - a text
-        text = read_file(path, path) if key in _PATCHES and os.path.isfile(path) else ""  # noqa: PTH113
-        if isinstance(text, str) and _BARE.search(text):
-            return entry
-    return ""
-
-
-def _of_template(problem: Problem, template: str) -> Problem:
-    """Return a note on the template that kustomize cannot read, in place of what it says."""
-    message = f"patch '{template}' has placeholders, so the kustomization does not build"
-    return replace(
-        problem, message=message, severity="note", hint="fill the placeholders in before the check"
-    )
-
-
-def plain_files(unit: Unit, problems: Iterable[Problem]) -> tuple[list[Unit], list[Problem]]:
-    """Return the files that an unbuilt kustomization and its bases list as resources, with a note of them."""
-    if unit.cluster or {problem.id for problem in problems} <= {"TOOL001"}:
-        return [], []  # overlays that we render are whole, and a missing program is to be installed
-    files: dict[str, None] = {}
-    patched = False
+    A file outside of its kustomization's folder, by a link or not, is refused by kustomize.
+    """
+    inside: dict[str, Unit] = {}
+    elsewhere: dict[str, Unit] = {}
     folder = os.path.realpath(unit.path)
     for base, _, key, entry in _entries(folder, Kustomizations()):
         path = os.path.realpath(os.path.join(base, entry))  # noqa: PTH118 - a text
-        # A file elsewhere, by a link or not, is refused by kustomize too.
-        is_below = path.startswith(f"{os.path.realpath(base)}/")
-        if key in RESOURCES and is_below and os.path.isfile(path):  # noqa: PTH113
-            files[path] = None
-        patched = patched or (key in _PATCHES and not os.path.exists(path))  # noqa: PTH110
+        if key in RESOURCES and os.path.isfile(path):  # noqa: PTH113
+            files = inside if path.startswith(f"{os.path.realpath(base)}/") else elsewhere
+            files[path] = Unit("file", path, shown(path, folder, unit), in_repository=unit.in_repository)
+    return tuple(inside.values()), tuple(elsewhere.values())
+
+
+def unbuilt(unit: Unit, files: Sequence[Unit]) -> list[Problem]:
+    """Return a note on the files that are checked in the place of what a kustomization builds, if any."""
     message = f"the kustomization cannot be built here, so its files are checked one by one ({len(files)})"
-    note = Problem(
-        "KUS021",
-        message,
-        "correct the kustomization so that it builds; then the result is checked",
-        "note",
-        unit.name,
-    )
-    units = [
-        Unit("file", path, shown(path, folder, unit), unit.cluster, partial=True, patched=patched)
-        for path in files
-    ]
-    return units, [note] if files else []
+    hint = "correct the kustomization so that it builds; then the result is checked"
+    return [Problem("KUS021", message, hint, "note", unit.name)] if files else []
 
 
 def shown(file: str, folder: str, unit: Unit) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def write(report: Report) -> str:
     """Return a problem a line or two, and a summary."""
     printed, more = foremost(_grouped(report.problems))
-    lines = [*map(line, printed), *([more] if more else []), summary(report)]
-    return shown("".join(f"{line}\n" for line in lines))
+    lines = [*map(line, printed), more, *summary(report)]
+    return shown("".join(f"{line}\n" for line in lines if line))
 
 
 _OF_FILES = ("FILE030", "SCHEMA009")
@@ -68,23 +68,19 @@ def file_of(problem: Problem) -> str:
     return f"{problem.file}/{FILE_NAME}" if composed else problem.file
 
 
-def summary(report: Report) -> str:
-    """Return the line at the end: what was looked at, what was found, what was not."""
+def summary(report: Report) -> list[str]:
+    """Return the lines at the end: what was looked at and what was found, then what was passed by."""
     numbers = report.summary()
     number = numbers["read"] - len(numbers["withoutObject"])
     places = "1 file or folder" if number == 1 else f"{number:,} files and folders"
     text = f"{counted(numbers['objects'], 'object')} in {places}: {tallied(report.problems)}"
-    if report.skipped:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.skipped.items()))
-        text += f"; not checked, as asked: {visible(kinds)}"
     if report.unchanged:
         text += f"; {report.unchanged:,} not of this change"
     unbuilt = sum(problem.id == "KUS021" for problem in report.problems)
     if unbuilt:
         text += f"; not built, and checked file by file: {counted(unbuilt, 'kustomization')}"
-    if report.passed_by:
-        text += visible(f"; skipped: {', '.join(counts(report.passed_by))}")
-    return text
+    passed = ", ".join(counts(report.passed_by, report.skipped))
+    return [text, visible(f"passed by: {passed}")] if passed else [text]
 
 
 def write_json(report: Report) -> str:
@@ -98,7 +94,7 @@ def write_github(report: Report) -> str:
     The summary is a plain line, which the log shows.
     """
     printed, more = foremost(report.problems)
-    rest = "".join(f"{line}\n" for line in (more, summary(report)) if line)
+    rest = "".join(f"{line}\n" for line in (more, *summary(report)) if line)
     return "".join(f"{annotation(problem)}\n" for problem in printed) + shown(rest)
 
 

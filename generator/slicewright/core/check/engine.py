@@ -15,7 +15,6 @@ from slicewright.core.check.unknown_kind import Removed, unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
-from slicewright.core.kubernetes.read import mapping
 from slicewright.core.mend.kueue import to_v1beta2
 from slicewright.core.problem import Problem, Severity, did_you_mean
 
@@ -24,9 +23,6 @@ Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
 _MISSING = "SCHEMA005"
-_OF_ALL = {"apiVersion", "kind", "metadata"}
-_CRD = "CustomResourceDefinition"
-"""Its old versions need names too; kubebuilder writes patches without them."""
 
 
 class SkipKind(Struct, frozen=True):
@@ -125,18 +121,15 @@ class Engine:
         if not self.skips(resource):
             yield from self._nested_problems(resource)
 
-    def is_whole(self, resource: Resource) -> bool:
-        """Tell whether an object has all that its schema requires, and images: patches lack some of that.
+    def has_added_schema(self, resource: Resource) -> bool:
+        """Tell whether the caller added a schema for an object's kind."""
+        return self._schemas.is_added(resource)
 
-        Without a schema a name and a field beside the metadata are enough.
-        """
-        verdict = self.verdict(resource)
-        if verdict == "unknown" and resource.kind == _CRD:
-            return "names" in mapping(resource.data.get("spec"))
-        if verdict == "unknown":
-            return bool(resource.server_name) and not resource.data.keys() <= _OF_ALL
-        lacks = any(problem.id == _MISSING for problem in self.schema_problems(resource, verdict))
-        return not lacks and all(container.get("image") for _, container in resource.containers)
+    def is_mistaken(self, resource: Resource) -> bool:
+        """Tell whether an object has a kind that was removed, or an apiVersion or a kind that is misspelt."""
+        if self._checks(resource) or self.skips(resource):
+            return False
+        return unknown_kind(resource, self._schemas, self._removed()).severity == "error"
 
     def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
         """Yield how an object breaks its schema; `verdict` where it is known already."""

@@ -176,10 +176,16 @@ class KindChecks(Struct, frozen=True, dict=True):
 class KindSchemas:
     """All schemas that there are: a way to read one by its path, each read and compiled once."""
 
-    def __init__(self, read: ReadSchema, files: Callable[[], Collection[str]] = tuple) -> None:
-        """Take the way to read a schema, and the way to list them (for hints)."""
+    def __init__(
+        self,
+        read: ReadSchema,
+        files: Callable[[], Collection[str]] = tuple,
+        added: Collection[str] = (),
+    ) -> None:
+        """Take the way to read a schema, the way to list them (for hints), and those that a user added."""
         self.read = read
         self._files = files
+        self._added = added
         self._checks: dict[tuple[str, str], KindChecks | BadSchemaError | None] = {}
 
     def find(self, resource: Resource) -> KindChecks | None:
@@ -191,6 +197,10 @@ class KindSchemas:
         if isinstance(checks, BadSchemaError):
             raise checks
         return checks
+
+    def is_added(self, resource: Resource) -> bool:
+        """Tell whether the schema of an object's kind and version is one that a user added."""
+        return bool(self._added) and file_of(str(resource.data["apiVersion"]), resource.kind) in self._added
 
     def _load(self, api_version: str, kind: str) -> KindChecks | BadSchemaError | None:
         if not (_API_VERSION.fullmatch(api_version) and _KIND.fullmatch(kind)) or ".." in api_version:

@@ -1,26 +1,15 @@
-"""What somebody still fills in: `${NAME}`, `$NAME`, `<name>`, `<< name >>`, `{{ .name }}`, `YOUR_NAME`."""
+"""What somebody still fills in: `${NAME}`, `$NAME`, `<name>`, `{{ .name }}`, `%NAME%`, `YOUR_NAME`."""
 
 import re
 from functools import lru_cache
 
-from slicewright.core.document.mask import INLINE
-
 EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
 """Kubernetes' own, in a command and the environment."""
-IN_KEY = re.compile(
-    rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|<(?:[a-zA-Z]|< ?\w)[^<>]*>+|__[A-Z][A-Z0-9_]*__"
-)
 TOKEN = re.compile(
-    rf"{IN_KEY.pattern}|\$[A-Za-z_]\w*|{INLINE}"
+    rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|\$[A-Za-z_]\w*"
+    r"|<(?:[a-zA-Z]|< ?\w)[^<>]*>+|__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
     r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
 )
-CAPITALS = re.compile(
-    rf"{TOKEN.pattern}|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|_[A-Z][A-Z0-9]*_(?![A-Za-z0-9])"
-    r"|\{[A-Za-z_][^{}\n]*\}|\[\[ *\w+ *\]\]"
-)
-"""Capitals as well, `{words}` and `[[name]]`, for fields that cannot have them."""
-_NAME = re.compile(rf"{TOKEN.pattern}|(?<![a-z])[A-Z][A-Z0-9]+(?:[_-][A-Z0-9]+)*(?![a-z])")
-"""Capitals as well: no reference to an object has them."""
 
 
 def is_unfinished(value: object) -> bool:
@@ -31,7 +20,7 @@ def is_unfinished(value: object) -> bool:
 @lru_cache(maxsize=1024)
 def pattern(name: str) -> re.Pattern[str] | None:
     """Return what the names match that a name with placeholders can become; None for a finished name."""
-    parts = _NAME.split(name)
+    parts = TOKEN.split(name)
     return re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else None
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from slicewright.core.check.flux_parents import completed
 from slicewright.core.check.model import Resource
 from slicewright.core.check.synced import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.core.problem import SEVERITIES, Problem, Severity, family
@@ -47,8 +46,6 @@ class Selection(Struct, frozen=True):
         self, problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
     ) -> tuple[Problem, ...]:
         """Return the problems that are reported; `ours` are files and folders of our own tree."""
-        resources = tuple(resources)
-        problems = completed(problems, resources)
         apply = problems if self.gitops else about_gitops(problems, resources, ours)
         return tuple(filter(self.names, apply))
 

@@ -57,6 +57,14 @@ def syncs(tool: Resource, file: str) -> bool:
     return _is_below(file, _covered(tool))
 
 
+def is_application_of(resource: Resource, files: Iterable[str]) -> bool:
+    """Tell whether an object of Argo CD that rules look at covers the folder of one of some files."""
+    if resource.group != ARGOCD_GROUP or resource.kind not in _ARGOCD:
+        return False
+    covered = _covered(resource)
+    return any(_is_below(file, covered) for file in files)
+
+
 def needs_gitops(ident: str) -> bool:
     """Tell whether a rule is about what a GitOps tool syncs alone."""
     return ident.startswith("GIT1") and ident not in _KUBECTL_TOO

@@ -72,7 +72,9 @@ def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> 
         return resource.problem("SCHEMA001", ("kind",), message, hints[0], severity=served)
     elsewhere = schemas.api_versions(resource.kind)
     hint = did_you_mean(api_version, elsewhere) or f"{_CONVERT}; or let it pass: --skip-kind {resource.kind}"
-    severity: Severity = "error" if resource.group in _WHOLE else "note"
+    # The core group holds kinds of Kubernetes alone; one of another group lacks it.
+    is_wrong = resource.group in _WHOLE or (not resource.group and elsewhere)
+    severity: Severity = "error" if is_wrong else "note"
     return resource.problem("SCHEMA001", ("kind",), message, hint, severity=severity)
 
 

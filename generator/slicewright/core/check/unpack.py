@@ -75,9 +75,14 @@ _EXAMPLES = {"apiVersion": kinds.JOBSET_VERSION, "kind": "JobSet"}
 _CONFIG_MAPS = (kinds.KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
+def holds_configuration(resource: Resource) -> bool:
+    """Tell whether an object is the ConfigMap with the configuration of Kueue or JobSet."""
+    return resource.kind == "ConfigMap" and resource.name in _CONFIG_MAPS
+
+
 def nested(resource: Resource) -> Iterator[Resource | Problem]:
     """Yield the Configuration that a ConfigMap of Kueue or JobSet holds, or why it cannot be read."""
-    if resource.kind != "ConfigMap" or resource.name not in _CONFIG_MAPS:
+    if not holds_configuration(resource):
         return
     file = SourceFile(resource.file, text(below(resource.data, "data", kinds.CONFIGURATION_KEY)))
     documents, problems = read_manifests(file.text, file.path)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from slicewright.core.document.difference import lines_of
 from slicewright.core.document.document import same
-from slicewright.core.document.mask import masked, unmasked
 from slicewright.core.document.tree import documents, tree
 from slicewright.core.mend.text import patched, patched_together, read
 from slicewright.core.problem import Fix, Path
@@ -39,7 +38,7 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     for document, some in by_document.items() if parts else ():
         parts[document], done = _mended(parts[document], some)
         applied += done
-    return _unmasked(text, "".join((head, *parts))) if applied else text, applied
+    return "".join((head, *parts)), applied
 
 
 def _mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -88,21 +87,13 @@ def _around(fix: Fix) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[str, ...]:
-    """Return what is before the first document, and the text of each; none of a text that is not YAML.
-
-    Placeholders that are not YAML are masked.
-    """
+    """Return what is before the first document, and the text of each; none of a text that is not YAML."""
     mark = _MARK if text.startswith(_MARK) else ""
-    for body in (text.removeprefix(_MARK), masked(text.removeprefix(_MARK))):
-        with contextlib.suppress(yaml.YAMLError):
-            starts = documents(body)
-            return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
+    body = text.removeprefix(_MARK)
+    with contextlib.suppress(yaml.YAMLError):
+        starts = documents(body)
+        return mark + body[: starts[0]], *(body[start:end] for start, end in pairwise(starts))
     return (text,)
-
-
-def _unmasked(text: str, changed: str) -> str:
-    """Return what the parts of a text became; a text that needs no mask may hold the characters of one."""
-    return changed if "".join(_split(text)) == text else unmasked(changed)
 
 
 @lru_cache(maxsize=2)
@@ -165,4 +156,4 @@ def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     old, new = lines_of(lead + part), lines_of(lead + after)
     for tag, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield start + offset, end + offset, _unmasked(text, "".join(new[begin:stop]))
+            yield start + offset, end + offset, "".join(new[begin:stop])
