@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from slicewright.binaries.golang import find_go
+from slicewright.binaries.pins import tools
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +25,7 @@ def folder(tool: str, module: str) -> Path:
     """Return the folder of a module in the version that a tool is pinned to; Go fetches it if need be."""
     done = subprocess.run(
         [go(), "mod", "download", "-json", module],
-        cwd=ROOT / "tools" / tool,
+        cwd=ROOT / "tools" / tools()[tool].folder,
         capture_output=True,
         text=True,
         check=False,

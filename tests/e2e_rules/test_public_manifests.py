@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.check.kit import run
+from tests.check.kit import engine, run
 from tests.e2e_rules.modules import folder
 from tests.rules.verdicts import refusals
 
@@ -106,10 +106,11 @@ def test_server_says_the_same(api: Api, entry: dict[str, Any]) -> None:
         if api.find("v1", "Namespace", namespace) is None:
             api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     for item in everything:
+        if engine().verdict(item) == "unknown":
+            continue  # a kind without a schema is not judged
         said = verdict(api, item)
         compared += bool(said)
         if said and said != ("refused" if refusals(item) else "accepted"):
             differing.add(f"{item.file}: {item.subject}")
 
-    assert set(entry["differences"]) == differing
-    assert entry["compared"] == compared
+    assert (set(entry["differences"]), entry["compared"]) == (differing, compared)
