@@ -193,8 +193,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Gather the words that a process of xdist compared."""
-    words.compared().update(map(tuple, node.workeroutput["words"]))
+    """Gather the words that a process of xdist compared; one that crashed has none."""
+    words.compared().update(map(tuple, getattr(node, "workeroutput", {"words": ()})["words"]))
 
 
 @pytest.hookimpl(trylast=True)

@@ -202,6 +202,8 @@ def _avoids_borrowing(spec: Any) -> bool:
 
 Labels = dict[str, tuple[str, ...]]
 """The labels of a pool's nodes, each with the values that it may have."""
+_MAX_NODE_POOLS = 10_000
+"""Names that are made at most: `slices: 999999999` must not fill the memory. A GKE cluster has fewer node pools."""
 
 
 def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
@@ -211,7 +213,7 @@ def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
     for capacity in capacities(site).values():
         labels = texts(site.cluster.spec["pools"][capacity.pool.index].get("labels"))
         if isinstance(capacity, TpuCapacity):
-            node_pools = slice_names(capacity.pool, capacity.most)
+            node_pools = slice_names(capacity.pool, min(capacity.most, _MAX_NODE_POOLS))
             count = {ACCELERATOR_COUNT: str(capacity.shape.chips_per_host)}
             labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
         else:
