@@ -193,8 +193,10 @@ schemas: $(VENV)/.dev ## Write the schemas of all kinds from their sources.
 
 ##@ Tools and pins
 
-.PHONY: tools
-tools: $(VENV)/.run $(if $(shell command -v go),,$(VENV)/.dev) ## Build the missing pinned programs (about 6 minutes the first time).
+# A rehearsal also needs cryptography, which .dev has.
+.PHONY: tools programs
+tools: programs $(VENV)/.dev ## Build the missing pinned programs (about 6 minutes the first time).
+programs: $(VENV)/.run $(if $(shell command -v go),,$(VENV)/.dev)
 	@$(BIN)/slicewright tools build
 	@$(if $(ALL),$(BIN)/slicewright tools build $(WORKFLOW_TOOLS))
 

@@ -98,7 +98,7 @@ class Pages:
     def __init__(self, root: Path) -> None:
         """Take the folder of the schemas."""
         self._schemas = Schemas(root)
-        self._described: dict[str, str] = {}
+        self._described: dict[str, tuple[str, str]] = {}
         """The page and the anchor of each schema of an object, by its place."""
 
     def texts(self) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ class Pages:
 
     def _section(self, page: str, key: str, field: Field) -> str:
         place, schema, required = field
-        below = self._below(f"{page}.md#{key}", place, schema)
+        below = self._below(f"{page}.md#{key}", key, place, schema)
         return f"\n### {key}\n\n{self._line(place, schema, required=required)}\n{below}"
 
     def _line(self, place: str, schema: Schema, *, required: bool) -> str:
@@ -143,23 +143,26 @@ class Pages:
         kind = _type(schema) + (", required" if required else "")
         return f"*{kind}* {_description(schema)}".rstrip()
 
-    def _below(self, here: str, place: str, schema: Schema, indent: str = "") -> str:
-        """Return the list of the fields of an object, or a link to the heading that has it."""
+    def _below(self, here: str, name: str, place: str, schema: Schema, indent: str = "") -> str:
+        """Return the list of the fields of an object, or a link to the heading that has it.
+
+        `name` is the field with those that contain it below the heading, as `pathways.head`.
+        """
         found = self._object(place, schema)
         if found is None:
             return ""
         place, schema = found
-        described = self._described.setdefault(place, here)
+        described, of = self._described.setdefault(place, (here, name))
         if described != here:
             page, _, heading = described.partition("#")
             link = f"#{heading.lower()}" if here.startswith(f"{page}#") else f"{page}#{heading.lower()}"
-            return f"\n{indent}It has the fields of [{heading}]({link}).\n"
+            return f"\n{indent}It has the fields of [{of}]({link}).\n"
         required = schema.get("required", ())
         lines = "" if indent else "\n"
         for key in sorted(schema["properties"], key=lambda key: key not in required):
             value, at = schema["properties"][key], f"{place}/properties/{key}"
             lines += f"{indent}- `{key}` {self._line(at, value, required=key in required)}\n"
-            lines += self._below(here, at, value, indent + "    ")
+            lines += self._below(here, f"{name}.{key}", at, value, indent + "    ")
         return lines
 
     def _object(self, place: str, schema: Schema) -> tuple[str, Schema] | None:

@@ -434,7 +434,7 @@ def test_image_of_the_defaults(repo: Repo) -> None:
         (("--tpu", "v5litepod-8", "--image", "i", "--nodes", "2"), "--nodes needs --cpu POOL"),
         (
             ("--tpu", "v5litepod-8", "--image", "i", "--pathways", "gs://b/d"),
-            "--pathways needs --pathways-version jax-VERSION, the version of JAX in the image: jax-0.9.2",
+            "--pathways needs --pathways-version: the version of JAX in the image, such as jax-0.9.2",
         ),
         (
             ("--tpu", "v5litepod-8", "--image", "i", "--pathways-version", "jax-0.9.2"),

@@ -188,7 +188,9 @@ def test_context_that_gcloud_has_not_written(repo: Repo, kubeconfig: Path) -> No
     repo.cluster(spec=CLUSTER)
 
     hint = "gcloud container clusters get-credentials c1 --project=p --location=us-west4"
-    assert hint in repo.run("status", code=2).err
+    said = repo.run("status", code=2).err
+    assert hint in said
+    assert "name another (other, x) with --context" in said
 
 
 def test_repository_without_clusters(empty: Repo) -> None:

@@ -39,7 +39,7 @@ def pathways_version() -> str:
     """Return the tag of the Pathways images. Raises UsageError without a terminal."""
     if not can_ask():
         raise click.UsageError(
-            "--pathways needs --pathways-version jax-VERSION, the version of JAX in the image: jax-0.9.2"
+            "--pathways needs --pathways-version: the version of JAX in the image, such as jax-0.9.2"
         )
     answer: str = click.prompt("Tag of the Pathways images, jax-VERSION: the version of JAX in the image")
     return answer

@@ -38,6 +38,8 @@ options = declared(
     kubeconfig_option,
 )
 cluster_option = click.option("--cluster", help="The TPUCluster, if a workload has several.")
+_FEW = 5
+"""Up to so many contexts are named in a hint."""
 
 
 class Place(Struct, frozen=True):
@@ -170,7 +172,9 @@ def connect(context: str, file: Path | None, login: str, *, is_named: bool = Tru
         holder = next((entry for entry, names in known.items() if context in names), None)
         if holder is None:
             near = did_you_mean(context, chain.from_iterable(known.values())) if is_named else ""
-            hint = near or f"name another with --context, or run {login}"
+            others = sorted(set(chain.from_iterable(known.values())))
+            which = f" ({', '.join(others)})" if 0 < len(others) <= _FEW else ""
+            hint = near or f"name another{which} with --context, or run {login}"
             listed = ", ".join(map(str, files))
             raise show.unknown(f"there is no context '{context}' in {listed}", hint)
         return ReadOnly(kubeconfigs.read(holder, context))

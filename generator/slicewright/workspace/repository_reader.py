@@ -138,7 +138,7 @@ def _require(source: Source, problems: list[Problem]) -> None:
         if not requirement or satisfies(version, requirement):
             return
     except ValueError as error:
-        hint = "write for example ~=0.1, >=0.1,<0.3 or ==0.1.*"
+        hint = "write for example ~=0.1.0, >=0.1,<0.3 or ==0.1.*"
         problems.append(source.problem("IN005", ("requires",), str(error), hint))
         return
     message = f"{SETTINGS} requires slicewright {requirement}, and this is {version}"
