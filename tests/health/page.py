@@ -12,14 +12,14 @@ _END = "<!-- /states -->\n"
 
 
 def table() -> str:
-    """Return the table: a row for each state of each kind."""
-    rows = sorted(
-        (kind, state.replace("-", " "), said["status"], said["message"].replace("|", "\\|"))
-        for states in expected().values()
-        for (kind, state), said in ((name.split("/"), said) for name, said in states.items())
-    )
-    head = ("kind", "state", "health", "message")
-    lines = [head, ("---",) * len(head), *rows]
+    """Return the table: a row for each health of each kind, with the states that have it."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for states in expected().values():
+        for name, said in states.items():
+            kind, state = name.split("/")
+            rows.setdefault((kind, said["status"]), []).append(state.replace("-", " "))
+    lines = [("kind", "health", "states"), ("---",) * 3]
+    lines += [(kind, health, ", ".join(sorted(names))) for (kind, health), names in sorted(rows.items())]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

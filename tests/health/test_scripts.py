@@ -25,7 +25,7 @@ KEYS = sorted(lua.scripts())
 
 @pytest.mark.parametrize("state", sorted(OBJECTS))
 def test_state(state: str) -> None:
-    """An object as the real controllers leave it has the status and the message that the docs promise."""
+    """An object as the real controllers leave it has the status and the message of `expected.yaml`."""
     made = lua.health(OBJECTS[state])
 
     assert EXPECTED[state] == {"status": made.status, "message": made.message}

@@ -11,6 +11,8 @@ PAGE = ROOT / "docs" / "contributing" / "seeds.md"
 BEGIN = "<!-- The tables below are made from tests/seeds/differences.yaml: python -m tests.seeds.table -->\n"
 END = "<!-- End of the tables. -->\n"
 _POD = ".template.spec.template.spec."
+_LONGEST = 60
+"""Characters of a value that the tables show; a longer one is only in differences.yaml."""
 _HEAD = "| object | field | tutorial | ours | why |\n| --- | --- | --- | --- | --- |\n"
 
 
@@ -40,7 +42,8 @@ def _short(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    return _code(value if isinstance(value, str) else json.dumps(value))
+    text = value if isinstance(value, str) else json.dumps(value)
+    return _code(text) if len(text) <= _LONGEST else "…"
 
 
 def _code(text: str) -> str:
