@@ -267,8 +267,10 @@ class Api:
                 yield "ERROR", {}
             elif response.status != http.HTTPStatus.OK:
                 raise ApiError(response.status, _object(response.data))
+            if self._hung_up:
+                return
             with contextlib.suppress(HTTPError, OSError):
-                for line in response if not self._hung_up else ():
+                for line in response:
                     if self._hung_up or not line.endswith(b"\n"):
                         return
                     event = json.loads(line)

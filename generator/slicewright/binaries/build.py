@@ -298,8 +298,9 @@ def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
 def _signals_later() -> Iterator[None]:
     """Hold signals back while a process starts: nobody could end it yet. The main thread alone gets them."""
     caught: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main else ()
+    numbers: tuple[signal.Signals, ...] = ()
+    if threading.current_thread() is threading.main_thread():
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [(number, signal.signal(number, lambda got, _: caught.append(got))) for number in numbers]
     yield
     for number, handler in before:

@@ -200,7 +200,9 @@ def _on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Pat
     """
     seen: set[Path] = set()
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        for name in names if os.path.isabs(folder) else ():  # noqa: PTH117 - a text
+        if not os.path.isabs(folder):  # noqa: PTH117 - a text
+            continue
+        for name in names:
             path = Path(folder) / name
             if executable(path) and path.resolve() not in seen:
                 seen.add(path.resolve())

@@ -48,7 +48,9 @@ def _release_of(go: Path, environ: Mapping[str, str]) -> Release:
     except (OSError, subprocess.TimeoutExpired):
         return ()
     match = _ANSWER.search(answer.stdout)
-    return _release(match[1]) if match else ()
+    if match is None:
+        return ()
+    return _release(match[1])
 
 
 def _release(text: str) -> Release:

@@ -179,8 +179,10 @@ def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
 
 def _refused_by_render(texts: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
     """Return the errors of files by which the next render would stop."""
+    if not texts:
+        return ()
     files = (SourceFile(path, text) for path, text in texts.items())
-    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1]) if texts else ()
+    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1])
 
 
 def _kustomization(folder: Path) -> str:

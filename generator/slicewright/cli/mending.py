@@ -123,12 +123,13 @@ class Mending(Struct):
         """Write each file that waits, once its rounds are over; tell whether files must be read again."""
         names = self._files().keys()
         again = False
-        for name in sorted(self.pending) if self.writes else ():
-            problems = replace_file(self._path(name), self.after[name])
-            again = again or bool(problems) or name not in names
-            if problems:
-                self.refused[name] = replace(problems[0], file=name)
-                del self.after[name]
+        if self.writes:
+            for name in sorted(self.pending):
+                problems = replace_file(self._path(name), self.after[name])
+                again = again or bool(problems) or name not in names
+                if problems:
+                    self.refused[name] = replace(problems[0], file=name)
+                    del self.after[name]
         self.pending.clear()
         return again
 

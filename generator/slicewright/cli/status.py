@@ -103,8 +103,10 @@ def status(
 
 def _names(run: Run) -> tuple[str, ...]:
     """Return what a person may call a run that only its cluster knows."""
+    if not run.workload:
+        return ()
     own = (run.workload.rpartition("/")[2], run.sweep, run.run)
-    return (*own, *(f"{run.namespace}/{name}" for name in own if name)) if run.workload else ()
+    return (*own, *(f"{run.namespace}/{name}" for name in own if name))
 
 
 def _only(status: Status, workloads: frozenset[str]) -> Status:

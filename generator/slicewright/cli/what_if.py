@@ -58,7 +58,8 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
             else:
                 changes = read_changes(text)
                 with_changes.append((_name(changes), changes))
-        with_changes += [(_name(changes), changes) for changes in (read_sweep(sweep) if sweep else ())]
+        if sweep:
+            with_changes += [(_name(changes), changes) for changes in read_sweep(sweep)]
     except ChangeError as error:
         _refuse(error)
     names = [name for name, _ in with_changes]

@@ -170,7 +170,7 @@ class Autoscaler:
     def _grow(self, name: str, now: float) -> None:
         """Make the nodes of a pool, which is always one of those that come or are there."""
         pool = self._pools[name]
-        back = self._existing(name) if name in self._away else ()
+        back = self._existing(name) if name in self._away else []
         self._api.each(self._make, pool.nodes)
         self._ready[name] = now
         self._away.discard(name)

@@ -52,7 +52,7 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
         if isinstance(parent, dict) and steps[-1] in parent:
             yield from _mapping(item, steps)
     builder = BUILDERS[pattern].get(item["kind"])
-    needs = list(builder.filled if builder else ())
+    needs = list(builder.filled) if builder else []
     if item["kind"] != "Service":
         needs += [_RULES[name] for name in map(_short, components) if name in _RULES]
     for steps in needs:

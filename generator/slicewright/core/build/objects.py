@@ -39,8 +39,10 @@ def normalize(item: Object) -> None:
     Custom resources get the defaults that their webhooks and schemas fill in only at creation
     (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
     """
+    if item["kind"] not in RUN_KINDS:
+        return
     custom = "." in item.get("apiVersion", "").partition("/")[0]
-    for pods in pods_of(item, item["kind"]) if item["kind"] in RUN_KINDS else ():
+    for pods in pods_of(item, item["kind"]):
         spec = pods.spec
         for field in ("initContainers", "containers"):
             if field in spec:

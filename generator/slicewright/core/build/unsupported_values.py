@@ -35,7 +35,9 @@ _LONG_KEY = 1000
 def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
     """Yield a problem for each marker of the bases that is left in the objects of a workload."""
     # One look at the text of it all: the walk is for the rare object in which a marker is left.
-    for item in objects if MARKER in repr(objects) else ():
+    if MARKER not in repr(objects):
+        return
+    for item in objects:
         marked = (path for path, value in values_in(item) if isinstance(value, str) and MARKER in value)
         for at in marked:
             message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"

@@ -143,7 +143,8 @@ def runs(
         if tree.frozen_file(entry.plan) not in live:
             run, unbuilt = tree.make(entry, bases)
             problems += unbuilt
-            objects += run.objects if run else ()
+            if run:
+                objects += run.objects
         runs = (data for data in objects if data["kind"] in RUN_KINDS)
         pairs += [(entry, Resource(data, entry.plan.folder)) for data in runs]
     return pairs, tuple(problems), frozen

@@ -71,8 +71,9 @@ def moves(before: Objects, after: Objects) -> Iterator[QuotaMove]:
 
 def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
     for (cluster, _, kind, _, name), holder in objects.items():
-        groups = at(holder.data, "spec", "resourceGroups") if kind in _HOLDERS else ()
-        for _, group in entries(groups):
+        if kind not in _HOLDERS:
+            continue
+        for _, group in entries(at(holder.data, "spec", "resourceGroups")):
             for _, flavor in entries(group.get("flavors")):
                 for _, resource in entries(flavor.get("resources")):
                     names = text(flavor.get("name")), text(resource.get("name"))

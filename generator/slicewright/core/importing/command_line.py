@@ -88,7 +88,9 @@ def imported_command(
     if errors(flags.problems):
         return tuple(flags.problems)
     site = known.sites.get(cluster)
-    queues = site.cluster.local_queues if site else ()
+    queues: tuple[LocalQueue, ...] = ()
+    if site is not None:
+        queues = site.cluster.local_queues
     metadata, spec = tool.meant(flags, known.package.catalogue, queues)
     if errors(flags.problems):
         return tuple(flags.problems)

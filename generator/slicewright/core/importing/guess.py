@@ -122,7 +122,9 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     if copies > 1 and name.endswith("-1"):
         program["name"] = name = name.removesuffix("-1")
     host = pods.spec.get("hostNetwork") is True
-    ours = {"containers", "nodeSelector", "hostNetwork", "subdomain", *(("dnsPolicy",) if host else ())}
+    ours = {"containers", "nodeSelector", "hostNetwork", "subdomain"}
+    if host:
+        ours.add("dnsPolicy")
     spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
     if kind == "JobSet":
         spec.setdefault("restartPolicy", "OnFailure")  # as the webhook has it

@@ -181,14 +181,18 @@ def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
     name = template.name or text(holder.get("groupName")) or text(holder.get("name"))
     replicas = prod(number(holder.get(key), default) or 0 for key, default in template.factors)
     less = isinstance(holder.get(template.without), dict)
-    counted = (*path[:-1], template.factors[0][0]) if template.factors else ()
+    counted: Path = ()
+    if template.factors:
+        counted = (*path[:-1], template.factors[0][0])
     return Pods(path, mapping(steps[-1]), {}, (), {}, name, replicas - less, counted)
 
 
 def _job_pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
-    replicated = EACH in template.way
     job, metadata = mapping(steps[-2]), mapping(mapping(steps[-3]).get("metadata"))
-    holder = mapping(steps[-4]) if replicated else {}
+    holder: Object = {}
+    counted: Path = ()
+    if EACH in template.way:
+        holder = mapping(steps[-4])
+        counted = (*path[:-3], "replicas")
     name, replicas = text(holder.get("name")), count(holder.get("replicas"))
-    counted = (*path[:-3], "replicas") if replicated else ()
     return Pods(path, mapping(steps[-1]), job, path[:-1], metadata, name, replicas, counted)

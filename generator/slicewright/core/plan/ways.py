@@ -122,13 +122,15 @@ def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
     if site.cluster.mode == "Autopilot":
         return Apart(tuple(map(_in_order, tolerations)))
     others = [pool for pool in pools if pool not in fitting]
-    return Apart(
-        tuple(map(_in_order, tolerations)),
-        tuple(_required(site, own, others)),
-        tuple(_preferred(site, own, fitting)) if len(ways) > 1 else (),
-        placed_tolerations(ways[0]) if len(ways) == 1 else (),
-        tuple(name for pool in site.cluster.cpu_pools for name in pool.node_pool_names) if on_hosts else (),
-    )
+    found = Apart(tuple(map(_in_order, tolerations)), tuple(_required(site, own, others)))
+    if len(ways) == 1:
+        found = replace(found, of_nodes=placed_tolerations(ways[0]))
+    else:
+        found = replace(found, preferred=tuple(_preferred(site, own, fitting)))
+    if on_hosts:
+        names = tuple(name for pool in site.cluster.cpu_pools for name in pool.node_pool_names)
+        found = replace(found, cpu_node_pools=names)
+    return found
 
 
 def _in_order(toleration: Fields) -> Fields:

@@ -150,7 +150,9 @@ class Installed(Struct, frozen=True):
     @property
     def objects(self) -> tuple[Object, ...]:
         """What is not as it was released: the ConfigMap of Kueue."""
-        return (config_map(self.configuration),) if self.configuration else ()
+        if not self.configuration:
+            return ()
+        return (config_map(self.configuration),)
 
 
 def installed(folder: str, read_text: ReadText) -> Installed | None:

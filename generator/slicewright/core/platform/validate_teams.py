@@ -37,7 +37,9 @@ def _path(team: Team) -> Path:
 
 def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
     """Refuse what would have to be written into a namespace that is not ours to make."""
-    for field in ("labels", "podSecurity") if exists_everywhere(team.namespace) else ():
+    if not exists_everywhere(team.namespace):
+        return
+    for field in ("labels", "podSecurity"):
         if field in site.cluster.spec["teams"][team.index]:
             message = f"namespace '{team.namespace}' exists in every cluster and cannot get {field}"
             hint = "give the team its own namespace"

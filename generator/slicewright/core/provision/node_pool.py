@@ -77,9 +77,12 @@ def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
 
 def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
     """Return the zones of a cluster: what the file lists, else that of a zonal one."""
+    if zones := site.cluster.spec.get("nodeLocations"):
+        return tuple(zones)
     location = site.cluster.spec.get("location", "")
-    is_zonal = region_of(location) != location
-    return tuple(site.cluster.spec.get("nodeLocations") or ((location,) if is_zonal else ()))
+    if region_of(location) == location:
+        return ()
+    return (location,)
 
 
 def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
@@ -169,11 +172,12 @@ def _configured(written: dict[str, Any], boot_disk: str) -> dict[str, Any]:
     """Return what `nodeConfig` says of the nodes; the account of their own has all that its roles allow."""
     config = written.get("nodeConfig", {})
     disk, account = config.get("disk", {}), config.get("serviceAccount", "")
+    scopes = ["cloud-platform"] if account else []
     return {
         "boot_disk": disk.get("type", boot_disk),
         "disk_size_gb": disk.get("sizeGB"),
         "service_account": account,
-        "scopes": tuple(config.get("scopes", ("cloud-platform",) if account else ())),
+        "scopes": tuple(config.get("scopes", scopes)),
         "workload_metadata": config.get("workloadMetadata", ""),
         "private_nodes": config.get("privateNodes"),
         "gcloud_flags": tuple(config.get("gcloudFlags", ())),

@@ -75,7 +75,9 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
 
 def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
     """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
-    return (shape.machine.flex_start_zones if starts_empty(pool) else ()) or shape.zones
+    if starts_empty(pool) and shape.machine.flex_start_zones:
+        return shape.machine.flex_start_zones
+    return shape.zones
 
 
 def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:

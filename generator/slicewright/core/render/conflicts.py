@@ -56,7 +56,9 @@ def conflicts(
             first = taken.setdefault((folder, brought), claim)
             if first is not claim:
                 yield _conflict(brought, first, claim)
-    for folder, entry in in_lists if taken else ():
+    if not taken:
+        return
+    for folder, entry in in_lists:
         for own in tree.own(entry.plan):
             if (folder, own) in taken:
                 yield _conflict(own, _Claim(entry.plan.name, entry), taken[folder, own])

@@ -45,7 +45,9 @@ def problems(entry: Planned, objects: Iterable[Object], levels: Levels) -> Itera
     """Yield a problem for each limit that the objects of a run exceed, at the line of its workload."""
     source, objects = entry.workload.source, list(objects)
     for defaults in levels.chain(entry.plan.cluster, entry.plan.namespace):
-        for finding in _findings(objects, defaults.limits) if defaults.limits else ():
+        if not defaults.limits:
+            continue
+        for finding in _findings(objects, defaults.limits):
             values = ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
             place = next((path for path, value in values if finding.is_written(path, value)), None)
             hint = _hint(finding, defaults)
@@ -89,8 +91,8 @@ def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
     label = text(labels.get(PRIORITY_CLASS))
     # Where the label is missing, Kueue takes the class of the pods.
     classes = [label] if label else (text(pods.spec.get("priorityClassName")) for pods in pods_of(item, kind))
-    for priority in dict.fromkeys(filter(None, classes)) if allowed else ():
-        if priority not in allowed:
+    for priority in dict.fromkeys(filter(None, classes)):
+        if allowed and priority not in allowed:
             message = f"priority class '{priority}' is not allowed here"
             hint = f"write one of: {', '.join(allowed)}"
             field = "workloadPriorityClassName" if label else "priorityClassName"

@@ -44,7 +44,9 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
     }
     waiting: dict[str, list[str]] = {}
     start = f"overlays/{site.cluster.name}/"
-    for path in sorted(paths) if tainted else ():
+    if not tainted:
+        return waiting
+    for path in sorted(paths):
         text = existing.texts[path] if path in existing.frozen and path.startswith(start) else ""
         values = (values_in(document.data) for document in read_documents(text, path)[0])
         parts = [part for value in values for _, part in value if isinstance(part, dict)]
@@ -61,8 +63,10 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
 
 def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterator[Problem]:
     """Warn of each flavor whose taint waits for runs to end."""
+    if not site.cluster.managed:
+        return
     apart = kept_apart(site)
-    for name, paths in untainted.items() if site.cluster.managed else ():
+    for name, paths in untainted.items():
         runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
         were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
         message = f"flavor '{name}' gets no taint yet: {first_of(runs, _SHOWN)} {were} rendered "

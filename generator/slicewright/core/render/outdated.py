@@ -93,7 +93,8 @@ def _compared(
         path = tree.frozen_file(plan)
         frozen = present.frozen.get(path)
         if frozen is None:
-            problems += lost(present, path) if plan.run else ()
+            if plan.run:
+                problems += lost(present, path)
             continue
         if not frozen.intact:
             problems += tree.edited(present, [path], [entry], bases)

@@ -106,7 +106,9 @@ def _on(workload: Workload, cluster: str, levels: Levels) -> Workload:
 
 def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
     """Yield the clusters on which a workload is an elastic Pathways."""
-    for name in workload.clusters if workload.pathways else ():
+    if not workload.pathways:
+        return
+    for name in workload.clusters:
         runtime = _on(workload, name, levels).pathways
         if runtime is not None and runtime.elastic_slices:
             yield name

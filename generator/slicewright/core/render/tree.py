@@ -260,8 +260,10 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """Return the files of a Fixed workload's overlay by path, and their problems."""
     plan, source = run.planned.plan, run.planned.workload.source
     documents = overlay(plan, run.base.objects, run.objects)
-    lost = unsupported_values.in_patches(documents) if run.base.fragile else ()
-    problems = [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
+    problems: list[Problem] = []
+    if run.base.fragile:
+        lost = unsupported_values.in_patches(documents)
+        problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
     own_words = plan.patches or run.planned.workload.components
     if own_words and not makes(documents, run.base.objects, run.objects):

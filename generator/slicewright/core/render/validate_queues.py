@@ -34,7 +34,9 @@ def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQ
     """Yield the ways of a run of which its queue has no quota, where it has the shape in others."""
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
-    for index, way in enumerate(workload.ways if has else ()):
+    if not has:
+        return
+    for index, way in enumerate(workload.ways):
         if any(fits(way, provisioning) for provisioning in has):
             continue
         place: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")

@@ -182,8 +182,10 @@ def _state(family: Family) -> tuple[State, str]:
 
 def _run_conditions(family: Family) -> list[Conditions]:
     """Return the conditions of a run, and of the JobSet that a PathwaysJob makes."""
-    below = family.members["JobSet"] if family.run["kind"] == "PathwaysJob" else ()
-    return [conditions(item.get("status", {})) for item in (family.run, *below)]
+    items = [family.run]
+    if family.run["kind"] == "PathwaysJob":
+        items += family.members["JobSet"]
+    return [conditions(item.get("status", {})) for item in items]
 
 
 def expected(family: Family) -> int:
@@ -212,7 +214,9 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
     if state == "Suspended":
         message = "suspend is true, and no queue is named that would resume it"
         return (Cause("Suspended", message, "", "set spec.suspend to false, or give it a queue"),)
-    return of_pods.causes(family, inventory) if state in ("Admitted", "Starting") else ()
+    if state in ("Admitted", "Starting"):
+        return of_pods.causes(family, inventory)
+    return ()
 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:

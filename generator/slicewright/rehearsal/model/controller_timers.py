@@ -231,7 +231,8 @@ class ControllerTimers:
         uid = item["metadata"].get("uid", "")
         before = self._running.pop(uid, {})
         running = {}
-        for timer in timers_of(item, self.spans, now) if verb != "DELETED" else ():
+        timers = [] if verb == "DELETED" else timers_of(item, self.spans, now)
+        for timer in timers:
             known = before.get(timer.name)
             if known and (known.timer.mark == timer.mark or known.due == math.inf):
                 running[timer.name] = replace(known, item=item)

@@ -19,7 +19,9 @@ def problem(
     part: ScenarioPart, index: int, field: str, message: str, hint: str, *, warning: bool = False
 ) -> Problem:
     """Return a problem of a fault, at one of its fields or, without a field, at its entry."""
-    place: Path = ("spec", "rehearsal", "faults", index, *([field] if field else ()))
+    place: Path = ("spec", "rehearsal", "faults", index)
+    if field:
+        place = (*place, field)
     return part.workload.source.problem(ID, place, message, hint, warning=warning)
 
 

@@ -119,10 +119,10 @@ def by_pool(
         if event.kind in _SIGN and pool in used:
             changes = used if event.kind in ("podStarted", "podEnded") else existing
             changes.get(pool, []).append((event.at, _SIGN[event.kind] * event.chips))
+    grown = {pool: steps_of(changes) for pool, changes in existing.items()}
     until = worked_until(events)
     return tuple(
-        Usage(pool, most, steps_of(used[pool]), steps_of(existing[pool]) if pool in existing else (), until)
-        for pool, most in chips.items()
+        Usage(pool, most, steps_of(used[pool]), grown.get(pool, ()), until) for pool, most in chips.items()
     )
 
 

@@ -354,8 +354,8 @@ class _Moment:
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
         message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
-        is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
-        yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
+        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
+            yield Remedy("NominalQuota", message, lack.missing)
 
     def _competes(self, run: str, queue: Node, flavor: str) -> bool:
         """Tell whether a run that Kueue tries first may take a flavor before others, or blocks them."""
