@@ -301,7 +301,7 @@ class Rehearsal:
         return site.cluster.source.problem("REH006", of_cluster(site, item), message, hint)
 
     def _surround(self, namespaces: set[str]) -> None:
-        """Make what the tree holds beside its workloads, and what the cluster is said to have."""
+        """Create the other objects of the tree, and stand-ins for those that the TPUCluster lists."""
         used = {"", *namespaces}
         beside = [item for item in self._scenario.beside if need_of(item).namespace in used]
         self._setup.surround((*beside, *(item for _, item in self._around.stand_ins)))
