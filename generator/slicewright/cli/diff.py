@@ -58,7 +58,7 @@ def diff(rev: str, exit_code: bool, output: str) -> None:
 def _unrendered(
     root: Path, before: TreeVersion, now: TreeVersion
 ) -> tuple[Unrendered | None, tuple[Problem, ...]]:
-    """Return what is edited on disk and not rendered yet, or a warning that this is unknown."""
+    """Return the edits that are not rendered yet, or a warning that they are unknown."""
     checkout = open_checkout(root)
     repository = checkout.repository
     if not (repository.workloads or repository.sites or repository.problems):

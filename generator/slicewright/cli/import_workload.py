@@ -195,7 +195,7 @@ def _kustomization(folder: Path) -> str:
 def _objects(
     paths: Iterable[str], values: Mapping[str, str], names: Iterable[str]
 ) -> tuple[list[Candidate], list[Problem]]:
-    """Return the objects of files and folders, and what cannot be read; that warns where nobody named it."""
+    """Return the objects of files and folders, and the problems of reading; warnings for files in folders."""
     discovered = Discovery().find(paths)
     objects: list[Candidate] = []
     problems: list[Problem] = list(discovered.problems)

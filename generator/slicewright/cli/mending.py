@@ -46,7 +46,7 @@ class Mending(Struct):
 
     units: Sequence[Unit]
     root: Path
-    """What names of files that are no units are relative to."""
+    """The folder to which the names of files that are not units are relative."""
     unsafe: bool
     writes: bool
     """Whether files are written; else they are only checked as they would be."""
@@ -64,7 +64,7 @@ class Mending(Struct):
     """Findings that an unsafe fix would mend."""
 
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
-        """Mend what a report found, and return what is left."""
+        """Fix the problems of a report, and return the report of the remaining ones."""
         self.first = len(report.problems)
         first = Counter(map(_mark, report.problems))
         brought: dict[Mark, Problem] = {}
@@ -90,7 +90,7 @@ class Mending(Struct):
         done = self.pending if self.writes else self.after
         fixes: dict[str, list[Fix]] = defaultdict(list)
         for problem in report.problems:
-            # What is no unit is read as it was: it has one round until it is written.
+            # A file that is not a unit is read again only after it is written, so it has one round before.
             again = problem.file in by_name or problem.file not in done
             if problem.fix and again and (problem.fix.safe or self.unsafe):
                 fixes[problem.file].append(problem.fix)
@@ -151,7 +151,7 @@ class Mending(Struct):
         return unified(name, mark + self.before[name], mark + self.after[name])
 
     def show(self, report: str, unchecked: Sequence[Problem]) -> None:
-        """Print the difference and what was not checked, or the report; of stdin the text that it becomes."""
+        """Print the difference and the unchecked files, or the report; for stdin the fixed text."""
         stdin = next((unit for unit in self.units if unit.form == "stdin"), None)
         if not self.writes:
             exact("".join(self._difference(name) for name in sorted(self.after)))

@@ -149,7 +149,7 @@ def _name(run: RunChange) -> str:
 
 
 def _grouped(runs: Iterable[RunChange]) -> list[tuple[str, int, RunChange]]:
-    """Return names, how many runs each stands for, and one of them: many runs of a sweep are told as one."""
+    """Return names with their number of runs and an example: many runs of a sweep are one entry."""
     groups: dict[tuple[str, ...], list[RunChange]] = {}
     for run in runs:
         group = (run.cluster, run.namespace, run.sweep or run.name, run.effect, run.reason)

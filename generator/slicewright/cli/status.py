@@ -235,7 +235,7 @@ def _watch(reader: reach.Reader, statuses: list[Status], workloads: frozenset[st
 
 
 def _changed(status: Status, printed: dict[tuple[str, str, str], str]) -> Iterator[str]:
-    """Yield a line for each run of which the state or the first cause is another one than before."""
+    """Yield a line for each run whose state or first cause has changed."""
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     for run in status.runs:
         key = (status.cluster, run.kind, f"{run.namespace}/{run.run}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Variant(Struct, frozen=True):
-    """What one variant is called, and what it changes."""
+    """A variant: its name and its changes."""
 
     name: str
     changes: tuple[Change, ...] = ()
@@ -125,7 +125,7 @@ def play_family(
     resolution: float,
     run: Callable[[Sequence[tuple[str, Scenario]]], Iterator[Result]],
 ) -> tuple[list[Object], list[Result]]:
-    """Return what was measured of each variant, and the results of all plays.
+    """Return the measures of each variant, and the results of all plays.
 
     `run` plays scenarios, each with a name, and gives their results in the same order.
 

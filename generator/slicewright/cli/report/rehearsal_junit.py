@@ -19,7 +19,7 @@ _MOST_ENTRIES = 60
 
 
 def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> str:
-    """Return the reports; what is about no workload is a case called as its cluster.
+    """Return the reports; the case of problems without a workload has the name of the cluster.
 
     Skipped, neither right nor wrong, is what had not come to its end where a rehearsal was cut short, and a
     workload with an expectation of which the rehearsal cannot tell whether it holds. Times are seconds of the
