@@ -138,7 +138,7 @@ def files(
 def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
     """Return what keeps the Applications and AppProjects, itself among them."""
     name = names(site, argocd).gitops
-    about = f"What Argo CD syncs to cluster {site.cluster.name}"
+    about = f"The AppProjects and Applications of cluster {site.cluster.name}"
     kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
     home = {"server": HOME, "namespace": argocd.namespace}
     path = f"{folder(site.cluster.name)}/{ARGOCD}"
@@ -151,7 +151,7 @@ def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
     A list of namespaces would keep Argo CD from pruning a namespace that leaves the list.
     """
     project = names(site, argocd).platform
-    about = f"What workloads of cluster {site.cluster.name} stand on"
+    about = f"The platform of cluster {site.cluster.name}"
     everywhere = {**argocd.destination, "namespace": "*"}
     path = platform_folder(site.cluster.name)
     name = f"{site.cluster.name}-platform"
