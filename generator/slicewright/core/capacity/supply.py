@@ -45,7 +45,7 @@ class Pool(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
+    """Quota of a queue or a cohort for one resource of a flavor. None is unlimited, or not known."""
 
     flavor: str
     resource: str

@@ -165,7 +165,7 @@ class Engine:
                 yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
-        """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses."""
+        """Yield what JSON Schema cannot say of one object: duplicate keys, and what CEL refuses."""
         checks = self._checks(resource)
         if checks is not None:
             yield from _duplicates(resource, checks)

@@ -243,7 +243,7 @@ def _item_of(data: dict[str, Any], file: str = "") -> _Item:
 
 
 def _check(data: Any, file: str) -> None:
-    """Refuse what is no Kubernetes object."""
+    """Refuse a document that is not a Kubernetes object."""
     if not is_object(data):
         message = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
         raise Stopped(Problem("KUS008", message, file=file))

@@ -42,7 +42,7 @@ class SyncedNamespace(Struct, frozen=True):
 
 
 class SyncedControllers(Struct, frozen=True):
-    """What the folder of the controllers is built on, and what it holds."""
+    """The base of the controllers' folder, and its files."""
 
     folders: tuple[str, ...]
     """Of the releases, from the root of the tree."""

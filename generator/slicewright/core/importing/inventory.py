@@ -1,4 +1,4 @@
-"""What a living cluster holds, as its API server lists it, and what a file cannot say of it."""
+"""The objects of a live cluster, as its API server lists them, and the facts that a file cannot express."""
 
 from typing import Any
 

@@ -156,7 +156,7 @@ def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
 
 
 def maker(pod: Object) -> tuple[str, str]:
-    """Return the kind and the name of what makes a pod, by its labels; empty for what is no run."""
+    """Return kind and name of the run that creates a pod, by its labels; empty for other pods."""
     labels = pod["metadata"].get("labels", {})
     return next(((kind, labels[key]) for key, kind in MAKERS.items() if labels.get(key)), ("", ""))
 

@@ -37,7 +37,7 @@ class ResolvedCluster(Struct, frozen=True):
         return self.cluster.source
 
     def live(self, body: str) -> str:
-        """Return a generated file that every render makes anew from the TPUCluster."""
+        """Return a generated file that every render writes again from the TPUCluster."""
         return header.live(header.inputs(self.source.file.path, self.cluster.name), body)
 
 
@@ -121,7 +121,7 @@ def _provisioned(
 
 
 def _duplicates(cluster: Cluster) -> Iterator[Problem]:
-    """Yield a problem for each name of a pool or of a node pool that comes twice, defaults included."""
+    """Yield a problem for each duplicate name of a pool or of a node pool, defaults included."""
     pools: dict[str, TpuPool | CpuPool] = {}
     taken: dict[str, str] = {}
     for pool in cluster.pools:

@@ -53,6 +53,6 @@ def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
 
 
 def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
-    """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
+    """Return the names of the first node pools of a TPU pool: those written, then `<pool>-<number>`."""
     names = pool.node_pool_names[:count]
     return (*names, *(f"{pool.name}-{index}" for index in range(len(names), count)))

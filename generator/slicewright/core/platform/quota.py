@@ -57,7 +57,7 @@ def nodes(quota: Quota, capacity: CpuCapacity) -> int:
 
 
 def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
-    """Return what pods may ask of so many nodes."""
+    """Return the resources that pods may request of a number of nodes."""
     return {
         "cpu": canonical(f"{machine.allocatable_millicpus * count}m"),
         "memory": canonical(f"{machine.allocatable_mib * count}Mi"),
@@ -107,14 +107,14 @@ def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict
 
 
 def _host_resources(capacity: TpuCapacity, quota: Chips) -> list[dict[str, Any]]:
-    """Return what pods may ask of the hosts of so many chips beside the chips."""
+    """Return the cpu and memory that pods may request of the hosts of a number of chips."""
     each = capacity.shape.machine.chips_per_host
     counts = (quota.nominal, quota.borrowing, quota.lending)
     return _node_resources(capacity.machine, [None if count is None else count // each for count in counts])
 
 
 def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[dict[str, Any]]:
-    """Return cpu and memory of so many nodes: a nominal number, and limits or None."""
+    """Return cpu and memory of a number of nodes: a nominal number, and limits or None."""
     nominal, borrowing, lending = ({} if count is None else allocatable(machine, count) for count in counts)
     return [
         _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))

@@ -1,4 +1,4 @@
-"""Names in a platform that come twice or are not declared, and quota that does not suit its pools."""
+"""Names in a platform that are duplicate or not declared, and quota that does not suit its pools."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

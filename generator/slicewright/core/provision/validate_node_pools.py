@@ -256,7 +256,7 @@ def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape:
 
 
 def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
-    """Yield bounds that do not hold what the pool is said to have."""
+    """Yield bounds that exclude the number of nodes that the pool has."""
     scales, has = autoscaling(site, pool), count(pool)
     if scales is None:
         return

@@ -28,7 +28,7 @@ _SWEEP = re.compile(
 )
 """The label of an entry of a sweep, in an object and in a patch as we write them."""
 _BROKEN = header.Frozen(tool="", intact=False)
-"""A frozen run whose header somebody broke: it is still a run, and no render may write it anew."""
+"""A frozen run with a broken header: it is still a run, and no render may write it again."""
 
 
 class Existing:
@@ -103,7 +103,7 @@ def reused(existing: Existing, path: str, entry: Planned) -> Iterator[Problem]:
 def missing(path: str) -> Problem:
     """Return the problem of a live run without a file.
 
-    No render writes it anew: what its name stands for in the cluster may be something else.
+    No render writes it again: the run of this name in the cluster may be a different one.
     """
     hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
     return Problem("RUN005", "the file of a live run is missing", hint, file=path)

@@ -40,7 +40,7 @@ class RunChange(Struct, frozen=True):
 
 
 class Rendering(Struct, frozen=True):
-    """What the tree should hold, against what it holds."""
+    """The files that the tree should have, compared with those that it has."""
 
     writes: dict[str, str] = field(default_factory=dict)
     """Files to write, by path: new ones and changed ones, runs before the lists that name them."""

@@ -300,7 +300,7 @@ def _duplicate(source: Source, first: Source) -> Problem:
 
 
 def identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
-    """Yield a problem for each (cluster, namespace, name) that comes twice, those of sweeps too."""
+    """Yield a problem for each duplicate (cluster, namespace, name), those of sweeps too."""
     taken: dict[tuple[str, str], Workload] = {}
     for workload in workloads:
         for index, cluster in enumerate(workload.clusters):

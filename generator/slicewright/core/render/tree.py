@@ -1,4 +1,4 @@
-"""Plans -> the tree: every file under overlays/ that should exist, and what it holds."""
+"""Turns plans into the tree: every file under overlays/ that should exist, with its content."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Bases:
         return self._made[key]
 
     def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
-        """Return the files of a run by their keys in its ConfigMap, and why some cannot be had."""
+        """Return the files of a run by their keys in its ConfigMap, and the problems of missing ones."""
         contents: dict[str, str] = {}
         paths: dict[str, str] = {}
         problems: list[Problem] = []

@@ -38,7 +38,7 @@ def is_ours(text: str) -> bool:
 
 
 def live(inputs: str, body: str) -> str:
-    """Return a generated file that every render makes anew."""
+    """Return a generated file that every render writes again."""
     return f"{GENERATED}\n# inputs: {inputs}\n{body}"
 
 

@@ -34,7 +34,7 @@ class Shortage(Struct, frozen=True):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether the queue can never give so many."""
+        """Whether the request exceeds what the queue can ever have."""
         return self.need > self.total
 
 
