@@ -122,7 +122,7 @@ class Rehearsal:
         self._unknown = unknown
         """What cannot be told of the timers of this cluster's Kueue."""
         self._left = ""
-        """Why objects of the rehearsal are still there; empty where none is."""
+        """Why objects of the rehearsal are still there; empty if none is."""
 
     def run(self, show: Callable[[EventLog, Clock], object] = lambda *_: None) -> None:
         """Run it. An interruption by the user, or the end of a program, ends it, and is in the report."""

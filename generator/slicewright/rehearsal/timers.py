@@ -28,7 +28,7 @@ class Timers:
 
     @property
     def next(self) -> float:
-        """Return the moment of the next action; infinity where there is none."""
+        """Return the moment of the next action; infinity if there is none."""
         return self._entries[0][0] if self._entries else math.inf
 
     def at(self, moment: float, action: Callable[[], None]) -> None:

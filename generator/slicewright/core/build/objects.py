@@ -30,7 +30,7 @@ _ORDER = (
     "env",
     "envFrom",
 )
-"""What people look for first in a container; the rest follows as it comes."""
+"""Fields of a container that come first; the others keep their order."""
 
 
 def normalize(item: Object) -> None:
@@ -71,7 +71,7 @@ def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:
 
 
 class Builder(NamedTuple):
-    """What fills in one object of a base."""
+    """The function that fills in one object of a base, and the fields that it needs."""
 
     fill: Callable[[Object, Plan], None]
     """Makes the base's object the plan's, in place."""
@@ -90,7 +90,7 @@ BUILDERS: dict[Pattern, dict[str, Builder]] = {
     "pathways-headless": {"JobSet": _PATHWAYS},
     "pathwaysjob": {"PathwaysJob": Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB)},
 }
-"""By pattern and kind; what is in no base gets its metadata alone."""
+"""Builders by pattern and kind; objects of other kinds get only metadata."""
 
 
 def build(plan: Plan, base: list[Object]) -> list[Object]:

@@ -23,7 +23,7 @@ Queue = tuple[str, str, str]
 
 
 class QuotaMove(Struct, frozen=True):
-    """One limit of a queue or cohort that moves; None where it is not set."""
+    """One limit of a queue or cohort that moves; None if it is not set."""
 
     cluster: str
     kind: str
@@ -42,7 +42,7 @@ class Asked(Struct, frozen=True):
     namespace: str
     queue: str
     cluster_queue: str
-    """The ClusterQueue behind it; empty where the tree does not say."""
+    """The ClusterQueue behind it; empty if the tree does not say."""
     before: int
     after: int
 

@@ -97,7 +97,7 @@ _NOT_READ = (
 
 
 class Imported(Struct, frozen=True):
-    """A TPUCluster, and what its file could not say of the cluster."""
+    """A TPUCluster, and notes about facts of the cluster that its file cannot express."""
 
     document: dict[str, Any]
     notes: tuple[Note, ...]

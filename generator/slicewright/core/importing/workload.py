@@ -287,7 +287,7 @@ def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: st
 
 
 def _why_added(path: Sequence[str]) -> str:
-    """Return why the render may write something at a path that was not given, nothing where it may not."""
+    """Return why the render may write something at a path that was not given, nothing if it may not."""
     if path[-1].startswith(labels.OURS):
         return "slicewright finds its runs by it"
     return next((why for name, why in _ADDED.items() if name in path), "")

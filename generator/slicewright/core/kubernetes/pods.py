@@ -36,7 +36,7 @@ class Pods(Struct, frozen=True, dict=True):
     replicas: int = 1
     """How many such Jobs there are, or pods of one Workload where there is no Job."""
     replicas_path: Path = ()
-    """The way to the field that says so; empty where no field does."""
+    """The way to the field that says so; empty if no field does."""
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Pods(Struct, frozen=True, dict=True):
 
     @cached_property
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
-        """The containers that run side by side, with their paths."""
+        """The containers that run in parallel, with their paths."""
         return self._with_paths("containers")
 
     @cached_property
@@ -111,7 +111,7 @@ class Pods(Struct, frozen=True, dict=True):
 
     @cached_property
     def parallelism(self) -> int:
-        """Pods of one Job that run side by side; 1 where nothing is written, as the Job API has it."""
+        """Pods of one Job that run in parallel; the Job API's default is 1."""
         return count(self.job.get("parallelism"))
 
     @cached_property

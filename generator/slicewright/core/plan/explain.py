@@ -1,4 +1,4 @@
-"""Where each number of a plan comes from, in words."""
+"""Explains where each number of a plan comes from."""
 
 import json
 from collections.abc import Iterator

@@ -35,7 +35,7 @@ def starts_empty(pool: TpuPool | CpuPool) -> bool:
 
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
-    """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
+    """Return the bounds of `autoscaling` as they are written, wrong ones too; None if it is not."""
     bounds = site.cluster.written(pool).get("autoscaling")
     return None if bounds is None else SizeRange(bounds.get("min", 0), bounds.get("max", count(pool)))
 

@@ -1,4 +1,4 @@
-"""Topology-aware scheduling: what pods ask of Kueue where the flavor of their pool has a Topology.
+"""Topology-aware scheduling: the annotations of pods if the flavor of their pool has a Topology.
 
 Kueue then chooses the nodes. JobSet's exclusive placement chooses too, and both together leave slices that
 are never whole. Pods without a request get no flavor with a Topology in a queue that has other flavors

@@ -39,7 +39,7 @@ TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 
 class Apart(Struct, frozen=True):
-    """What the pods on TPU hosts carry, so that the run meets no other way of its shape."""
+    """Tolerations and affinity that keep pods on TPU hosts off nodes of other kinds of provisioning."""
 
     tolerations: tuple[Fields, ...] = ()
     required: tuple[Fields, ...] = ()
@@ -53,7 +53,7 @@ class Apart(Struct, frozen=True):
 
     @property
     def of_head(self) -> Apart:
-        """What a head of Pathways carries that shares the workers' hosts.
+        """Return the same for a head of Pathways that shares the workers' hosts.
 
         It asks for cpu and no chips, and would be given the flavor of a CPU pool. Such a flavor has the label
         of its node pool alone, which Kueue compares with the affinity.
@@ -85,7 +85,7 @@ def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
 
 
 def called(way: Provisioning) -> str:
-    """Return what messages call a way: `Spot`, or `Reservation r1 block b1`."""
+    """Return the name of a kind of provisioning in messages: `Spot`, or `Reservation r1 block b1`."""
     words = [way.type, way.name]
     for word, part in (("project", way.project), ("block", way.block), ("subBlock", way.sub_block)):
         words += [word, part] if part else []
@@ -104,7 +104,7 @@ def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:
 
 
 def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
-    """Return what keeps a run apart from the other ways of its shape on a cluster; nothing where it is alone.
+    """Return what keeps a run off nodes of other provisioning; empty if its shape has only one kind.
 
     On Autopilot GKE makes the nodes for the pods and keeps others off.
     """

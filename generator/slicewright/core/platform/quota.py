@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Chips(Struct, frozen=True):
-    """Quota of chips; a limit of None is none."""
+    """Quota of chips; a limit of None is unlimited."""
 
     nominal: int
     borrowing: int | None
@@ -123,7 +123,7 @@ def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[d
 
 
 def _each(names: list[str], resources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a resource for each name, none of what is not there: Kueue asks it of all flavors of a group."""
+    """Return a resource for each name, 0 for absent ones: all flavors of a group need the same resources."""
     had = {resource["name"]: resource for resource in resources}
     return [had.get(name) or _resource(name, "0") for name in names]
 
@@ -141,7 +141,7 @@ def _chips_resource(quota: Chips) -> dict[str, Any]:
 
 
 def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
-    """Return the resources of a quota of a CPU pool in order of their names; none where nothing is known."""
+    """Return the resources of a quota of a CPU pool in order of their names; none if nothing is known."""
     if quota.nominal_quota is not None:
         written = sorted(quota.nominal_quota.items())
         return [_resource(name, canonical(value)) for name, value in written]

@@ -27,7 +27,7 @@ class NodePool:
     """The pool of the TPUCluster file that it belongs to."""
     machine_type: str
     nodes: int
-    """How many nodes it is made with in each of its zones; 0 where it grows on demand."""
+    """How many nodes it is made with in each of its zones; 0 if it grows on demand."""
     zones: tuple[str, ...]
     """Where its nodes are; empty: wherever the cluster's are."""
     shape: Shape | None = None
@@ -71,7 +71,7 @@ def node_pools(site: ResolvedCluster) -> tuple[NodePool, ...]:
 
 
 def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
-    """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
+    """Return the zones that a pool may use: its own, else the cluster's; none if no field says."""
     return tuple(site.cluster.written(pool).get("nodeLocations") or cluster_zones(site))
 
 

@@ -1,4 +1,4 @@
-"""What the tree holds: which files are ours, which of them are frozen runs, and which runs are live."""
+"""The existing tree: the files that slicewright wrote, the frozen runs, and the live runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slicewright.core.render.plans import Planned
 
 PATCH = ".patch.yaml"
-"""How the names of a Fixed overlay's patches end."""
+"""Suffix of the patches of a Fixed overlay."""
 
 _SWEEP = re.compile(
     rf"{re.escape(SWEEP).replace('/', '(?:/|~1)')}(?:|\n +value): \"?([-a-z0-9]+)\"?$", re.MULTILINE
@@ -58,7 +58,7 @@ class Existing:
         return path in self.texts and not self.is_ours(path)
 
     def body(self, path: str) -> str | None:
-        """Return what a file holds below its header; None where there is none."""
+        """Return the content of a file below its header, or None."""
         text = self.texts.get(path, "")
         return header.body_of(text) if text.count("\n") > 1 else None
 

@@ -22,7 +22,7 @@ from slicewright.core.problem import Path, Problem
 from slicewright.core.render.plans import Planned
 
 _NO_PODS = frozenset({"ConfigMap", "Secret"})
-"""Kinds whose values are text of people."""
+"""Kinds whose values are free text."""
 _SERVICE = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways"
 """Where the controller of PathwaysJob takes its images from."""
 _PATHWAYS_JOB = "PathwaysJob"
@@ -85,7 +85,7 @@ def _findings(objects: list[Object], limits: Object) -> Iterator[_Finding]:
 
 
 def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
-    """Yield what the run itself exceeds, which is one object."""
+    """Yield the limits that the run object exceeds."""
     labels = mapping(at(item, "metadata", "labels"))
     allowed = limits.get("workloadPriorityClassNames", [])
     label = text(labels.get(PRIORITY_CLASS))
@@ -135,7 +135,7 @@ def _slices(item: Object, kind: str) -> int:
 
 
 def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
-    """Yield images and rights that an object has anywhere: kinds that nobody knows make pods as well."""
+    """Yield images and rights anywhere in an object: objects of unknown kinds create pods as well."""
     forbidden = limits.get("forbidden", ())
     if kind == _PATHWAYS_JOB:
         yield from _image(_SERVICE, limits)

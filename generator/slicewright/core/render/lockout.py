@@ -31,9 +31,9 @@ from slicewright.core.render.existing import Existing
 from slicewright.core.render.plans import Planned
 
 _WAYS = (SPOT, FLEX_START, COMPUTE_CLASS, RESERVATION)
-"""How the labels of a way of provisioning begin that pods select."""
+"""Prefixes of the labels by which pods select a kind of provisioning."""
 _DEFAULT = "default"
-"""The LocalQueue that Kueue's webhook gives what names none, where the namespace has it."""
+"""The LocalQueue that Kueue's webhook gives to runs without a queue, if their namespace has it."""
 _SHOWN = 3
 
 

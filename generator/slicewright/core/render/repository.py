@@ -35,7 +35,7 @@ SCHEMA_OF = {
 }
 ReadText = Callable[[str], str | None]
 Documents = dict[tuple[str, int], Any]
-"""Documents that are other than they are written, by file and index."""
+"""Documents that replace those of the files, by file and index."""
 _UNKNOWN_ACCELERATOR = "TPU001"
 
 
@@ -47,7 +47,7 @@ class Settings(Struct, frozen=True):
 
 
 class Package(Struct, frozen=True):
-    """What the tool brings along, read once."""
+    """The data of the package, read once."""
 
     version: str
     catalogue: Catalogue
@@ -61,7 +61,7 @@ class Package(Struct, frozen=True):
     hint_of: Callable[[str], str] = str
     """Returns the hint of a rule by its id; the texts are read when a rule is broken."""
     check_platform: Callable[[ResolvedCluster, Catalogue], Iterable[Problem]] = lambda _site, _catalogue: ()
-    """Yields what the rules of Kueue's objects say of a cluster's platform."""
+    """Yields the findings of the rules of Kueue's objects in a cluster's platform."""
 
 
 class Repository(Struct, frozen=True):
@@ -75,9 +75,9 @@ class Repository(Struct, frozen=True):
     """Reads a file of the tree, for bases and components."""
     problems: tuple[Problem, ...] = ()
     refused_clusters: frozenset[str] = frozenset()
-    """Clusters that are declared, but wrongly: workloads that name them are not to blame."""
+    """Clusters whose files have errors: workloads that name them get no problem for it."""
     parts: tuple[Mended, ...] = ()
-    """Documents of which only a part is right: what follows from the rest is not said."""
+    """Documents that are valid in part: problems that follow from the invalid part are not reported."""
     levels: Levels = field(default_factory=Levels)
     """The TPUDefaults; `workloads` have those that apply on the first of their clusters."""
     shared: Mapping[NamespaceFolder, Sequence[Source]] = field(default_factory=dict)
@@ -202,7 +202,7 @@ def _is_defaults(source: Source) -> bool:
 def _platform_problems(
     sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], package: Package
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the platforms, each by itself, all together, and with their workloads."""
+    """Yield the problems of each platform, of all platforms together, and of their workloads."""
     for site in sites.values():
         yield from validate_platform.problems(site)
         if site.cluster.managed and has_kueue(site):
@@ -216,7 +216,7 @@ def _platform_problems(
 def _mended(
     source: Source, refusals: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
 ) -> Source | None:
-    """Return a document of which enough is right to go on with, and note where it is a part of it only."""
+    """Return a document if enough of it is valid, and note whether that is only a part."""
 
     def accepts(data: Any) -> bool:
         return schemas.accepts(schema, data) and not any(_whole_floats(source, data))
@@ -243,7 +243,7 @@ def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
 
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
-    """Return what a schema has against a document, each problem with its place."""
+    """Return the problems of a document by its schema, with their places."""
     return tuple(source.placed(problem) for problem in schemas.problems(schema, source.data))
 
 
@@ -285,7 +285,7 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
 
 
 def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
-    """Say what is wrong with the TPU of a workload that its schema refuses, so that one run shows it all."""
+    """Yield problems of the TPU of a workload that its schema refuses: one command shows all problems."""
     tpu = at(source.data, "spec", "tpu")
     if isinstance(tpu, str):
         answer = resolve(catalogue, decode.tpu_request(tpu))

@@ -35,7 +35,7 @@ class Run(Struct, frozen=True, kw_only=True):
     kind: str
     state: State
     since: str = ""
-    """When the state began, as RFC 3339; empty where the cluster does not say."""
+    """When the state began, as RFC 3339; empty if the cluster does not say."""
     chips: int
     queue: str
     cluster_queue: str = ""
@@ -66,7 +66,7 @@ class Status(Struct, frozen=True):
     context: str
     runs: tuple[Run, ...]
     unread: dict[str, str]
-    """Kinds that may not be read, and what the API server said."""
+    """Kinds that could not be read, with the API server's message."""
 
 
 def status(cluster: str, context: str, tree: Objects, inventory: Inventory, catalogue: Catalogue) -> Status:
@@ -199,7 +199,7 @@ def expected(family: Family) -> int:
 
 
 def _restarts(family: Family) -> int:
-    """Return how often a run began again: what JobSet counts, or the failed pods of a Job of its own."""
+    """Return the number of restarts: JobSet's count, or the failed pods of a single Job."""
     jobsets = family.members["JobSet"]
     if jobsets:
         return max(int(item.get("status", {}).get("restarts", 0)) for item in jobsets)

@@ -251,7 +251,7 @@ class ControllerTimers:
 
     @property
     def next(self) -> float:
-        """Return when the next timer expires; infinity where none runs."""
+        """Return when the next timer expires; infinity if none runs."""
         return min((running.due for running in self.all), default=math.inf)
 
     def due(self, now: float) -> list[Running]:

@@ -66,7 +66,7 @@ class Injected(Struct, frozen=True):
     at: float | None = None
     """When it happened or failed to, on the rehearsal's clock; None if the rehearsal ended before."""
     missed: str = ""
-    """Why it did not happen; empty where it did."""
+    """Why it did not happen; empty if it did."""
 
     def describe(self) -> str:
         """Return a sentence about the fault, without the name of its run."""

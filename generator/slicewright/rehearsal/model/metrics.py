@@ -58,7 +58,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def makespan(timelines: Collection[Timeline]) -> float | None:
-    """Return the seconds from the first submission to the last end; None where no run has ended."""
+    """Return the seconds from the first submission to the last end; None if no run has ended."""
     ends = [timeline.ended for timeline in timelines if timeline.ended is not None]
     starts = [timeline.submitted for timeline in timelines if timeline.submitted is not None]
     return max(ends) - min(starts) if ends and starts else None

@@ -32,7 +32,7 @@ class Prices(Struct, frozen=True):
 
 
 class PoolPrice(Struct, frozen=True):
-    """What a chip of a pool costs for an hour; None where that is not known."""
+    """What a chip of a pool costs for an hour; None if that is not known."""
 
     accelerator: str
     provisioning: str

@@ -114,7 +114,7 @@ class ScenarioPart(Struct, frozen=True):
 
     @property
     def run(self) -> Object | None:
-        """Return the current run; None where only earlier ones are live."""
+        """Return the current run; None if only earlier ones are live."""
         return next((item for item in self.runs if run_key(item) == self.current), None)
 
     @property

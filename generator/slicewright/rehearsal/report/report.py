@@ -49,7 +49,7 @@ class Report(Struct, frozen=True):
     seconds: float
     interrupted: bool
     operator: str = ""
-    """What reconciled the PathwaysJobs; empty where there were none."""
+    """What reconciled the PathwaysJobs; empty if there were none."""
     timelines: tuple[tuple[str, Timeline], ...] = ()
     """(`namespace/name` of the workload, timeline of a run), in order of submission."""
     queues: tuple[Usage, ...] = ()
