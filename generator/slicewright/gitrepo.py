@@ -335,7 +335,7 @@ def _write(folder: Path, path: str, text: str) -> None:
 
 
 def _followed(path: str, links: dict[str, str], store: Objects) -> str:
-    """Return a path with the first link on its way replaced by where that leads; '' where there is none."""
+    """Return a path with the first link on its way replaced by where that leads; '' if there is none."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         link = "/".join(parts[:end])

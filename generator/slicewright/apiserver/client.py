@@ -97,7 +97,7 @@ class Api:
 
     def __init__(self, access: Access) -> None:
         self.deadline: float | None = None
-        """By time.monotonic(): when nobody waits for answers any more. Then nothing is asked twice either."""
+        """When to stop waiting for answers and retrying, by time.monotonic()."""
         self._access = access
         self._root = access.server.rstrip("/")
         self._used = access.resolved()
@@ -146,7 +146,7 @@ class Api:
         return self.request("GET", self.resource(api_version, kind).path(namespace, name))
 
     def find(self, api_version: str, kind: str, name: str, namespace: str = "") -> Object | None:
-        """Return an object, or nothing where it does not exist."""
+        """Return an object, or None if it does not exist."""
         with Ignored(http.HTTPStatus.NOT_FOUND):
             return self.get(api_version, kind, name, namespace)
         return None
@@ -209,7 +209,7 @@ class Api:
     def watch(
         self, api_version: str, kind: str, known: dict[str, Object] | None = None
     ) -> Iterator[tuple[str, Object]]:
-        """Yield what is there, then what changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
+        """Yield existing objects, then changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
 
         When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
         that is there comes again as ADDED, and what has gone meanwhile as DELETED. Raises ApiError, OSError.
@@ -267,8 +267,10 @@ class Api:
                 yield "ERROR", {}
             elif response.status != http.HTTPStatus.OK:
                 raise ApiError(response.status, _object(response.data))
+            if self._hung_up:
+                return
             with contextlib.suppress(HTTPError, OSError):
-                for line in response if not self._hung_up else ():
+                for line in response:
                     if self._hung_up or not line.endswith(b"\n"):
                         return
                     event = json.loads(line)
@@ -358,7 +360,7 @@ class Api:
         return response
 
     def _current(self) -> tuple[Access, urllib3.PoolManager]:
-        """Return who asks now, and the connections of that one. Raises OSError."""
+        """Return the present identity and its connections. Raises OSError."""
         try:
             used = self._access.resolved()
             with self._lock:
@@ -371,7 +373,7 @@ class Api:
 
 
 def _object(text: bytes) -> Object:
-    """Return the object of an answer; one that is no JSON, as a proxy's may be, becomes its message."""
+    """Return the object of an answer. Text that is not JSON, such as a proxy's page, becomes its message."""
     try:
         answer: Object = (
             json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}

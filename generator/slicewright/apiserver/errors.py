@@ -1,4 +1,4 @@
-"""What goes wrong with a cluster that is reached, as exceptions."""
+"""Exceptions of the access to a cluster."""
 
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem

@@ -28,7 +28,7 @@ from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 
 _SECONDS = 60
-"""A plugin may have to ask a server for a token, but nobody is there to answer its questions."""
+"""Seconds for a plugin: it may ask a server for a token, but it cannot ask the user."""
 _LINES = 10
 _VERSIONS = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
 
@@ -43,7 +43,7 @@ class Credential(NamedTuple):
 
 @dataclass(slots=True)
 class Plugin:
-    """The `exec` section of a user, what its program is told of the cluster, and what it has printed last."""
+    """The `exec` section of a user, the cluster data for its program, and the program's last output."""
 
     section: dict[str, Any]
     cluster: dict[str, Any]
@@ -53,7 +53,7 @@ class Plugin:
 
     @classmethod
     def of(cls, section: Any, cluster: dict[str, Any]) -> Self:
-        """Return the plugin of a section. Raises TypeError, KeyError where it is none."""
+        """Return the plugin of a section. Raises TypeError or KeyError if the section is invalid."""
         texts = [section["apiVersion"], section["command"], *(section.get("args") or ())]
         texts += [entry[key] for entry in section.get("env") or () for key in ("name", "value")]
         if not all(isinstance(text, str) for text in texts):
@@ -164,7 +164,7 @@ class Access:
         return replace(self, **self.plugin.credential()._asdict()) if self.plugin else self
 
     def forget(self, refused: Access) -> bool:
-        """Tell whether another credential can be had than one that the server refused."""
+        """Tell whether there is another credential than the one that the server refused."""
         if self.plugin:
             self.plugin.forget(Credential(refused.certificate, refused.key, refused.token))
         return self.plugin is not None
@@ -189,7 +189,7 @@ class Access:
         return context
 
     def pool(self, size: int) -> urllib3.PoolManager:
-        """Return connections, of which so many are kept."""
+        """Return a pool of connections, which keeps up to a number of them open."""
         options: Object = {"maxsize": size, "ssl_context": self.context()}
         if self.server_name:
             options["server_hostname"] = self.server_name
@@ -233,7 +233,7 @@ def read(path: Path, context: str = "") -> Access:
 
 @contextlib.contextmanager
 def _read_errors(path: Path) -> Iterator[None]:
-    """Turn what is wrong with a kubeconfig file into an AccessError."""
+    """Raise the errors of a kubeconfig file as AccessError."""
     try:
         yield
     except (OSError, KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
@@ -271,7 +271,7 @@ def _write(path: Path, name: str, cluster: Object, user: Object) -> Path:
 
 
 def _sections(path: Path, context: str) -> tuple[Object, Object]:
-    """Return the cluster and the user of a context; what they name beside the file gets its whole path."""
+    """Return the cluster and the user of a context; paths relative to the file become absolute."""
     document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     chosen = _entry(document, "contexts", context or document["current-context"])["context"]
     cluster = _entry(document, "clusters", chosen["cluster"])["cluster"]

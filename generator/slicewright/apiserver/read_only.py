@@ -114,7 +114,7 @@ def _list(
 
 
 def _positions(api: ReadOnly, queues: Iterable[Object]) -> dict[tuple[str, str], int]:
-    """Return the places of Workloads as Kueue's visibility API says; nothing where it is not served to us."""
+    """Return the positions of Workloads from Kueue's visibility API; empty if we may not read it."""
     field, root = "positionInClusterQueue", f"/apis/{_VISIBILITY}/v1beta1/clusterqueues"
     with Ignored(*_NOT_SERVED):
         return {

@@ -206,7 +206,7 @@ _TYPES: dict[str, type[_Fields]] = {
 
 
 def unreadable(item: Object) -> str:
-    """Return which field of an object without nulls cannot be read, and why; empty where all can."""
+    """Return which field of an object without nulls cannot be read, and why; empty if all can."""
     try:
         msgspec.convert(item, _TYPES.get(item["kind"], _Item))
     except msgspec.ValidationError as error:

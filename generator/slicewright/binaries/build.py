@@ -1,4 +1,4 @@
-"""Build the pinned programs from their wrapper modules into the cache: what is missing or has changed."""
+"""Build missing and changed pinned programs from their wrapper modules into the cache."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LOG_LINES = 20
 
 
 class Workshop(Struct, frozen=True):
-    """What a build needs besides its programs: Go, wrapper modules, environment, and the target machine."""
+    """The inputs of a build apart from its programs: Go, wrapper modules, environment, target machine."""
 
     go: Path
     folder: Path
@@ -60,7 +60,7 @@ def build_all(
     environ: Mapping[str, str] = os.environ,
     target: str = "",
 ) -> tuple[Problem, ...]:
-    """Build what is missing and return the problems; a module that fails does not stop the others.
+    """Build missing programs and return the problems; a module that fails does not stop the others.
 
     One `go build` makes the programs of one wrapper module, and compiles what they share once. The wrapper
     modules are in `folder`, by default in that of this installation. With a `target`, a machine as Go names
@@ -161,7 +161,7 @@ def _put(program: Path, kept: Path, made_by: str) -> None:
 
 
 def recipe(tool: Tool, folder: Path) -> str:
-    """Return the digest of all that decides what is built: wrapper module, package and stamps."""
+    """Return the digest of the inputs of a program: wrapper module, package and stamps."""
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
         file = folder / tool.folder / name
@@ -282,7 +282,7 @@ def _wait(process: subprocess.Popen[bytes], progress: Progress, log: Path) -> in
 
 
 def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
-    """End what runs of a process group: Go gets a moment after an interrupt, then everything is killed."""
+    """End a process group: interrupt it, wait a moment for Go, then kill it."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGINT)
@@ -296,10 +296,11 @@ def _end(process: subprocess.Popen[bytes], progress: Progress) -> None:
 
 @contextmanager
 def _signals_later() -> Iterator[None]:
-    """Hold signals back while a process starts: nobody could end it yet. The main thread alone gets them."""
+    """Delay signals while a process starts and cannot be ended yet. Only the main thread gets signals."""
     caught: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main else ()
+    numbers: tuple[signal.Signals, ...] = ()
+    if threading.current_thread() is threading.main_thread():
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [(number, signal.signal(number, lambda got, _: caught.append(got))) for number in numbers]
     yield
     for number, handler in before:
@@ -320,7 +321,7 @@ def _scratch(root: Path, name: str) -> Iterator[Path]:
 
 @contextmanager
 def _locked(file: Path, progress: Progress) -> Iterator[int]:
-    """Hold the lock of one module; it goes with this process and those that inherit its descriptor."""
+    """Hold the lock of one module, until this process and those that inherit its descriptor end."""
     with file.open("wb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -342,16 +343,16 @@ class Progress:
         self._head = f"{titles}: "
 
     def doing(self, text: str) -> None:
-        """Say what goes on now; the line stays open."""
+        """Print the present step; the line stays open."""
         self._write(f"{self._head}{text} ...")
         self._head = " "
 
     def waiting(self) -> None:
-        """Say in a line of its own, which logs show at once, what a build waits for."""
+        """Print what a build waits for as a complete line, which logs show immediately."""
         self._write(f"{self._head}another process builds it; waiting for that to end\n")
 
     def still(self, seconds: float, steps: int) -> None:
-        """Say that it goes on: for builds that take minutes."""
+        """Print a sign of progress: for builds that take minutes."""
         self._write(f"\n  {duration(seconds)}: {steps:,} modules downloaded and packages compiled ...")
 
     def done(self, text: str) -> None:

@@ -34,7 +34,7 @@ class Found(Struct, frozen=True):
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ, *, exact: bool = True) -> Path | Problem:
-    """Return the path of a program as `locate` does, or what is missing and what to do about it."""
+    """Return the path of a program as `locate` does, or the problem that it is missing."""
     program = locate(tools()[name], environ, exact=exact)
     return program if isinstance(program, Problem) else program.path
 
@@ -82,7 +82,7 @@ def _is_since(oldest: str, version: str) -> bool:
 
 
 def version_of(tool: Tool, binary: Path, target: str = "") -> str:
-    """Return the version of a program, always with the `v`; empty where it does not tell.
+    """Return the version of a program, always with the `v`; empty if it does not print one.
 
     A program for another machine, `target`, is read and not run.
     """
@@ -112,7 +112,7 @@ def _by_variable(tool: Tool, path: Path, oldest: str, wanted: str) -> Found | Pr
 def run(
     program: Path | str, *arguments: str, seconds: float, environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program without input and return what it printed. Raises OSError and TimeoutExpired."""
+    """Run a program without input and return its output. Raises OSError and TimeoutExpired."""
     return subprocess.run(
         [program, *arguments],
         stdin=subprocess.DEVNULL,
@@ -189,7 +189,7 @@ def tools_folder() -> Path:
 
 
 def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the first program of a name, None where there is none."""
+    """Return the first program of a name, or None."""
     return next((str(path) for path in _on_path((name,), environ)), None)
 
 
@@ -200,7 +200,9 @@ def _on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Pat
     """
     seen: set[Path] = set()
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        for name in names if os.path.isabs(folder) else ():  # noqa: PTH117 - a text
+        if not os.path.isabs(folder):  # noqa: PTH117 - a text
+            continue
+        for name in names:
             path = Path(folder) / name
             if executable(path) and path.resolve() not in seen:
                 seen.add(path.resolve())
@@ -222,7 +224,7 @@ _CONTINUES = 0x80
 
 
 def module_version(binary: Path, module: str) -> str:
-    """Return the version of a program's main module; empty where it is another module or not a Go program."""
+    """Return the version of a program's main module; empty if it is another module or not a Go program."""
     for line in _module_info(binary).splitlines():
         match line.split("\t"):
             case ["mod", path, version, *_] if path == module:

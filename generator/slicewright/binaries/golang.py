@@ -42,13 +42,15 @@ def find_go(
 
 
 def _release_of(go: Path, environ: Mapping[str, str]) -> Release:
-    """Return what a Go command says that it is; nothing where it cannot be run."""
+    """Return the version of a Go command; empty if it cannot be run."""
     try:
         answer = run(go, "version", seconds=30, environ={**environ, "GOTOOLCHAIN": "local"})
     except (OSError, subprocess.TimeoutExpired):
         return ()
     match = _ANSWER.search(answer.stdout)
-    return _release(match[1]) if match else ()
+    if match is None:
+        return ()
+    return _release(match[1])
 
 
 def _release(text: str) -> Release:

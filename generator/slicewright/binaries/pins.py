@@ -12,7 +12,7 @@ VERSIONS = Path(__file__).resolve().parent.parent / "versions.yaml"
 
 
 class Tool(Struct, frozen=True):
-    """One program: what it is called, where it comes from and how it says its version.
+    """One program: its name, its source and the way to ask for its version.
 
     `folder` is its wrapper module below tools/; the programs of a test bed share one, so that they are built
     from the same libraries. `stamps` are the Go variables that the linker sets. `ask` are the arguments that

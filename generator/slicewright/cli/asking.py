@@ -46,7 +46,7 @@ def pathways_version() -> str:
 
 
 def program() -> tuple[str, ...]:
-    """Return the command of the container; nothing for the one of its image."""
+    """Return the command of the container; empty for the command of its image."""
     answer: str = click.prompt("Command, or nothing for that of the image", default="", show_default=False)
     try:
         return tuple(shlex.split(answer))

@@ -87,7 +87,7 @@ def _pools(cluster: Capacity) -> Iterator[tuple[str, ...]]:
 
 
 def _span(least: int, most: int) -> str:
-    """Return `3`, or `1..4` of what grows by itself; a dash of what there never is."""
+    """Return `3`, `1..4` for pools that grow, or a dash for a number that is always 0."""
     if least == most:
         return str(most) if most else _NONE
     return f"{least}..{most}"
@@ -133,6 +133,6 @@ def _run(workload: Workload) -> tuple[str, ...]:
 
 
 def _marks(problems: Iterable[Problem]) -> str:
-    """Return the ids of problems; what is less than an error has a question mark."""
+    """Return the ids of problems; warnings have a question mark."""
     marks = (f"{problem.id}{'' if problem.severity == 'error' else '?'}" for problem in problems)
     return " ".join(dict.fromkeys(marks))

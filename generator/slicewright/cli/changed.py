@@ -39,9 +39,10 @@ def families_of_change(
             checkout, unreadable = read_checkout(folder), ""
         except WrongVersionError as error:
             checkout, unreadable = None, str(error).partition("\n")[0]
-        for name in checkout.repository.sites if checkout else ():
-            if name not in clusters:
-                tell(f"{name}: the change removes the cluster, so it is not rehearsed")
+        if checkout:
+            for name in checkout.repository.sites:
+                if name not in clusters:
+                    tell(f"{name}: the change removes the cluster, so it is not rehearsed")
         for scenario in now:
             name = scenario.site.cluster.name
             before, why_not = _before(checkout, name) if checkout else (None, unreadable)

@@ -15,7 +15,7 @@ from slicewright.documentation import command_page
 BROKEN = 3
 """Exit code: a tool is missing or broke."""
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-"""The type of an option that names a file that is there."""
+"""The type of an option that names an existing file."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it; 1 would be a verdict."""
 COMPLETION = "_SLICEWRIGHT_COMPLETE"

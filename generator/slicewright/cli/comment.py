@@ -47,4 +47,5 @@ def comment(file: Path, name: str, output: str) -> None:
         show.stop((problem,), BROKEN)
     if output == "text" and address:
         say(f"comment written: {address}")
-    show.finish({"comment": address}, (problem,) if problem else (), output)
+    problems = [problem] if problem else []
+    show.finish({"comment": address}, problems, output)

@@ -47,8 +47,10 @@ def diff(rev: str, exit_code: bool, output: str) -> None:
     else:
         differs = coming is None or difference.objects or difference.provision
         parts = [words(difference)] if differs else []
+        if coming:
+            parts.append(waiting(coming))
         show.messages(unknown)
-        say("\n".join([*parts, *([waiting(coming)] if coming else ())]), nl=False)
+        say("\n".join(parts), nl=False)
         show.messages(difference.problems)
     sys.exit(1 if errors(difference.problems) or (exit_code and difference.differs) else 0)
 
@@ -56,7 +58,7 @@ def diff(rev: str, exit_code: bool, output: str) -> None:
 def _unrendered(
     root: Path, before: TreeVersion, now: TreeVersion
 ) -> tuple[Unrendered | None, tuple[Problem, ...]]:
-    """Return what is edited on disk and not rendered yet, or a warning that this is unknown."""
+    """Return the edits that are not rendered yet, or a warning that they are unknown."""
     checkout = open_checkout(root)
     repository = checkout.repository
     if not (repository.workloads or repository.sites or repository.problems):
@@ -64,7 +66,9 @@ def _unrendered(
     rendering = judged(checkout, render(repository, checkout.existing))
     problem = refused(rendering)
     coming = unrendered(before, now, rendering, repository, repository.package.catalogue)
-    return coming, (problem,) if problem else ()
+    if problem is None:
+        return coming, ()
+    return coming, (problem,)
 
 
 @contextlib.contextmanager

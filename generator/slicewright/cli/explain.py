@@ -74,8 +74,9 @@ def _list(entries: list[Planned]) -> None:
 
 
 def _facts(entry: Planned, known: Catalogue) -> tuple[Fact, ...]:
-    same = known.same_count(entry.plan.shape) if entry.workload.tpu else ()
-    return facts_of(entry.plan, entry.workload, same)
+    if entry.workload.tpu is None:
+        return facts_of(entry.plan, entry.workload, ())
+    return facts_of(entry.plan, entry.workload, known.same_count(entry.plan.shape))
 
 
 def _record(entry: Planned, problems: list[Problem], known: Catalogue) -> dict[str, object]:

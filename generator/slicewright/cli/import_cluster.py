@@ -1,4 +1,4 @@
-"""`slicewright import cluster`: a TPUCluster file from a living cluster."""
+"""`slicewright import cluster`: a TPUCluster file from a live cluster."""
 
 import re
 from pathlib import Path

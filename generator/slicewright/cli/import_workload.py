@@ -179,8 +179,10 @@ def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
 
 def _refused_by_render(texts: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
     """Return the errors of files by which the next render would stop."""
+    if not texts:
+        return ()
     files = (SourceFile(path, text) for path, text in texts.items())
-    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1]) if texts else ()
+    return errors(judged_beside(checkout, beside(checkout.repository, *files))[1])
 
 
 def _kustomization(folder: Path) -> str:
@@ -193,7 +195,7 @@ def _kustomization(folder: Path) -> str:
 def _objects(
     paths: Iterable[str], values: Mapping[str, str], names: Iterable[str]
 ) -> tuple[list[Candidate], list[Problem]]:
-    """Return the objects of files and folders, and what cannot be read; that warns where nobody named it."""
+    """Return the objects of files and folders, and the problems of reading; warnings for files in folders."""
     discovered = Discovery().find(paths)
     objects: list[Candidate] = []
     problems: list[Problem] = list(discovered.problems)

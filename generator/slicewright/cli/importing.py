@@ -1,4 +1,4 @@
-"""`slicewright import`: files of intent from what is there."""
+"""`slicewright import`: files of intent from existing objects or command lines."""
 
 import click
 

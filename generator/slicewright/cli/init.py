@@ -185,7 +185,7 @@ def _exists(paths: tuple[str, ...]) -> Problem:
 
 
 def _git_top(root: Path) -> Path | None:
-    """Return the top of the git repository that a folder lies in; None where it lies in none."""
+    """Return the root of the git repository of a folder, or None."""
     resolved = root.resolve()
     return next((up for up in (resolved, *resolved.parents) if (up / ".git").exists()), None)
 

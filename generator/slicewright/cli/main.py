@@ -137,7 +137,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what is wrong with the way it was called is a problem like any other."""
+        """Run the command. A wrong command line is reported as a problem."""
         wants_json = _wants_json([*ctx._protected_args, *ctx.args])  # noqa: SLF001 - click names it no other way
         try:
             return super().invoke(ctx)

@@ -47,7 +47,7 @@ class Mending(Struct):
 
     units: Sequence[Unit]
     root: Path
-    """What names of files that are no units are relative to."""
+    """The folder to which the names of files that are not units are relative."""
     unsafe: bool
     writes: bool
     """Whether files are written; else they are only checked as they would be."""
@@ -65,7 +65,7 @@ class Mending(Struct):
     """Findings that an unsafe fix would mend."""
 
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
-        """Mend what a report found, and return what is left."""
+        """Fix the problems of a report, and return the report of the remaining ones."""
         self.first = len(report.problems)
         first = Counter(map(_mark, report.problems))
         brought: dict[Mark, Problem] = {}
@@ -91,7 +91,7 @@ class Mending(Struct):
         done = self.pending if self.writes else self.after
         fixes: dict[str, list[Fix]] = defaultdict(list)
         for problem in report.problems:
-            # What is no unit is read as it was: it has one round until it is written.
+            # A file that is not a unit is read again only after it is written, so it has one round before.
             again = problem.file in by_name or problem.file not in done
             if problem.fix and again and (problem.fix.safe or self.unsafe):
                 fixes[problem.file].append(problem.fix)
@@ -124,12 +124,13 @@ class Mending(Struct):
         """Write each file that waits, once its rounds are over; tell whether files must be read again."""
         names = self._files().keys()
         again = False
-        for name in sorted(self.pending) if self.writes else ():
-            problems = replace_file(self._path(name), self.after[name])
-            again = again or bool(problems) or name not in names
-            if problems:
-                self.refused[name] = replace(problems[0], file=name)
-                del self.after[name]
+        if self.writes:
+            for name in sorted(self.pending):
+                problems = replace_file(self._path(name), self.after[name])
+                again = again or bool(problems) or name not in names
+                if problems:
+                    self.refused[name] = replace(problems[0], file=name)
+                    del self.after[name]
         self.pending.clear()
         return again
 
@@ -151,7 +152,7 @@ class Mending(Struct):
         return unified(name, mark + self.before[name], mark + self.after[name])
 
     def show(self, report: str, unchecked: Sequence[Problem]) -> None:
-        """Print the difference and what was not checked, or the report; of stdin the text that it becomes."""
+        """Print the difference and the unchecked files, or the report; for stdin the fixed text."""
         stdin = next((unit for unit in self.units if unit.form == "stdin"), None)
         if not self.writes:
             exact("".join(self._difference(name) for name in sorted(self.after)))

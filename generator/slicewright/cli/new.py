@@ -67,7 +67,7 @@ def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str
 def _pairs(
     _context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    """Return what is before and behind the first `=` of each value. Raises BadParameter."""
+    """Split each value at its first `=`. Raises BadParameter."""
     pairs = [value.partition("=") for value in values]
     if not all(first and equals for first, equals, _ in pairs):
         raise click.BadParameter(f"write {option.opts[0]} {option.metavar}")
@@ -231,7 +231,7 @@ def _check_options(command: tuple[str, ...], fields: dict[str, Any]) -> None:
 
 
 def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Problem, ...]]:
-    """Plan the new workload beside those that are there."""
+    """Plan the new workload together with the existing ones."""
     further = beside(checkout.repository, file)
     if further.workloads and (checkout.root / file.path).exists():
         return [], (Problem("FILE007", "the file already exists", "choose another name", file=file.path),)
@@ -278,7 +278,7 @@ def _cluster(checkout: Checkout) -> list[str]:
 
 
 def _queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
-    """Return the queue of a namespace where there is exactly one; else what a person says."""
+    """Return the only queue of a namespace; with several, ask the user."""
     queues = sorted({name for place, name in _queues(checkout, clusters) if place == namespace})
     if len(queues) > 1 and asking.can_ask():
         return asking.choice("queue", queues)

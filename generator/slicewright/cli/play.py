@@ -1,4 +1,4 @@
-"""Play scenarios for `slicewright rehearse`: one, one after another, or side by side."""
+"""Play scenarios for `slicewright rehearse`: one, one after another, or in parallel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def play(
     has_pods: bool,
     name: str = "",
 ) -> Result:
-    """Play a scenario; of several that play at once each has a name, and none draws over the terminal."""
+    """Play a scenario. Parallel ones have names, and do not redraw the terminal."""
     from slicewright.cli.report.live import live_view  # noqa: PLC0415
     from slicewright.testbed.errors import missing_package  # noqa: PLC0415
 
@@ -63,7 +63,7 @@ def play(
 def play_all(
     run: Callable[..., Result], time: ClockSettings, jobs: int, plays: Sequence[tuple[str, Scenario]]
 ) -> Iterator[Result]:
-    """Yield the results of named plays, one after another or side by side."""
+    """Yield the results of named plays, which run one after another or in parallel."""
     if jobs > 1 and len(plays) > 1:
         from slicewright.cli.side_by_side import side_by_side  # noqa: PLC0415 - commands start fast
 
@@ -75,7 +75,7 @@ def play_all(
 
 
 def clock(scenario: Scenario, times: Mapping[str, Any]) -> ClockSettings:
-    """Return how time passes in a scenario, by what the command line says of it."""
+    """Return how time passes in a scenario, by the options of the command line."""
     from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
 
     skips = times.get("skips", True) and not ages_usage(scenario.installation.settings)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def prices_of(path: Path, package: Package) -> Prices:
-    """Return the prices of a file, or end the command with what is wrong with it."""
+    """Return the prices of a file, or end the command with its problems."""
     text = read_file(path, str(path))
     if isinstance(text, Problem):
         show.stop((text,))

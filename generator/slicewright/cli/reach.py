@@ -1,4 +1,4 @@
-"""The living clusters that a command reads: which context each has, and what its runs do."""
+"""The live clusters that a command reads: which context each has, and what its runs do."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping

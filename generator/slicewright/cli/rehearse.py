@@ -256,7 +256,7 @@ def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
 
 
 def _tree_scenarios(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
-    """Return the scenarios of the tree as it is rendered, or end the command."""
+    """Return the scenarios of the rendered tree, or end the command."""
     from slicewright.rehearsal.scenario import scenarios as read_scenarios  # noqa: PLC0415 - commands start fast
 
     scenarios, problems = read_scenarios(checkout, clusters)

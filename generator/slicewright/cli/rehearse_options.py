@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-_CORES, _MOST = {True: 4, False: 1}, 8
-"""So many cores a test bed keeps busy, with pods and without. Each takes 1.5 GB: unasked, no more begin."""
-
+_CORES_PER_BED = 4
+"""An API server, a scheduler and the controllers keep four cores busy while pods start."""
+_CORES_PER_BED_WITHOUT_PODS = 1
+_MAX_BEDS = 8
+"""The default starts no more test beds in parallel: each takes 1.5 GB of memory."""
 
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 """Microseconds of CPU time and of the period that they are for, as a container sees its own limit."""
@@ -28,9 +30,9 @@ def cores() -> int:
 
 
 def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared: bool) -> int:
-    """Return how many plays run side by side; where nothing is asked, what the cores are enough for.
+    """Return how many plays run in parallel: as requested, else as the cores allow.
 
-    Elsewhere than on Linux a fork is not safe. Raises UsageError.
+    On other systems than Linux it is one: a fork is not safe there. Raises UsageError.
     """
     if jobs is not None and not is_compared:
         raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep or --changed")
@@ -40,8 +42,12 @@ def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared
         if (jobs or 1) > 1:
             raise click.UsageError("--jobs needs Linux")
         return 1
-    usual = min(_MOST, cores() // _CORES[has_pods]) or 1
-    return jobs or (usual if has_own_beds else 1)
+    if jobs:
+        return jobs
+    if not has_own_beds:
+        return 1
+    per_bed = _CORES_PER_BED if has_pods else _CORES_PER_BED_WITHOUT_PODS
+    return max(1, min(_MAX_BEDS, cores() // per_bed))
 
 
 def check_place(

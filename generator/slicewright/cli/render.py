@@ -83,8 +83,10 @@ def render(
             sys.exit(_check(checkout, rendering, since, output))
         limit = checkout.repository.settings.end_runs if end_runs is None else end_runs
         over = rendering.over_limit(limit)
-        refused: tuple[Problem, ...] = (over,) if over else ()
-        if not errors(rendering.problems) and not over:
+        refused: tuple[Problem, ...] = ()
+        if over:
+            refused = (over,)
+        elif not errors(rendering.problems):
             refused = write.apply(root, rendering.writes, rendering.deletes, checkout.empty)
     if over and output == "text":
         for name, number, run in _grouped(sorted(rendering.ended, key=_name)):
@@ -147,7 +149,7 @@ def _name(run: RunChange) -> str:
 
 
 def _grouped(runs: Iterable[RunChange]) -> list[tuple[str, int, RunChange]]:
-    """Return names, how many runs each stands for, and one of them: many runs of a sweep are told as one."""
+    """Return names with their number of runs and an example: many runs of a sweep are one entry."""
     groups: dict[tuple[str, ...], list[RunChange]] = {}
     for run in runs:
         group = (run.cluster, run.namespace, run.sweep or run.name, run.effect, run.reason)
@@ -293,5 +295,7 @@ def _body(
         return existing.body(path) or ""
     overlay, unsupported = tree.make(entry, bases)
     problems += unsupported
-    problems += limits.problems(entry, overlay.objects, levels) if overlay else ()
-    return tree.frozen_body(overlay) if overlay else ""
+    if overlay is None:
+        return ""
+    problems += limits.problems(entry, overlay.objects, levels)
+    return tree.frozen_body(overlay)

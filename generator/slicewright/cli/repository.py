@@ -95,8 +95,10 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
     """
     known: dict[str, dict[str, set[str]]] = {}
     for workload in repository.workloads:
-        of_sweep = ((workload.sweep.name, workload.declared),) if workload.sweep else ()
-        for name, meant in (*((own, workload.key) for own in workload.names), *of_sweep):
+        keys = [(own, workload.key) for own in workload.names]
+        if workload.sweep:
+            keys.append((workload.sweep.name, workload.declared))
+        for name, meant in keys:
             for text in (name, f"{workload.namespace}/{name}"):
                 known.setdefault(text, {}).setdefault(meant, {meant}).add(workload.key)
     chosen: set[str] = set()

@@ -79,7 +79,7 @@ class _Rerun:
 
 
 def _rerun(workload: Workload, chosen: Container[str]) -> _Rerun:
-    """Return the number to change so that a workload starts again, with all of its sweep if that is named."""
+    """Return the number to change so that a workload, or all entries of a named sweep, starts again."""
     if workload.sweep is None or workload.declared in chosen:
         return _Rerun(workload.declared, ("run",), workload.run, workload)
     entry = workload.sweep.entry

@@ -103,7 +103,7 @@ def review(
 
 
 def _failure(check: Check, problems: list[Problem]) -> Problem:
-    """Return what is annotated of a failed check; `validate` has an annotation for each problem besides."""
+    """Return the annotation of a failed check; `validate` also has one for each problem."""
     name = check.command.split(" ")[1]
     number = len(errors(problems)) if name == "validate" else 0
     verdict = f"found {counted(number, 'error')}" if number else "failed"

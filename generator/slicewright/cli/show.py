@@ -107,7 +107,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], indent: str = 
 
 
 def table_lines(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the lines of a table: columns aligned, the last one as it is."""
+    """Yield the lines of a table: columns aligned, the last one unchanged."""
     lines = [head, *(tuple(map(visible, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     for line in lines:

@@ -1,4 +1,4 @@
-"""Plays of a comparison, several at once: each in a forked process, with a test bed of its own."""
+"""Plays of a comparison in parallel: each in a forked process with its own test bed."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -77,7 +77,7 @@ class _Processes:
                 os.kill(process.ident or 0, number)
 
     def look(self) -> None:
-        """Take in results that come within a second."""
+        """Receive results for a second."""
         ready = multiprocessing.connection.wait(self._running, _LOOK_SECONDS)
         for receiver in [each for each in self._running if each in ready]:
             number, process = self._running.pop(receiver)

@@ -103,8 +103,10 @@ def status(
 
 def _names(run: Run) -> tuple[str, ...]:
     """Return what a person may call a run that only its cluster knows."""
+    if not run.workload:
+        return ()
     own = (run.workload.rpartition("/")[2], run.sweep, run.run)
-    return (*own, *(f"{run.namespace}/{name}" for name in own if name)) if run.workload else ()
+    return (*own, *(f"{run.namespace}/{name}" for name in own if name))
 
 
 def _only(status: Status, workloads: frozenset[str]) -> Status:
@@ -233,7 +235,7 @@ def _watch(reader: reach.Reader, statuses: list[Status], workloads: frozenset[st
 
 
 def _changed(status: Status, printed: dict[tuple[str, str, str], str]) -> Iterator[str]:
-    """Yield a line for each run of which the state or the first cause is another one than before."""
+    """Yield a line for each run whose state or first cause has changed."""
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     for run in status.runs:
         key = (status.cluster, run.kind, f"{run.namespace}/{run.run}")

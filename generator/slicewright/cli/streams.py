@@ -57,7 +57,7 @@ def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour
 
 
 def exact(text: str) -> None:
-    """Print a result for programs as it is: what must be escaped is escaped already."""
+    """Print a result for programs unchanged: its text is already escaped."""
     click.echo(text, nl=False)
 
 
@@ -75,7 +75,7 @@ def guard() -> None:
 
 
 def mute() -> None:
-    """Drop what goes to stderr: a shell completes a line, and shows it in the middle of the prompt."""
+    """Discard stderr during completion: a shell would show it in the middle of the prompt."""
     sys.stderr = io.StringIO()
 
 

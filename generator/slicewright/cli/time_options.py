@@ -28,7 +28,7 @@ class Speed(click.FloatRange):
     """Seconds of the rehearsal in one of real time."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; what is none, and yet compares with nothing, is refused."""
+        """Return the speed. Refuse NaN, which FloatRange accepts."""
         speed = float(super().convert(value, param, ctx))
         if math.isnan(speed):
             self.fail(f"'{value}' is not a number", param, ctx)
@@ -41,7 +41,7 @@ class Span(click.ParamType[Override]):
     name = "[[namespace/]name=]duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
-        """Return whose it is, and the seconds."""
+        """Read `[[namespace/]name=]duration`."""
         span = value if isinstance(value, Override) else read_override(str(value))
         if span is None:
             self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)

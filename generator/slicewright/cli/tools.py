@@ -78,7 +78,7 @@ def tools(context: click.Context, output: str) -> None:
 
 
 def _record(tool: Tool) -> dict[str, str]:
-    """Return the JSON form; `message` says what is wrong with other versions, or with a variable."""
+    """Return the JSON form; `message` is the problem of another version, or of a variable."""
     program = locate(tool, exact=False)
     version, path, message = tool.version, "", ""
     if not isinstance(program, Problem):
@@ -99,7 +99,7 @@ def _record(tool: Tool) -> dict[str, str]:
 
 
 def _others() -> Iterable[dict[str, str]]:
-    """Yield the JSON form of programs and Python packages of which any version will do."""
+    """Yield the JSON form of programs and Python packages that have no required version."""
     found = {name: (which(name), "PATH") for name in _FROM_PATH}
     for name in _PACKAGES:
         spec = importlib.util.find_spec(name)
@@ -117,7 +117,7 @@ def _others() -> Iterable[dict[str, str]]:
 
 
 def _machine() -> dict[str, Any]:
-    """Return what a test bed can have: cores, and bytes of memory and disk; None where it is not known."""
+    """Return the cores, and the bytes of memory and disk, for a test bed; None if a number is not known."""
     root = cache_root(os.environ)
     nearest = next(path for path in (root, *root.parents) if path.exists())
     writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
@@ -161,7 +161,7 @@ def _gib(size: int) -> str:
 
 
 def _say_missing(records: list[dict[str, str]]) -> None:
-    """Name what is missing, by what needs it, and the command that builds the pinned programs."""
+    """Name missing programs by the features that need them, and the command that builds the pinned ones."""
     missing = defaultdict(list)
     for entry in records:
         if entry["origin"] == "missing":

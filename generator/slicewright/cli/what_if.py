@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Variant(Struct, frozen=True):
-    """What one variant is called, and what it changes."""
+    """A variant: its name and its changes."""
 
     name: str
     changes: tuple[Change, ...] = ()
@@ -58,7 +58,8 @@ def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
             else:
                 changes = read_changes(text)
                 with_changes.append((_name(changes), changes))
-        with_changes += [(_name(changes), changes) for changes in (read_sweep(sweep) if sweep else ())]
+        if sweep:
+            with_changes += [(_name(changes), changes) for changes in read_sweep(sweep)]
     except ChangeError as error:
         _refuse(error)
     names = [name for name, _ in with_changes]
@@ -124,7 +125,7 @@ def play_family(
     resolution: float,
     run: Callable[[Sequence[tuple[str, Scenario]]], Iterator[Result]],
 ) -> tuple[list[Object], list[Result]]:
-    """Return what was measured of each variant, and the results of all plays.
+    """Return the measures of each variant, and the results of all plays.
 
     `run` plays scenarios, each with a name, and gives their results in the same order.
 

@@ -59,7 +59,7 @@ class Fix(Struct, frozen=True):
         if not at:
             return self if document == self.document else replace(self, document=document)
         edits = tuple(
-            replace(edit, path=(*at, *edit.path), source=(*at, *edit.source) if edit.source else ())
+            replace(edit, path=(*at, *edit.path), source=edit.source and (*at, *edit.source))
             for edit in self.edits
         )
         return replace(self, edits=edits, document=document)

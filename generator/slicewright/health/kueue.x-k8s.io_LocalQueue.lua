@@ -1,5 +1,5 @@
 -- Health of a LocalQueue: open, stopped on purpose, or behind a ClusterQueue that cannot admit.
--- Whether that one was stopped or lacks something does not stand here: its own health tells, and alarms.
+-- The health of the ClusterQueue itself says whether it is stopped or lacks something.
 local spec, status = obj.spec or {}, obj.status or {}
 local generation = (obj.metadata or {}).generation or 0
 

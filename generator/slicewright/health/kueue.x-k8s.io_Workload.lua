@@ -1,4 +1,4 @@
--- Health of a Workload, which Kueue makes for each run: here stands why a run waits or was stopped.
+-- Health of a Workload, which Kueue creates for each run: it says why a run waits or was stopped.
 local spec, status = obj.spec or {}, obj.status or {}
 
 local met, seen = {}, {}

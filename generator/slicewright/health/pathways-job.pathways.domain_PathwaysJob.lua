@@ -2,7 +2,7 @@
 local status = obj.status or {}
 local labels = (obj.metadata or {}).labels or {}
 
--- The controller appends conditions: a type can stand there twice, and the last one that is True holds.
+-- The controller appends conditions: a type can be in the list twice, and the last one that is True counts.
 local now = {}
 for _, condition in ipairs(status.conditions or {}) do
   if condition.status == "True" then now = condition end

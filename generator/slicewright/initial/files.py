@@ -179,7 +179,7 @@ def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _recorded(path: Path) -> dict[str, Any]:
-    """Return the digests of a record; nothing where there is none that can be read."""
+    """Return the digests of a record; nothing if there is none that can be read."""
     try:
         files = mapping(mapping(json.loads(_present(path) or "{}")).get("files"))
     except ValueError:

@@ -85,7 +85,7 @@ class Autoscaler:
         self.next = math.inf
         """When nodes come or go, or a request fails next, as far as it is known; infinity if nothing does."""
         self.looked_at = math.inf
-        """When it last looked, on the monotonic clock; infinity where there is nothing to look for."""
+        """When it last looked, on the monotonic clock; infinity if there is nothing to look for."""
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -170,7 +170,7 @@ class Autoscaler:
     def _grow(self, name: str, now: float) -> None:
         """Make the nodes of a pool, which is always one of those that come or are there."""
         pool = self._pools[name]
-        back = self._existing(name) if name in self._away else ()
+        back = self._existing(name) if name in self._away else []
         self._api.each(self._make, pool.nodes)
         self._ready[name] = now
         self._away.discard(name)
@@ -219,7 +219,7 @@ class Autoscaler:
         self._fails = {uid: at for uid, at in self._fails.items() if uid in uids and at > now}
 
     def _reserve(self, request: Object, now: float) -> str:
-        """Hold a free node pool with room for all pods of a request, and return it; '' where none is free.
+        """Hold a free node pool with room for all pods of a request, and return it; '' if none is free.
 
         GKE provisions a request in one node pool, and never a part of a slice (pkg/provisioningrequests/
         scaleup/orchestrator.go of GoogleCloudPlatform/cluster-autoscaler).

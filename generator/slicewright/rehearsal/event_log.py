@@ -51,7 +51,7 @@ class EventLog:
         self._last = self.changed_at = time.monotonic()
         """When an object of the cluster changed last, whatever it was, on the monotonic clock."""
         self.settles_within = _LEAST_SETTLED_SECONDS
-        """After so many real seconds without a change the controllers have done what they had to do."""
+        """Real seconds without a change after which the controllers have nothing left to do."""
 
     def see(self, verb: str, item: Object) -> None:
         """Take in what the API server says of an object."""

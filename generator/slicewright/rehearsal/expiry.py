@@ -34,7 +34,7 @@ _ID = "REH026"
 _MOST_SECONDS = 1e9
 """How far a timestamp moves back at most: no rehearsal spans 30 years, and dates have a first one."""
 _OVER_SECONDS = 1.0
-"""Kubernetes rounds times down to seconds; so much later a timer is surely over."""
+"""Seconds after which a timer has surely expired: Kubernetes rounds times down to seconds."""
 _NODE_SECONDS = 7 * 86_400.0
 """After so long GKE deletes flex-start nodes, where their pool has no maxRunDurationSeconds."""
 _ACTS_SECONDS = 20.0

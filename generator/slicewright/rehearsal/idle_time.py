@@ -41,7 +41,7 @@ class IdleTime:
         self._skips = time.skips and not ages_usage(settings)
         self._skipped_at = 0.0
         self._held_at = math.inf
-        """When the clock was stopped, in real time; infinity where it runs."""
+        """When the clock was stopped, in real time; infinity if it runs."""
         self.is_settled = False
         """Whether the controllers have done all that they had to do."""
 

@@ -122,7 +122,7 @@ class Rehearsal:
         self._unknown = unknown
         """What cannot be told of the timers of this cluster's Kueue."""
         self._left = ""
-        """Why objects of the rehearsal are still there; empty where none is."""
+        """Why objects of the rehearsal are still there; empty if none is."""
 
     def run(self, show: Callable[[EventLog, Clock], object] = lambda *_: None) -> None:
         """Run it. An interruption by the user, or the end of a program, ends it, and is in the report."""
@@ -184,6 +184,9 @@ class Rehearsal:
         if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)
+        arriving: tuple[metrics.Arriving, ...] = ()
+        if scenario.load:
+            arriving = scenario.load.arriving(scenario.repetition, scenario.platform)
         room = self._room
         return Report(
             cluster=scenario.site.cluster.name,
@@ -196,7 +199,7 @@ class Rehearsal:
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
             ties=ties(scenario.parts, queue_of, self._time.speed),
-            arriving=scenario.load.arriving(scenario.repetition, scenario.platform) if scenario.load else (),
+            arriving=arriving,
             profile_of=_profiles(scenario.parts),
             team_of=_teams(scenario.site),
             queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
@@ -298,7 +301,7 @@ class Rehearsal:
         return site.cluster.source.problem("REH006", of_cluster(site, item), message, hint)
 
     def _surround(self, namespaces: set[str]) -> None:
-        """Make what the tree holds beside its workloads, and what the cluster is said to have."""
+        """Create the other objects of the tree, and stand-ins for those that the TPUCluster lists."""
         used = {"", *namespaces}
         beside = [item for item in self._scenario.beside if need_of(item).namespace in used]
         self._setup.surround((*beside, *(item for _, item in self._around.stand_ins)))
@@ -308,10 +311,12 @@ class Rehearsal:
                 self._missing[run] = lacks
 
     def _clear(self) -> None:
-        self._setup.clear(*(self._lease.left if self._lease else ()))
-        self._left = ""
-        if self._lease:
+        if self._lease is None:
+            self._setup.clear()
+        else:
+            self._setup.clear(*self._lease.left)
             self._lease.is_clear = True
+        self._left = ""
 
     def _cause(self, error: ApiError | OSError | AccessError) -> Problem:
         """Return why it cannot go on: the program that ended, where it is one of ours."""
@@ -335,6 +340,7 @@ class Rehearsal:
 def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) -> Report:
     """Return the report of a rehearsal that has not begun, because of a problem or of a Ctrl-C."""
     timelines = {run_key(item): Timeline(run_key(item)) for part in scenario.parts for item in part.runs}
+    problems = [problem] if problem else []
     return Report(
         cluster=scenario.site.cluster.name,
         speed=time.speed,
@@ -343,7 +349,7 @@ def not_run(scenario: Scenario, time: ClockSettings, problem: Problem | None) ->
         timelines=tuple(_in_order(scenario.parts, timelines)),
         sweeps=_sweeps(scenario.parts),
         profile_of=_profiles(scenario.parts),
-        problems=(problem,) if problem else (),
+        problems=tuple(problems),
         is_cut_short=True,
     )
 

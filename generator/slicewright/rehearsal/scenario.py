@@ -67,7 +67,7 @@ class Scenario(Struct, frozen=True):
         return self.with_arrivals(repetition)[0] if repetition else self
 
     def with_arrivals(self, repetition: int = 0) -> tuple[Scenario, tuple[Problem, ...]]:
-        """Return the scenario with what arrives in a repetition, and why that cannot be had."""
+        """Return the scenario with the arrivals of a repetition, and the problems of these."""
         if self.load is None or not self.load.profiles:
             return self, ()
         arriving, problems = self.load.parts(repetition)

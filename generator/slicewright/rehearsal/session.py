@@ -44,7 +44,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.signal = 0
-        """The number of the first that came, sooner or later; 0 where none has."""
+        """The number of the first that came, sooner or later; 0 if none has."""
         self._is_held_back = False
         self._before: dict[signal.Signals, Any] = {}
 
@@ -93,7 +93,7 @@ class Result(Struct, frozen=True):
     logs: Path | None
     """Where the logs of the test bed are, if they were kept."""
     signal: int = 0
-    """The number of the signal that interrupted it; 0 where none did."""
+    """The number of the signal that interrupted it; 0 if none did."""
     began: str = ""
     """When it began, in UTC: `2026-01-31T12:00:00`."""
 

@@ -28,7 +28,7 @@ class Timers:
 
     @property
     def next(self) -> float:
-        """Return the moment of the next action; infinity where there is none."""
+        """Return the moment of the next action; infinity if there is none."""
         return self._entries[0][0] if self._entries else math.inf
 
     def at(self, moment: float, action: Callable[[], None]) -> None:
@@ -67,7 +67,7 @@ class Clock:
         return time.monotonic() - self._began
 
     def set_pace(self, pace: float) -> None:
-        """Let so many seconds pass in a second of real time; with 0 the clock stands still."""
+        """Set how many seconds pass in a second of real time; 0 stops the clock."""
         if pace != self._since[2]:
             self._since = time.monotonic(), self.now() - self.skipped, pace
 
@@ -80,5 +80,5 @@ class Clock:
         return seconds / self.speed
 
     def pause(self, moment: float, longest: float) -> float:
-        """Return how many real seconds are left until a moment, at most so many."""
+        """Return how many real seconds are left until a moment, up to a maximum."""
         return max(0.0, min(longest, self.real(moment - self.now())))

@@ -1,4 +1,4 @@
-"""A bed: what every test bed has, whether it brings its control plane along or finds one."""
+"""A bed: the common part of a test bed with its own control plane, and of an existing cluster."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup, Running
 
 START_SECONDS = 180
-"""For how long a part of a bed may take to get ready; a machine that is busy gets longer, see `wait`."""
+"""Seconds in which a part of a bed must get ready; on a busy machine more, see `wait`."""
 
 _SEEN_SECONDS = 3.0
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -50,7 +50,7 @@ class BootContext(Struct, frozen=True):
 
 
 class Connection(Struct, frozen=True):
-    """How an API server is reached that starts or runs, and what makes a bed of it."""
+    """Access to an API server, and the objects that make a bed of it."""
 
     access: Access
     kubeconfig: Path
@@ -201,7 +201,7 @@ class Bed:
             self._programs.keep_logs()
 
     def detach(self) -> None:
-        """Let the programs live on without this process, until `slicewright cluster down`."""
+        """Let the programs run without this process, until `slicewright cluster down`."""
         if self._programs:
             self._programs.detach()
             self._programs = None

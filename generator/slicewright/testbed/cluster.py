@@ -1,4 +1,4 @@
-"""One cluster of the test bed: start it, reach it, give it nodes, and let it go.
+"""One cluster of the test bed: start it, reach it, add nodes, and stop it.
 
 >>> with Cluster() as cluster:
 ...     cluster.add_nodes(site)
@@ -79,7 +79,7 @@ def _install_controllers(
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
     _start_controllers(boot, papers, install.settings, has_pods)
-    api.apply(controllers.kueue_config_map(papers), manager="kubectl")  # whose next apply is no conflict
+    api.apply(controllers.kueue_config_map(papers), manager="kubectl")  # kubectl can apply it later
     boot.processes.note(operator=controllers.operator_name(boot.environ))
     boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
     boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))

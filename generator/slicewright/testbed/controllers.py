@@ -24,7 +24,7 @@ _KUEUE_NAMESPACE = "kueue-system"
 _KUEUE_SERVICE = "kueue-webhook-service"
 _KUEUE_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
 KUEUE_HOST = f"{_KUEUE_SERVICE}.{_KUEUE_NAMESPACE}.svc"
-"""The name that the certificate of the webhooks has to have beside the loopback address."""
+"""The name that the certificate of the webhooks needs, apart from the loopback address."""
 
 
 _FRAMEWORKS = ("batch/job", f"{kinds.JOBSET_GROUP}/jobset")

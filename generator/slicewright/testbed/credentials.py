@@ -138,7 +138,7 @@ _USERS: dict[str, tuple[str, ...]] = {
 
 
 class Credentials(Struct, frozen=True):
-    """Where the files of a cluster lie, and what goes into the API."""
+    """The paths of a cluster's files, and the credentials in its API."""
 
     folder: Path
     server: str
@@ -163,7 +163,7 @@ class Credentials(Struct, frozen=True):
 
 
 def issue(folder: Path, server: str, name: str, webhook_hosts: tuple[str, ...]) -> Credentials:
-    """Make all certificates of a cluster and write what its programs read."""
+    """Create all certificates of a cluster, and write the files that its programs read."""
     folder.mkdir(mode=0o700)
     authority, webhooks = Authority("slicewright-ca"), Authority(WEBHOOK_AUTHORITY)
     (folder / "ca.crt").write_text(authority.pair.certificate, encoding="ascii")

@@ -56,7 +56,7 @@ def completed(items: Iterable[Object]) -> list[Object]:
 def for_host(
     items: Iterable[Object], *, ports: Mapping[str, int] | None = None, authority: str = ""
 ) -> list[Object]:
-    """Return what a controller outside of the cluster needs of its manifest.
+    """Return the objects of a manifest that a controller outside of the cluster needs.
 
     Webhooks and conversions call the loopback address, at the port of the namespace of their Service, and
     trust `authority`, a PEM text; objects of the controller's own pod are left out. So are the descriptions
@@ -125,7 +125,7 @@ class Installation(Struct, frozen=True):
     """The objects of controllers, and Kueue's settings."""
 
     objects: tuple[Object, ...] = ()
-    """As kustomize builds them; none where the test bed takes the releases that it brings along."""
+    """The objects that kustomize builds; empty if the test bed uses its bundled releases."""
     settings: dict[str, Any] = field(default_factory=dict)
 
 

@@ -189,7 +189,7 @@ def _worker_container(spec: Object, shape: Shape) -> Object:
 def _container(
     spec: Object, name: str, component: str, repository: str, args: list[str], env: list[Object]
 ) -> Object:
-    """Return a container of the runtime, with what `customComponents` say of it."""
+    """Return a container of the runtime, with the fields of `customComponents`."""
     custom = _component(spec, component)
     is_metered = spec["controller"].get("enableMetricsCollection", False)
     metrics = ["--enable_metrics_collection=true"] if is_metered else []

@@ -1,4 +1,4 @@
-"""The holder's side of a supervisor: start programs, hear of their end, and let go."""
+"""The client of a supervisor: start programs, learn of their end, and stop."""
 
 import contextlib
 import json
@@ -29,14 +29,14 @@ _STDERR = 2
 
 
 class _Heard(Struct):
-    """What a supervisor has said. It is not part of its holder, so that one that is dropped hangs up."""
+    """The messages of a supervisor. A separate object, so that a group without references hangs up."""
 
     answers: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
     kept: str = ""
 
     def listen(self, events: IO[bytes]) -> None:
-        """Take in events until the supervisor is gone."""
+        """Read events until the supervisor ends."""
         with events:
             for line in events:
                 event = json.loads(line)
@@ -50,7 +50,7 @@ class _Heard(Struct):
 
 
 class ProcessGroup:
-    """A claimed folder with ports, and the programs that run in it. It goes when this process goes."""
+    """A claimed folder with ports, and the programs that run in it, until this process ends."""
 
     def __init__(self, root: Path, name: str, ports: int) -> None:
         self._root = root
@@ -112,7 +112,7 @@ class ProcessGroup:
         return _blame(self.folder, ident, message, program)
 
     def detach(self) -> None:
-        """Let the cluster live on without this process, until its supervisor gets a SIGTERM."""
+        """Let the cluster run without this process, until its supervisor gets a SIGTERM."""
         self._tell({"do": "detach"})
         self._hang_up()
 

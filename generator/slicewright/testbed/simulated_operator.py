@@ -1,4 +1,4 @@
-"""The simulated operator: a process that makes a JobSet for each PathwaysJob and reports how it goes.
+"""The simulated operator: a process that creates a JobSet for each PathwaysJob and reports its status.
 
 `python -m slicewright.testbed.simulated_operator KUBECONFIG FOLDER` runs until it is killed. It knows the TPU
 generations that the repository of the folder adds, too.
@@ -40,7 +40,7 @@ def run(api: Api, catalogue: Catalogue) -> None:
 
 
 def reconcile(api: Api, catalogue: Catalogue, namespace: str, name: str) -> None:
-    """Make the JobSet of a PathwaysJob if there is none, and write down how it goes."""
+    """Create the JobSet of a PathwaysJob if it is missing, and write its status."""
     pathwaysjob = api.find(*_PATHWAYSJOB, name, namespace)
     if pathwaysjob is None or pathwaysjob["metadata"].get("deletionTimestamp"):
         return

@@ -50,12 +50,12 @@ _PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")
 
 
 class TakenError(Exception):
-    """A cluster of this name is there already."""
+    """A cluster of this name exists."""
 
 
 @contextlib.contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold a lock that goes with the process."""
+    """Hold a lock that the end of the process releases."""
     with file.open("ab") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
@@ -74,7 +74,7 @@ def is_held(folder: Path) -> bool:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """Return what a supervisor has written about its cluster; empty where it has not come to it."""
+    """Return the record that a supervisor wrote about its cluster; empty if it has not written yet."""
     try:
         state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +83,7 @@ def read_state(folder: Path) -> dict[str, Any]:
 
 
 def sweep(root: Path) -> None:
-    """Remove the folders whose supervisor is gone, and end what may be left of it. The root is locked."""
+    """Remove the folders of dead supervisors, and end their remaining programs. The root is locked."""
     for folder in root.iterdir():
         if folder.is_dir() and folder.name != SHELF and not is_held(folder):
             for pid in read_state(folder).get("programs", {}).values():

@@ -16,13 +16,13 @@ TOO_LONG = "BED003"
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.2
 _REST = 3
-"""How many times as long as a question itself the pause after it is: what is awaited needs the processor."""
+"""The pause after a poll, as a multiple of the poll's duration: the awaited program needs the processor."""
 _LONGEST_REST = 2.0
 _LONGEST_STRETCH = 10.0
 
 
 def stretched(seconds: float) -> float:
-    """Return how long something may take now that takes some seconds where nothing else runs.
+    """Return a time limit that grows with the load of the machine, from one for an idle machine.
 
     A deadline that holds on a busy machine would make a failure slow to show on an idle one; so it grows with
     the number of processes that want a processor.

@@ -44,7 +44,7 @@ def _objects(text: str, name: str) -> tuple[list[tuple[str, Document]], tuple[Pr
         file = f"{name}/{template_name}" if is_inside else name
         documents, wrong = read_documents(part, file)
         objects += [(file, document) for document in documents]
-        # A line of what is rendered is no line of the template.
+        # A line of the rendered text is not a line of the template.
         problems += [Problem(problem.id, problem.message, problem.hint, file=file) for problem in wrong]
     return objects, tuple(problems)
 

@@ -43,7 +43,7 @@ class Loaded(Struct, frozen=True):
 
     unit: Unit
     text: str = ""
-    """Of a file, to find places in it; empty for a folder, whose objects stand nowhere as they are built."""
+    """Text of a file, to find places in it; empty for a folder, whose built objects are in no file."""
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
     kustomizations: tuple[tuple[str, str], ...] = ()

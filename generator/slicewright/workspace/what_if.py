@@ -11,7 +11,7 @@ from slicewright.workspace.repository_reader import Checkout, read_input
 def rendered(checkout: Checkout, documents: Documents) -> tuple[Checkout, tuple[Problem, ...]]:
     """Return a checkout with changed documents whose tree holds what a render would write.
 
-    Beside it stand the errors that prevent a render; then the tree is as it was.
+    The problems are the errors that prevent a render; then the tree does not change.
     """
     repository = read_input(checkout.root, documents) if documents else checkout.repository
     rendering = render(repository, checkout.existing)

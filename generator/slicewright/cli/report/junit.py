@@ -26,7 +26,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class SuiteFacts(Struct, frozen=True):
-    """What is known of a suite apart from its problems; all but the timestamp by the names of cases."""
+    """Data of a suite apart from its problems; all but the timestamp by the names of cases."""
 
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why cases were not judged."""
@@ -39,7 +39,7 @@ class SuiteFacts(Struct, frozen=True):
 
 
 def write(report: Report) -> str:
-    """Return the report; an error is a failure of its case, what is less is among its output."""
+    """Return the report; an error is a failure of its case, a warning is in its output."""
     suites: dict[str, dict[str, list[Problem]]] = defaultdict(dict)
     for item in report.objects:
         suites[item.file].setdefault(item.subject, [])

@@ -23,7 +23,7 @@ def is_redrawn(stream: IO[str], environ: Mapping[str, str]) -> bool:
 def live_view(
     scenario: Scenario, stream: IO[str], environ: Mapping[str, str], *, name: str
 ) -> Lines | Redrawn:
-    """Return what shows a rehearsal on a stream; one with a `name` is beside others, and not redrawn."""
+    """Return the live view of a rehearsal; one with a `name` runs in parallel and is not redrawn."""
     if name or not is_redrawn(stream, environ):
         return Lines(scenario.site.cluster.name + (f" ({name})" if name else ""), stream)
     from slicewright.cli.report.picture import Redrawn  # noqa: PLC0415 - rich is for terminals alone
@@ -40,7 +40,7 @@ class Lines:
         self._states: dict[str, str] = {}
 
     def say(self, text: str) -> None:
-        """Say what is being prepared."""
+        """Show the present step of the preparation."""
         self._stream.write(f"{self._title}: {text}\n")
         self._stream.flush()
 

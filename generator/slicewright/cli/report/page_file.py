@@ -14,7 +14,7 @@ from slicewright.core.problem import Problem
 from slicewright.rehearsal.model.comparison import Group
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
-"""The folder is closed, or the file is a mount of its own: then only the file itself can be written."""
+"""The folder is not writable, or the file is a mount point: only the file itself can be written."""
 
 
 def render_page(records: Sequence[Object]) -> str:

@@ -37,13 +37,13 @@ _COLOURS = {
     "notSubmitted": "dim",
     "finished": "green",
 }
-"""The colour of each state; what moves is shown first, what is over and well last."""
+"""The colour of each state, in order of display: states that change first, success last."""
 _RANK = {state: rank for rank, state in enumerate(_COLOURS)}
 _WORDS = {"notSubmitted": "not submitted"}
 _COLUMNS = {"state": 0, "run": 0, "chips": 60, "queue": 80, "since": 45, "left": 52}
 """Columns, each with the width from which on a terminal has it."""
 _NAMES = ("run", "queue")
-"""Columns that are cut where there is no room for all."""
+"""Columns that are cut if the terminal is too narrow."""
 _NUMBERS = ("chips", "since", "left")
 _BAR = 24
 
@@ -98,7 +98,7 @@ class Redrawn(Picture):
         self._last = 0.0
 
     def say(self, text: str) -> None:
-        """Print what is being prepared above the picture."""
+        """Print the present step of the preparation above the picture."""
         self._console.print(Text(visible(f"{self._cluster}: {text}")), soft_wrap=True)
 
     def show(self, event_log: EventLog, clock: Clock) -> None:
@@ -134,7 +134,7 @@ class Run(Struct, frozen=True):
     queue: str = ""
     """The ClusterQueue that it asks for."""
     ends_at: float | None = None
-    """When its programs end if nothing happens to them; None where nobody knows."""
+    """When its programs end if nothing happens to them; None if it is not known."""
 
 
 def picture(
@@ -162,7 +162,7 @@ def picture(
 
 
 def _line(text: str, colour: str = "", rest: str = "") -> Text:
-    """Return a text in a colour, and a rest, as one line that is cut where there is no room."""
+    """Return a coloured text and a rest as one line, cut to the width of the terminal."""
     return Text(no_wrap=True, overflow="ellipsis").append(visible(text), colour).append(rest)
 
 
@@ -174,7 +174,7 @@ def _end(runs: Sequence[Run], now: float) -> str:
 
 
 def _bars(queues: Sequence[Usage], most: int) -> Table:
-    """Return the quota in use; where there is no room for all, of the queues with the most."""
+    """Return the quota in use; on a small terminal only the queues that use most."""
     table = Table.grid(padding=(0, 2, 0, 0))
     kept = queues
     if len(queues) > most:

@@ -99,7 +99,7 @@ def write_github(report: Report) -> str:
 
 
 def annotation(problem: Problem) -> str:
-    """Return the workflow command that shows a problem beside its line."""
+    """Return the workflow command of GitHub that shows a problem at its line."""
     places = {"file": file_of(problem), "line": problem.line, "col": problem.column}
     title = visible(f"{problem.id} {problem.object}".strip())
     properties = [f"{name}={_property(visible(str(value)))}" for name, value in places.items() if value]

@@ -19,7 +19,7 @@ _MOST_ENTRIES = 60
 
 
 def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> str:
-    """Return the reports; what is about no workload is a case called as its cluster.
+    """Return the reports; the case of problems without a workload has the name of the cluster.
 
     Skipped, neither right nor wrong, is what had not come to its end where a rehearsal was cut short, and a
     workload with an expectation of which the rehearsal cannot tell whether it holds. Times are seconds of the
@@ -67,7 +67,9 @@ def _times(report: Report) -> dict[str, float]:
 def _skipped(report: Report) -> dict[str, str]:
     why = "the rehearsal was interrupted" if report.interrupted else "the rehearsal broke off"
     skipped = {problem.object: problem.message for problem in report.problems if problem.id == "REH020"}
-    for key, timeline in report.timelines if report.is_cut_short else ():
+    if not report.is_cut_short:
+        return skipped
+    for key, timeline in report.timelines:
         if not timeline.is_over:
             skipped[f"TPUWorkload {key}"] = f"{why} before {timeline.run} came to its end"
-    return {**skipped, report.cluster: why} if report.is_cut_short and report.interrupted else skipped
+    return {**skipped, report.cluster: why} if report.interrupted else skipped

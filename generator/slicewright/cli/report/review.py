@@ -1,4 +1,4 @@
-"""The checks of a change as Markdown: words first, what is long folded, and nothing of it obeyed.
+"""The checks of a change as Markdown: a summary first, long parts folded, and all text escaped.
 
 All text that comes from files is in code, where Markdown, HTML and @mentions mean nothing.
 """
@@ -13,7 +13,7 @@ from slicewright.core.visible import shown, visible
 COMMENT, SUMMARY = 65_000, 1_000_000
 """The most bytes that a comment may have, and a job's summary; GitHub takes 65,536 characters, and 1 MiB."""
 _MOST_LINES = 10**9
-"""A number of lines that no text has: room for what is said of those that are left out."""
+"""More lines than any text has, so that the note about omitted lines always has room."""
 _DIFF = re.compile(r"^([-+~]|---) ", re.MULTILINE)
 _SIGNS = {True: "✅", False: "❌"}
 
@@ -22,7 +22,7 @@ class Check(Struct, frozen=True):
     """What one command said of a change."""
 
     name: str
-    """What its file is called."""
+    """The name of its file."""
     command: str
     code: int
     title: str
@@ -31,7 +31,7 @@ class Check(Struct, frozen=True):
     words: str = ""
     """What everybody reads."""
     details: str = ""
-    """What is folded, below the title `fold`."""
+    """The folded text, below the title `fold`."""
     fold: str = ""
 
     @property

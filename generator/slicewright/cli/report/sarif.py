@@ -65,7 +65,7 @@ def _result(problem: Problem, index: int) -> dict[str, Any]:
 
 
 def _fixes(problem: Problem, text: str) -> dict[str, Any]:
-    """Return the lines of a file that a fix replaces; nothing where it cannot be written there."""
+    """Return the lines of a file that a fix replaces; empty if the fix cannot be written there."""
     if not (problem.fix and text):
         return {}
     artifact = {"uri": quote(problem.file, errors="surrogateescape")}

@@ -1,4 +1,4 @@
-"""What a builder finds in its base: asked for once, before anything is filled in."""
+"""Checks once that a base has all fields that its builder fills in."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ _RULES: dict[str, Steps] = {
     "host-maintenance/jobset": ("spec", "failurePolicy", "rules", 0),
     "host-maintenance/pathways": ("spec", "failurePolicy", "rules", 0),
 }
-"""What a component of ours adds, and the plan may change."""
+"""Fields that components of slicewright add, and that the plan may change."""
 _OPTIONAL: tuple[Steps, ...] = (
     ("metadata", "labels"),
     ("metadata", "annotations"),
@@ -35,7 +35,7 @@ _OPTIONAL: tuple[Steps, ...] = (
 def missing(
     pattern: Pattern, components: tuple[str, ...], objects: list[Object], schemas: Schemas
 ) -> tuple[int, str] | None:
-    """Return the index of the first object that cannot be filled in, and what it lacks; None if all can."""
+    """Return the index of the first object that cannot be filled in, and the missing field; or None."""
     for index, item in enumerate(objects):
         if identity(item)[3] != MARKER:
             continue
@@ -46,13 +46,13 @@ def missing(
 
 
 def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas: Schemas) -> Iterator[str]:
-    """Yield what an object lacks; each is asked for only while nothing before it was missing."""
+    """Yield the problems of an object. Take only the first: each check relies on those before it."""
     for steps in _OPTIONAL:
         parent, _ = _find(item, steps[:-1])
         if isinstance(parent, dict) and steps[-1] in parent:
             yield from _mapping(item, steps)
     builder = BUILDERS[pattern].get(item["kind"])
-    needs = list(builder.filled if builder else ())
+    needs = list(builder.filled) if builder else []
     if item["kind"] != "Service":
         needs += [_RULES[name] for name in map(_short, components) if name in _RULES]
     for steps in needs:
@@ -118,7 +118,7 @@ def _mapping(item: Object, steps: Steps) -> Iterator[str]:
 
 
 def _find(item: Any, steps: Steps) -> tuple[Any, str]:
-    """Return the value at the end of a way, and '' or why nothing does."""
+    """Return the value at a path and '', or None and the reason why there is no value."""
     value = item
     for at, step in enumerate(steps):
         holder = _path(steps[:at]) or "the object"

@@ -30,7 +30,7 @@ _ORDER = (
     "env",
     "envFrom",
 )
-"""What people look for first in a container; the rest follows as it comes."""
+"""Fields of a container that come first; the others keep their order."""
 
 
 def normalize(item: Object) -> None:
@@ -39,8 +39,10 @@ def normalize(item: Object) -> None:
     Custom resources get the defaults that their webhooks and schemas fill in only at creation
     (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
     """
+    if item["kind"] not in RUN_KINDS:
+        return
     custom = "." in item.get("apiVersion", "").partition("/")[0]
-    for pods in pods_of(item, item["kind"]) if item["kind"] in RUN_KINDS else ():
+    for pods in pods_of(item, item["kind"]):
         spec = pods.spec
         for field in ("initContainers", "containers"):
             if field in spec:
@@ -69,7 +71,7 @@ def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:
 
 
 class Builder(NamedTuple):
-    """What fills in one object of a base."""
+    """The function that fills in one object of a base, and the fields that it needs."""
 
     fill: Callable[[Object, Plan], None]
     """Makes the base's object the plan's, in place."""
@@ -88,7 +90,7 @@ BUILDERS: dict[Pattern, dict[str, Builder]] = {
     "pathways-headless": {"JobSet": _PATHWAYS},
     "pathwaysjob": {"PathwaysJob": Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB)},
 }
-"""By pattern and kind; what is in no base gets its metadata alone."""
+"""Builders by pattern and kind; objects of other kinds get only metadata."""
 
 
 def build(plan: Plan, base: list[Object]) -> list[Object]:

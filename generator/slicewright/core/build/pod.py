@@ -29,7 +29,7 @@ def fill_program(container: Object, plan: Plan) -> None:
 
 
 def tell_run(pod: dict[str, Any], plan: Plan) -> None:
-    """Tell every container of a pod its run, before any env of the user, who may write $(SLICEWRIGHT_RUN)."""
+    """Add the variables of the run to every container, first, so that env can use $(SLICEWRIGHT_RUN)."""
     if plan.env:
         ours = [{"name": name, "value": value} for name, value in plan.env.items()]
         for container in containers_of(pod):

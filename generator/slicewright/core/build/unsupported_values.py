@@ -1,4 +1,4 @@
-"""What no object may hold: a marker of the bases, and what kustomize cannot carry.
+"""Values that no object may have: markers of the bases, and values that kustomize would change.
 
 Found by trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches:
 its reader refuses control characters that its own writer lets through, loses a key `<<`, gives up on long
@@ -35,7 +35,9 @@ _LONG_KEY = 1000
 def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
     """Yield a problem for each marker of the bases that is left in the objects of a workload."""
     # One look at the text of it all: the walk is for the rare object in which a marker is left.
-    for item in objects if MARKER in repr(objects) else ():
+    if MARKER not in repr(objects):
+        return
+    for item in objects:
         marked = (path for path, value in values_in(item) if isinstance(value, str) and MARKER in value)
         for at in marked:
             message = f"{identity(item)[1]} '{identity(item)[3]}' has no value at {dotted(at)}"
@@ -59,12 +61,12 @@ def in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
 
 
 def in_base(item: Object) -> Iterator[str]:
-    """Yield what kustomize loses of an object of a base."""
+    """Yield the values of a base's object that kustomize loses."""
     return (f"{message}: {dotted(path)}" for path, message, _ in _lost(item))
 
 
 def in_patches(documents: dict[str, Any]) -> Iterator[str]:
-    """Yield what kustomize changes or refuses in the patches of an overlay."""
+    """Yield the values in the patches of an overlay that kustomize changes or refuses."""
     return (message for _, message, _ in _lost_in_patches(documents))
 
 
@@ -74,7 +76,7 @@ def is_fragile(objects: list[Object]) -> bool:
 
 
 def _lost(data: Any) -> Iterator[Loss]:
-    """Yield what kustomize loses or refuses wherever it is."""
+    """Yield the values that kustomize loses or refuses anywhere."""
     for path, value in values_in(data):
         if path and isinstance(path[-1], str):
             yield from _lost_key(path[-1], path)
@@ -102,7 +104,7 @@ def _control(text: str, path: Path) -> Iterator[Loss]:
 
 
 def _lost_in_patches(data: Any) -> Iterator[Loss]:
-    """Yield what kustomize changes or refuses in a patch, and carries in an object."""
+    """Yield the values that kustomize changes or refuses in a patch, but keeps in an object."""
     for path, value in values_in(data):
         if isinstance(value, str) and value.startswith("\t") and "\n" in value:
             message = "kustomize cannot write a patch with a text of several lines that begins with a tab"

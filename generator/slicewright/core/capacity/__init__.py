@@ -1,1 +1,1 @@
-"""Capacity: what a cluster has, how its queues share it, and which workloads fit where."""
+"""Capacity: the chips of a cluster, the quota of its queues, and the workloads that fit."""

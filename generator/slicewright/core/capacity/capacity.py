@@ -24,7 +24,7 @@ from slicewright.core.run.folder import platform_folder
 
 
 class Capacity(Struct, frozen=True):
-    """What a cluster has, and who wants it."""
+    """The supply and the demand of a cluster."""
 
     cluster: str
     mode: str
@@ -34,12 +34,12 @@ class Capacity(Struct, frozen=True):
     queues: tuple[Holder, ...]
     workloads: tuple[Workload, ...]
     problems: tuple[Problem, ...]
-    """What is wrong with the cluster's file."""
+    """Problems of the cluster's file."""
     spec: dict[str, Any]
     """As the file has it."""
 
     def about(self, field: str, name: str) -> tuple[Problem, ...]:
-        """Return what is wrong with an entry of `pools`, `clusterQueues` or `cohorts` in the file."""
+        """Return the problems of an entry of `pools`, `clusterQueues` or `cohorts` in the file."""
         entries = enumerate(self.spec.get(field, ()))
         places = {(field, index) for index, entry in entries if entry["name"] == name}
         return tuple(problem for problem in self.problems if problem.path[1:3] in places)

@@ -1,4 +1,4 @@
-"""What a cluster has: its pools in numbers, and the quota of its queues and cohorts, as Kueue counts it."""
+"""The supply of a cluster: the sizes of its pools, and the quota of its queues and cohorts."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -45,7 +45,7 @@ class Pool(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """What a queue (or a cohort) has of one resource of a flavor; None is no limit, or a number not known."""
+    """Quota of a queue or a cohort for one resource of a flavor. None is unlimited, or not known."""
 
     flavor: str
     resource: str
@@ -59,7 +59,7 @@ class Share(Struct, frozen=True):
     """The most that a queue can ever get; None for a cohort."""
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON form: amounts as Kubernetes quantities; None where there is none, or none known."""
+        """Return the JSON form: amounts as Kubernetes quantities; None if there is none, or none known."""
         return {
             name: value if isinstance(value, str) else plain(value) if _is_known(value) else None
             for name, value in record(self).items()

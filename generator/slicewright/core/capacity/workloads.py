@@ -1,4 +1,4 @@
-"""Which workloads fit: what each asks for, of how much, and what is wrong with it."""
+"""The workloads that fit: the request of each, the quota that it can use, and its problems."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _OF_PLACE = tuple(
     for rule in RULES
     if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101", "KQ164"))
 )
-"""What validate refuses about a workload, its queue and the nodes of its flavors."""
+"""Rules of `validate` about a workload, its queue and the nodes of its flavors."""
 
 
 class Workload(Struct, frozen=True):
@@ -46,9 +46,9 @@ class Workload(Struct, frozen=True):
     """Empty where no queue is named, or where nothing is known of it."""
     chips: int
     possible: int | None
-    """The most chips that the queue can give to pods like these; None where no queue is known."""
+    """The most chips that the queue can give to pods like these; None if no queue is known."""
     fits: bool | None
-    """Whether it can ever be admitted and run; None where nobody knows."""
+    """Whether it can ever be admitted and run; None if it is not known."""
     borrows: int
     """The chips beyond the nominal quota of its queue that it needs, with nothing else running."""
     flavors: dict[str, dict[str, str]]
@@ -143,7 +143,8 @@ def runs(
         if tree.frozen_file(entry.plan) not in live:
             run, unbuilt = tree.make(entry, bases)
             problems += unbuilt
-            objects += run.objects if run else ()
+            if run:
+                objects += run.objects
         runs = (data for data in objects if data["kind"] in RUN_KINDS)
         pairs += [(entry, Resource(data, entry.plan.folder)) for data in runs]
     return pairs, tuple(problems), frozen

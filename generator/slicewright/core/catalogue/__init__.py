@@ -1,1 +1,1 @@
-"""Which TPU slices exist, what people call them, and what is wrong with a name that means none."""
+"""The TPU slices that exist, their names, and the problems of unknown names."""

@@ -34,7 +34,7 @@ class Step(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """What GKE keeps of a machine: of its cores, of its GiB of memory, and below what the kubelet evicts."""
+    """Reserved resources of a machine: steps of cores and of GiB of memory, and the eviction threshold."""
 
     cpu: tuple[Step, ...]
     memory: tuple[Step, ...]
@@ -43,7 +43,7 @@ class Kept(Struct, frozen=True):
 
 
 class CpuMachine(Struct, frozen=True):
-    """The size of a machine, and what of it pods may ask for."""
+    """The size of a machine, and the part that pods may request."""
 
     vcpus: int
     memory_mib: int
@@ -77,7 +77,7 @@ class CpuMachines(Struct, frozen=True):
     kept: Kept
 
     def find(self, machine_type: str) -> CpuMachine | None:
-        """Return the size of a machine type such as n2-standard-64, None where it is not known."""
+        """Return the size of a machine type such as n2-standard-64, None if it is not known."""
         custom = _CUSTOM.fullmatch(machine_type)
         if custom is not None and (custom["family"] or _OLDEST) in self.custom:
             return self.sized(int(custom["vcpus"]), int(custom["mib"]))
@@ -89,7 +89,7 @@ class CpuMachines(Struct, frozen=True):
         return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[predefined["kind"]] * _GIB))
 
     def near(self, machine_type: str) -> str:
-        """Return the machine type of as many vCPUs that looks most like a name; '' where none is near."""
+        """Return the machine type of as many vCPUs that looks most like a name; '' if none is near."""
         vcpus = machine_type.rpartition("-")[2]
         families = self.families.items()
         names = [f"{name}-{kind}-{vcpus}" for name, family in families for kind in family.gib_per_vcpu]

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 class CatalogueError(ValueError):
-    """What is wrong with a data file: the text names file and row, `path` is the way to it."""
+    """An error in a data file: the text names file and row, `path` is the place."""
 
     def __init__(self, where: str, mistake: str, path: tuple[str | int, ...] = ()) -> None:
         super().__init__(f"{where}: {mistake}")
@@ -51,7 +51,7 @@ class Fields:
         return value
 
     def number_or_none(self, key: str) -> int | None:
-        """Return a positive number, None where it is absent."""
+        """Return a positive number, None if it is absent."""
         value = self._left.pop(key, None)
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
             return value
@@ -65,7 +65,7 @@ class Fields:
         return value
 
     def flag_or_none(self, key: str) -> bool | None:
-        """Return a boolean, None where it is absent."""
+        """Return a boolean, None if it is absent."""
         value = self._left.pop(key, None)
         if value is None or isinstance(value, bool):
             return value
@@ -79,11 +79,11 @@ class Fields:
         return tuple(value)
 
     def fields(self, key: str) -> Fields:
-        """Return a mapping inside this one, empty where it is absent."""
+        """Return a mapping inside this one, empty if it is absent."""
         return Fields(self._left.pop(key, {}), f"{self.where}: {key}", (*self._path, key))
 
     def fields_or_none(self, key: str) -> Fields | None:
-        """Return a mapping inside this one, None where it is absent."""
+        """Return a mapping inside this one, None if it is absent."""
         return self.fields(key) if key in self._left else None
 
     def each(self, key: str, name: str) -> Iterator[Fields]:

@@ -38,7 +38,7 @@ def bounds(text: str) -> tuple[int, ...]:
 
 
 def host_bounds(lengths: tuple[int, ...], per_host: tuple[int, ...]) -> str | None:
-    """Return how many hosts are along each side, as text; None where hosts do not tile the topology."""
+    """Return how many hosts are along each side, as text; None if hosts do not tile the topology."""
     pairs = tuple(zip(padded(lengths), per_host, strict=True))
     if any(side % host for side, host in pairs):
         return None

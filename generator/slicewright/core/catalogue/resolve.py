@@ -1,4 +1,4 @@
-"""From what a person asks for to the catalogue row that it means, or to what is wrong with it."""
+"""Finds the catalogue row of a request, or the problem of the request."""
 
 import re
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ PODS = "pods"
 _ZERO = Fraction(0)
 _UNKNOWN = Flavor({})
 _CYCLES = 100
-"""After so many attempts a workload is taken to wait."""
+"""The number of attempts after which a workload counts as waiting."""
 
 
 class Choice(Struct, frozen=True):

@@ -155,7 +155,7 @@ class Engine:
                 yield resource.placed(vouched(problem, resource.data, checks.validator))
 
     def key_problems(self, resource: Resource) -> Iterator[Problem]:
-        """Yield what JSON Schema cannot say of one object: keys that come twice, and what CEL refuses.
+        """Yield what JSON Schema cannot say of one object: duplicate keys, and what CEL refuses.
 
         A rule without a result is not reported beside a schema that refuses the object: the API server does
         not evaluate rules then.

@@ -120,7 +120,7 @@ ReadSchema = Callable[[str], Any]
 
 
 class BadSchemaError(ValueError):
-    """A schema file that is no JSON Schema."""
+    """A schema file is not a valid JSON Schema."""
 
 
 class KindChecks(Struct, frozen=True, dict=True):

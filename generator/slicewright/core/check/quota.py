@@ -241,7 +241,7 @@ def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Fr
 
 
 def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
-    """Return how far up a queue has to borrow for so much: 0 where its own quota is enough."""
+    """Return how far up a queue has to borrow for an amount: 0 if its own quota is enough."""
     own = queue.cells.get(key, _NOTHING)
     if value <= own.nominal or not queue.parent:
         return 0

@@ -71,6 +71,6 @@ def _is_near(name: str, known: str) -> bool:
     for longer, shorter in ((name, known), (known, name)):
         if longer.startswith(f"{shorter}-") and longer.removeprefix(f"{shorter}-") in _ENDINGS:
             return True
-    # Digits are no letters: what differs in them is another thing.
+    # Names that differ in digits are different names, not misspelt ones.
     few, digits = 8, [re.findall(r"[0-9]+", word) for word in (name, known)]
     return len(known) >= few and digits[0] == digits[1] and steps_between(name, known) <= 2  # noqa: PLR2004

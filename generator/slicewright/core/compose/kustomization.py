@@ -60,7 +60,7 @@ _PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
 
 
 class Composed(Struct, frozen=True):
-    """What a kustomization makes: objects, or problems, or the features that are outside of the subset."""
+    """The result of a kustomization: objects, problems, or features outside of the supported subset."""
 
     objects: tuple[dict[str, Any], ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -243,7 +243,7 @@ def _item_of(data: dict[str, Any], file: str = "") -> _Item:
 
 
 def _check(data: Any, file: str) -> None:
-    """Refuse what is no Kubernetes object."""
+    """Refuse a document that is not a Kubernetes object."""
     if not is_object(data):
         message = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
         raise Stopped(Problem("KUS008", message, file=file))
@@ -254,7 +254,7 @@ def _check(data: Any, file: str) -> None:
 
 
 def identity(item: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return (group, kind, namespace, name): what makes an object one of its own in a cluster."""
+    """Return (group, kind, namespace, name), which identifies an object in a cluster."""
     group = item.get("apiVersion", "").rpartition("/")[0]
     metadata = item.get("metadata") or {}
     return group, item.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")

@@ -1,4 +1,4 @@
-"""Read a kustomization and the files that it names; say what is wrong, or outside of the subset."""
+"""Reads a kustomization and its files; reports problems, and features outside of the supported subset."""
 
 import json
 import posixpath
@@ -96,7 +96,7 @@ def read_kustomization(folder: str, read_text: ReadText) -> Kustomization:
 
 
 def read_file(file: str, read_text: ReadText) -> list[Any] | None:
-    """Return the documents of a file, None where there is no such file. Raises Stopped."""
+    """Return the documents of a file, None if there is no such file. Raises Stopped."""
     text = read_text(file)
     return None if text is None else _documents(text, file)
 
@@ -236,7 +236,7 @@ def keeps_quotes(fields: Any, value: Any) -> bool:
 
 
 def _without_identity(item: dict[str, Any]) -> dict[str, Any]:
-    """Return what a patch with a target changes: names and kinds stay as they are."""
+    """Return the operations or fields of a patch with a target, which cannot change names or kinds."""
     metadata = {key: value for key, value in item["metadata"].items() if key not in ("name", "namespace")}
     fields = {key: value for key, value in item.items() if key not in ("apiVersion", "kind")}
     return {**fields, "metadata": metadata}

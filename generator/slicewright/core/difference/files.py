@@ -26,7 +26,7 @@ class FileChange(Struct, frozen=True):
     cluster: str
     path: str
     note: str
-    """What stays in the cloud although no file makes it any more; empty where nothing does."""
+    """What stays in the cloud although no file makes it any more; empty if nothing does."""
     diff: str
 
 

@@ -41,7 +41,7 @@ class ObjectChange(Struct, frozen=True):
     stays: bool
     """Whether it stays in the cluster although it leaves the tree: nobody prunes it, or nobody may."""
     note: str
-    """What its change means beyond itself; empty where it means nothing more."""
+    """What its change means beyond itself; empty if it means nothing more."""
     diff: str
     """Unified diff of the object in canonical YAML: keys in order, nothing but what it says."""
 

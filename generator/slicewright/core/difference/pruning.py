@@ -140,7 +140,7 @@ class Pruning:
         return reasons
 
     def taken(self, item: TreeObject) -> tuple[str, str]:
-        """Return why an object that stays in the tree ends, and why it comes again; empty where it does not.
+        """Return why an object that stays in the tree ends, and why it comes again; empty if it does not.
 
         Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder then.
         """
@@ -153,7 +153,7 @@ class Pruning:
         return "", ""
 
     def elsewhere(self, path: str) -> str:
-        """Return the kind of what syncs a folder to another cluster than before; empty where nothing does."""
+        """Return the kind of what syncs a folder to another cluster than before; empty if nothing does."""
         applied = [app for app in _apps_of(self._before, path) if app.applies]
         for app in _apps_of(self._after, path):
             olds = {old.destination for old in applied if old.kind == app.kind}
@@ -174,7 +174,7 @@ class Pruning:
         return app.key not in self._new and app.home in self._homes
 
     def _why_it_stays(self, item: TreeObject) -> str:
-        """Return why an object that leaves the tree stays in its cluster; empty where somebody removes it.
+        """Return why an object that leaves the tree stays in its cluster; empty if somebody removes it.
 
         Where nothing in the tree synced it, somebody does so by other means, and only annotations are known.
         """
@@ -185,7 +185,7 @@ class Pruning:
         return reasons[0] if all(reasons) else ""
 
     def _why_kept(self, app: GitopsApp, item: TreeObject) -> str:
-        """Return why an app does not remove an object that leaves the tree; empty where it does."""
+        """Return why an app does not remove an object that leaves the tree; empty if it does."""
         is_forbidden = forbids(item.data, app.kind, "Prune")
         alone = _TOO_LATE if app.prunes and app.path in self._built and not is_forbidden else _NOBODY
         if self._goes(app):

@@ -23,7 +23,7 @@ Queue = tuple[str, str, str]
 
 
 class QuotaMove(Struct, frozen=True):
-    """One limit of a queue or cohort that moves; None where it is not set."""
+    """One limit of a queue or cohort that moves; None if it is not set."""
 
     cluster: str
     kind: str
@@ -42,7 +42,7 @@ class Asked(Struct, frozen=True):
     namespace: str
     queue: str
     cluster_queue: str
-    """The ClusterQueue behind it; empty where the tree does not say."""
+    """The ClusterQueue behind it; empty if the tree does not say."""
     before: int
     after: int
 
@@ -71,8 +71,9 @@ def moves(before: Objects, after: Objects) -> Iterator[QuotaMove]:
 
 def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
     for (cluster, _, kind, _, name), holder in objects.items():
-        groups = at(holder.data, "spec", "resourceGroups") if kind in _HOLDERS else ()
-        for _, group in entries(groups):
+        if kind not in _HOLDERS:
+            continue
+        for _, group in entries(at(holder.data, "spec", "resourceGroups")):
             for _, flavor in entries(group.get("flavors")):
                 for _, resource in entries(flavor.get("resources")):
                     names = text(flavor.get("name")), text(resource.get("name"))

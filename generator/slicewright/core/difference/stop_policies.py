@@ -1,7 +1,7 @@
 """Queues that are stopped or opened again, and what that does to the runs behind them.
 
-The object of a run stays as it is. But Kueue evicts all that runs behind a queue on HoldAndDrain, and begins
-it anew when the queue is opened; on Hold nothing is admitted, and what is admitted already goes on.
+The object of a run does not change. With HoldAndDrain Kueue evicts the runs of a queue, and starts them again
+when the queue is opened. With Hold it admits no run, and admitted runs continue.
 """
 
 from collections.abc import Callable, Iterator

@@ -97,13 +97,13 @@ def folders(version: TreeVersion) -> Iterator[Folder]:
 
 
 def document(text: str | None) -> Any:
-    """Return the data of a text's only document; None where there is not exactly one."""
+    """Return the data of a text's only document; None if there is not exactly one."""
     documents, _ = read_documents(text or "", "")
     return documents[0].data if len(documents) == 1 else None
 
 
 def _resources(text: str | None) -> frozenset[str] | None:
-    """Return what a list names, None where there is none that can be read."""
+    """Return what a list names, None if there is none that can be read."""
     entries = mapping(document(text)).get("resources")
     if not isinstance(entries, list):
         return None

@@ -37,7 +37,7 @@ def rendered(version: TreeVersion, rendering: Rendering) -> TreeVersion:
 def unrendered(
     before: TreeVersion, now: TreeVersion, rendering: Rendering, repository: Repository, catalogue: Catalogue
 ) -> Unrendered | None:
-    """Return what the next render does to the tree; None where it writes and deletes nothing."""
+    """Return what the next render does to the tree; None if it writes and deletes nothing."""
     folders = {posixpath.dirname(path) for path in (*rendering.writes, *rendering.deletes)}
     if not folders:
         return None

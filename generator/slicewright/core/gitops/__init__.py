@@ -1,1 +1,1 @@
-"""What Argo CD and Flux need to sync a cluster's overlays: overlays/<cluster>/_gitops."""
+"""The objects with which Argo CD or Flux syncs a cluster's overlays: overlays/<cluster>/_gitops."""

@@ -8,7 +8,7 @@ from slicewright.core.run import header
 from slicewright.core.run.folder import NamespaceFolder, namespace_folder
 
 FILE_NAME = "_anchor.yaml"
-"""Stands first in the list of a namespace; no workload can be called like this."""
+"""Name of the first object in the list of a namespace; no workload can have it."""
 NAME = "slicewright-anchor"
 
 

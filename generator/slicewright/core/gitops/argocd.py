@@ -79,7 +79,7 @@ _KEY = "resource.customizations.health."
 
 
 class Names(Struct, frozen=True):
-    """What the AppProjects of a cluster are called. No name of a cluster or a namespace has a dot in it."""
+    """Names of the AppProjects of a cluster. No name of a cluster or a namespace has a dot."""
 
     gitops: str
     """That of the Applications and AppProjects themselves."""
@@ -104,7 +104,7 @@ def files(
     platform: bool,
     controllers: SyncedControllers | None,
 ) -> dict[str, str]:
-    """Return the files for Argo CD by path; none where the cluster's file asks for none.
+    """Return the files for Argo CD by path; none if the cluster's file asks for none.
 
     `platform` says whether there is a platform to sync; `controllers` are those that are synced; `checks` are
     in Lua by `<group>_<Kind>`.
@@ -136,9 +136,9 @@ def files(
 
 
 def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
-    """Return what keeps the Applications and AppProjects, itself among them."""
+    """Return the AppProject and the Application that sync all others and themselves."""
     name = names(site, argocd).gitops
-    about = f"What Argo CD syncs to cluster {site.cluster.name}"
+    about = f"The AppProjects and Applications of cluster {site.cluster.name}"
     kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
     home = {"server": HOME, "namespace": argocd.namespace}
     path = f"{folder(site.cluster.name)}/{ARGOCD}"
@@ -146,12 +146,12 @@ def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
 
 
 def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
-    """Return what syncs the platform: its kinds only, in every namespace.
+    """Return the AppProject and the Application of the platform: its kinds only, in every namespace.
 
     A list of namespaces would keep Argo CD from pruning a namespace that leaves the list.
     """
     project = names(site, argocd).platform
-    about = f"What workloads of cluster {site.cluster.name} stand on"
+    about = f"The platform of cluster {site.cluster.name}"
     everywhere = {**argocd.destination, "namespace": "*"}
     path = platform_folder(site.cluster.name)
     name = f"{site.cluster.name}-platform"
@@ -162,7 +162,7 @@ def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
 
 
 def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> tuple[Object, Object]:
-    """Return what syncs the controllers: what their manifests hold, in their namespaces alone.
+    """Return the AppProject and the Application of the controllers, limited to their kinds and namespaces.
 
     Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
     works, so what somebody deletes comes back; no run is among it.

@@ -146,7 +146,7 @@ _ACCESS_FILE = "access.yaml"
 def files(
     site: ResolvedCluster, namespaces: tuple[SyncedNamespace, ...], *, platform: bool, controllers: bool
 ) -> dict[str, str]:
-    """Return the files for Flux by path; none where the cluster's file asks for none.
+    """Return the files for Flux by path; none if the cluster's file asks for none.
 
     `platform` and `controllers` say whether there are such to sync.
     """

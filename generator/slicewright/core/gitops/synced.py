@@ -36,16 +36,16 @@ class SyncedNamespace(Struct, frozen=True):
     teams: tuple[str, ...]
     """Who shares it, by the names of the TPUCluster."""
     workloads: tuple[SyncedWorkload, ...]
-    """In order of their names; there may be none: what is gone has to be pruned."""
+    """Workloads in order of their names; empty if all are gone and have to be pruned."""
     kinds: tuple[tuple[str, str], ...]
     """Group and kind of all that workloads there are made of, sorted."""
 
 
 class SyncedControllers(Struct, frozen=True):
-    """What the folder of the controllers is built on, and what it holds."""
+    """The controllers of a synced cluster: their releases, and the kinds and namespaces of their objects."""
 
     folders: tuple[str, ...]
-    """Of the releases, from the root of the tree."""
+    """Folders of the releases, from the root of the tree."""
     kinds: frozenset[tuple[str, str, str]]
     """Group, kind and namespace of the objects; the last is empty for objects without one."""
 

@@ -16,7 +16,7 @@ def files(
     platform: bool = True,
     controllers: SyncedControllers | None = None,
 ) -> dict[str, str]:
-    """Return the files that sync a cluster by path, none where it asks for none.
+    """Return the files that sync a cluster by path, none if it asks for none.
 
     `namespaces` are in order of their names; `checks` are health checks for Argo CD in Lua by
     `<group>_<Kind>`; `platform` says whether the folder of a managed cluster's platform holds anything;
@@ -32,7 +32,7 @@ _HERE = ({"server": HOME}, {"name": "in-cluster"})
 
 
 def owner(site: ResolvedCluster, namespace: str) -> str:
-    """Return whose a namespace is: that of who syncs the cluster, or of Kubernetes; '' for all others."""
+    """Return the owner of a namespace, which is Argo CD, Flux or Kubernetes; '' for all others."""
     argocd, flux = site.cluster.gitops.argocd, site.cluster.gitops.flux
     if namespace.startswith("kube-"):
         return "Kubernetes"

@@ -13,8 +13,8 @@ _AT: Path = (*_ARGOCD, "project")
 _SECRET = re.compile(r"://[^/]*:[^/]*@|^https?://([^/@]{20,})@[^/]*/(?!\1/)", re.IGNORECASE)
 """A URL with a password in it, or with a user as long as tokens are, and not the organization of its path.
 
-Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more. User names in URLs are no
-secrets: Bitbucket and Azure DevOps write them into what people copy.
+Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more. User names in URLs are
+not secret: Bitbucket and Azure DevOps write them into what people copy.
 """
 _BUILT_IN = "default"
 """The AppProject that every Argo CD has, and that Applications of anybody may be in."""

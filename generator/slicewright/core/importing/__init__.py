@@ -1,1 +1,1 @@
-"""Import: a TPUCluster file from what a living cluster holds."""
+"""Import: a TPUCluster file from the objects of a live cluster."""

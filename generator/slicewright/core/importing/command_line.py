@@ -18,7 +18,7 @@ from slicewright.core.render.repository import Repository
 
 _PYTHON = re.compile(r"(.*/)?python[0-9.]*")
 _VALUE = re.compile(r"-[0-9.]+|.* .*", re.DOTALL)
-"""What argparse takes for a value although it begins with a hyphen."""
+"""Values that begin with a hyphen: argparse does not read them as options."""
 ABOUT_MACHINE = "it is about the machine that submits"
 """Why an option is left out."""
 
@@ -39,7 +39,7 @@ class Option(Struct, frozen=True):
     only: str = ""
     """The one command of the tool that has it; empty for all."""
     left_out: str = ""
-    """Why it becomes no field."""
+    """Why it is not imported as a field."""
     refused: str = ""
     """Why a command that has it cannot be imported."""
     hint: str = ""
@@ -50,7 +50,7 @@ class Tool(Struct, frozen=True):
 
     name: str
     programs: tuple[str, ...]
-    """What its program is called."""
+    """Names of its program."""
     verbs: tuple[tuple[str, ...], ...]
     """The commands that start a run."""
     options: tuple[Option, ...]
@@ -88,7 +88,9 @@ def imported_command(
     if errors(flags.problems):
         return tuple(flags.problems)
     site = known.sites.get(cluster)
-    queues = site.cluster.local_queues if site else ()
+    queues: tuple[LocalQueue, ...] = ()
+    if site is not None:
+        queues = site.cluster.local_queues
     metadata, spec = tool.meant(flags, known.package.catalogue, queues)
     if errors(flags.problems):
         return tuple(flags.problems)

@@ -1,4 +1,4 @@
-"""A living cluster as a TPUCluster document with notes, and as the text of a file."""
+"""A live cluster as a TPUCluster document with notes, and as the text of a file."""
 
 import re
 import textwrap
@@ -97,14 +97,14 @@ _NOT_READ = (
 
 
 class Imported(Struct, frozen=True):
-    """A TPUCluster, and what its file could not say of the cluster."""
+    """A TPUCluster, and notes about facts of the cluster that its file cannot express."""
 
     document: dict[str, Any]
     notes: tuple[Note, ...]
 
 
 def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: str) -> Imported:
-    """Return the TPUCluster that describes a living cluster, `managed: false`."""
+    """Return the TPUCluster that describes a live cluster, `managed: false`."""
     autopilot = any(name_of(node).startswith(_AUTOPILOT) for node in inventory.nodes)
     pools = pools_of(inventory, flavors(inventory), catalogue, autopilot=autopilot)
     releases, of_releases = versions(inventory)

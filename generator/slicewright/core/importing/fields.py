@@ -43,7 +43,7 @@ class Flags:
         self.problems.append(Problem("IMP031", f"--{option} {difference}", severity="note"))
 
     def text(self, option: str) -> str:
-        """Return the last value, nothing where the option is not there."""
+        """Return the last value, nothing if the option is not there."""
         return self.values[option][-1] if option in self.values else ""
 
     def on(self, option: str) -> bool:

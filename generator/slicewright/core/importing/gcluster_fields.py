@@ -107,7 +107,7 @@ def _slice(flags: Flags, catalogue: Catalogue) -> Shape | None:
 
 
 def _scheduler(flags: Flags, *, under_pathways: bool) -> str:
-    """Return the scheduler of pods, nothing where gcluster writes none."""
+    """Return the scheduler of pods, nothing if gcluster writes none."""
     scheduler = flags.text("gke-scheduler")
     if scheduler == _DWS:
         hint = "leave it out, and write provisioning: FlexStartQueued into the file"

@@ -1,4 +1,4 @@
-"""What a run object means, in the fields of a TPUWorkload; what they cannot say is left to patches."""
+"""Finds the fields of a TPUWorkload for a run object; patches express the rest."""
 
 from slicewright.core.catalogue.catalogue import Catalogue
 from slicewright.core.catalogue.shape import Shape
@@ -14,7 +14,7 @@ from slicewright.core.kubernetes.read import at, digits, entries, mapping, numbe
 from slicewright.core.kubernetes.types import Object
 
 _JOB_BACKOFF = 6
-"""What the Job API means where no backoffLimit is written."""
+"""The Job API's default of backoffLimit."""
 RESERVED = (
     labels.GKE_TPU,
     labels.ACCELERATOR_COUNT,
@@ -28,7 +28,7 @@ RESERVED = (
 
 
 def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...] | str:
-    """Return TPUWorkloads for a run object, the one that says most first, or why there is none.
+    """Return TPUWorkloads for a run object, the most specific first, or the reason why there is none.
 
     A later one leaves to patches what the fields of an earlier one may refuse.
     """
@@ -122,7 +122,9 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     if copies > 1 and name.endswith("-1"):
         program["name"] = name = name.removesuffix("-1")
     host = pods.spec.get("hostNetwork") is True
-    ours = {"containers", "nodeSelector", "hostNetwork", "subdomain", *(("dnsPolicy",) if host else ())}
+    ours = {"containers", "nodeSelector", "hostNetwork", "subdomain"}
+    if host:
+        ours.add("dnsPolicy")
     spec = {key: copied(value) for key, value in pods.spec.items() if key not in ours and value is not None}
     if kind == "JobSet":
         spec.setdefault("restartPolicy", "OnFailure")  # as the webhook has it

@@ -1,4 +1,4 @@
-"""What a living cluster holds, as its API server lists it, and what a file cannot say of it."""
+"""The objects of a live cluster, as its API server lists them, and the facts that a file cannot express."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ _ANSWER = {
 
 
 def flaw(answer: Any) -> str:
-    """Return where a list is not what an API server answers, and why; empty where it is."""
+    """Return where a list is not what an API server answers, and why; empty if it is."""
     checker = jsonschema_rs.Draft7Validator(_ANSWER, pattern_options=LINEAR)
     error = next(checker.iter_errors(answer), None)
     return "" if error is None else f"{dotted(tuple(error.instance_path)) or 'the list'}: {error.message}"

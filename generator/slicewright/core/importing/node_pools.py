@@ -89,7 +89,7 @@ def _node_pool(name: str, nodes: list[Object]) -> NodePool:
 
 
 def shape_of(labels: Mapping[str, str], catalogue: Catalogue) -> Shape | None:
-    """Return the slice that labels of nodes or of a flavor speak of, None where the catalogue has none."""
+    """Return the slice that labels of nodes or of a flavor speak of, None if the catalogue has none."""
     machine, topology = labels.get(INSTANCE_TYPE, ""), labels.get(TOPOLOGY, "")
     accelerator = labels.get(ACCELERATOR, "")
     if machine:

@@ -79,7 +79,7 @@ def _node_quota(quotas: Mapping[str, Mapping[str, Any]], pool: Pool) -> tuple[di
 
 
 def _nodes(amounts: Mapping[str, str], pool: Pool) -> int | None:
-    """Return how many nodes have just these amounts, None where no whole number has."""
+    """Return how many nodes have just these amounts, None if no whole number has."""
     cpu = amount(amounts.get("cpu"))
     if pool.machine is None or cpu is None:
         return None

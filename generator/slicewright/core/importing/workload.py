@@ -171,10 +171,10 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
             why = "xpk writes it where no Secret is named"
             dropped.append(Difference(f"{path}/imagePullSecrets", holder.pop("imagePullSecrets"), None, why))
         in_chart = path == "/metadata/labels" and any(holder.get(key) in _HELM_NAMES for key in _OF_HELM)
-        of_helm = _RELEASE if in_chart else ()
+        generated = _SERVER.union(_RELEASE) if in_chart else _SERVER
         for key in tuple(holder):
             if path.endswith(("/labels", "/annotations")) and (
-                key in _SERVER or key in of_helm or key.startswith(_GENERATORS)
+                key in generated or key.startswith(_GENERATORS)
             ):
                 why = "another tool or a controller wrote it to find the object"
             elif key in _DROPPED and path == "/spec":
@@ -287,7 +287,7 @@ def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: st
 
 
 def _why_added(path: Sequence[str]) -> str:
-    """Return why the render may write something at a path that was not given, nothing where it may not."""
+    """Return why the render may write something at a path that was not given, nothing if it may not."""
     if path[-1].startswith(labels.OURS):
         return "slicewright finds its runs by it"
     return next((why for name, why in _ADDED.items() if name in path), "")

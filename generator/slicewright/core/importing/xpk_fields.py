@@ -145,7 +145,8 @@ def _failures(flags: Flags, *, under_pathways: bool) -> Object:
     restarts = flags.whole("max-restarts", 0)
     codes: list[int | str] = []
     option = "restart-on-exit-codes"
-    for word in flags.text(option).split(",") if option in flags.values else ():
+    words = flags.text(option).split(",") if option in flags.values else []
+    for word in words:
         code = _CODES.fullmatch(word)
         if code is None:
             flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges")

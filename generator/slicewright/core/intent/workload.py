@@ -15,7 +15,7 @@ ProvisioningType = Literal["OnDemand", "Spot", "FlexStart", "FlexStartQueued", "
 
 
 class Provisioning(Struct, frozen=True, rename="camel"):
-    """How the TPU hosts are to be had. `name` is the reservation's or the ComputeClass's."""
+    """The kind of provisioning of the TPU hosts. `name` is the reservation's or the ComputeClass's."""
 
     type: ProvisioningType = "OnDemand"
     name: str = ""

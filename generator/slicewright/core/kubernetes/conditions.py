@@ -7,10 +7,10 @@ from slicewright.core.kubernetes.types import Object
 
 
 class Condition(NamedTuple):
-    """What a controller says of an object, and since when."""
+    """The condition that a controller wrote into an object's status."""
 
     status: str = ""
-    """`True`, `False` or `Unknown`; empty where nothing is said."""
+    """`True`, `False` or `Unknown`; empty if nothing is said."""
     reason: str = ""
     message: str = ""
     since: str = ""
@@ -19,7 +19,7 @@ class Condition(NamedTuple):
 
 NOTHING = Condition()
 COMPLETED = ("Completed", "Complete")
-"""What runs have at their end where all went well; `Failed` where it did not."""
+"""Conditions of runs that succeeded; a failed run has `Failed`."""
 _OPTIONAL = ("reason", "message", "lastTransitionTime")
 Conditions = dict[str, Condition]
 

@@ -36,7 +36,7 @@ RAY_GROUP = "ray.io"
 TRAINER_GROUP = "trainer.kubeflow.org"
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
-"""What the field managedBy of a run may say."""
+"""Values of the field managedBy of a run."""
 FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
@@ -57,7 +57,7 @@ class Template(Struct, frozen=True):
 
     way: Way
     name: str = ""
-    """What Kueue calls the pods, unless a field beside the template names them."""
+    """Kueue's name of the pod set, unless a field next to the template has one."""
     factors: tuple[tuple[str, int], ...] = ()
     """Fields beside the template with their defaults: their product is the number of pods."""
     without: str = ""

@@ -36,7 +36,7 @@ class Pods(Struct, frozen=True, dict=True):
     replicas: int = 1
     """How many such Jobs there are, or pods of one Workload where there is no Job."""
     replicas_path: Path = ()
-    """The way to the field that says so; empty where no field does."""
+    """The way to the field that says so; empty if no field does."""
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Pods(Struct, frozen=True, dict=True):
 
     @cached_property
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
-        """The containers that run side by side, with their paths."""
+        """The containers that run in parallel, with their paths."""
         return self._with_paths("containers")
 
     @cached_property
@@ -111,7 +111,7 @@ class Pods(Struct, frozen=True, dict=True):
 
     @cached_property
     def parallelism(self) -> int:
-        """Pods of one Job that run side by side; 1 where nothing is written, as the Job API has it."""
+        """Pods of one Job that run in parallel; the Job API's default is 1."""
         return count(self.job.get("parallelism"))
 
     @cached_property
@@ -156,7 +156,7 @@ def pods_of(data: Object, kind: str) -> tuple[Pods, ...]:
 
 
 def maker(pod: Object) -> tuple[str, str]:
-    """Return the kind and the name of what makes a pod, by its labels; empty for what is no run."""
+    """Return kind and name of the run that creates a pod, by its labels; empty for other pods."""
     labels = pod["metadata"].get("labels", {})
     return next(((kind, labels[key]) for key, kind in MAKERS.items() if labels.get(key)), ("", ""))
 
@@ -181,14 +181,18 @@ def _pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
     name = template.name or text(holder.get("groupName")) or text(holder.get("name"))
     replicas = prod(number(holder.get(key), default) or 0 for key, default in template.factors)
     less = isinstance(holder.get(template.without), dict)
-    counted = (*path[:-1], template.factors[0][0]) if template.factors else ()
+    counted: Path = ()
+    if template.factors:
+        counted = (*path[:-1], template.factors[0][0])
     return Pods(path, mapping(steps[-1]), {}, (), {}, name, replicas - less, counted)
 
 
 def _job_pods(template: Template, path: Path, steps: tuple[Any, ...]) -> Pods:
-    replicated = EACH in template.way
     job, metadata = mapping(steps[-2]), mapping(mapping(steps[-3]).get("metadata"))
-    holder = mapping(steps[-4]) if replicated else {}
+    holder: Object = {}
+    counted: Path = ()
+    if EACH in template.way:
+        holder = mapping(steps[-4])
+        counted = (*path[:-3], "replicas")
     name, replicas = text(holder.get("name")), count(holder.get("replicas"))
-    counted = (*path[:-3], "replicas") if replicated else ()
     return Pods(path, mapping(steps[-1]), job, path[:-1], metadata, name, replicas, counted)

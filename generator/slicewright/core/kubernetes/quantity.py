@@ -16,7 +16,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _KIBI = 1024
 UNLIMITED = Fraction(10**1500)
-"""A quota that nobody knows, above any that can be written; a number, so that sums and comparisons hold."""
+"""An unknown quota: a number above any real quota, so that sums and comparisons work."""
 _MOST_BYTES = 2**63 - 1
 """Kubernetes cuts quantities with a binary suffix down to this."""
 

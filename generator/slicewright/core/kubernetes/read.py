@@ -45,7 +45,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def at(value: Any, *keys: str | int) -> Any:
-    """Return the value below some keys and indexes, None where the way breaks off."""
+    """Return the value below some keys and indexes, None if the way breaks off."""
     for key in keys:
         if isinstance(value, dict):
             value = value.get(key)

@@ -43,12 +43,12 @@ _DEFAULT_TAG = "latest"
 _RETRIES_A_HOST = 4
 """How often each worker host may fail before its slice does, without elastic slices."""
 _FUSE_ON_HOST = (1, 33, 3)
-"""The first GKE whose GCS FUSE driver can mount for pods on the network of the host."""
+"""The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
 SIDECAR_FLAG = "--sidecar_name"
 """What the proxy has to be told to use the sidecar beside each worker (apple/axlearn@34aed43c:
 axlearn/cloud/gcp/pathways_utils.py#L632, AI-Hypercomputer/pathways-utils@8950a34: isc_pathways.py#L147)."""
 _DEFAULT_SLICE_RESTARTS = 1
-"""What the CRD of PathwaysJob fills in for `workers[].maxSliceRestarts`."""
+"""The default of `workers[].maxSliceRestarts` in the CRD of PathwaysJob."""
 _MESSAGE_PATTERNS = (0, 10, 0)
 """The release of JobSet that brought `onJobFailureMessagePatterns`."""
 
@@ -94,7 +94,7 @@ class Decision(Struct, frozen=True):
 
 
 def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
-    """Resolve a workload's TPU and collect what is wrong with it wherever it runs."""
+    """Resolve a workload's TPU, and collect the problems that it has on every cluster."""
     answer = resolve(catalogue, workload.tpu) if workload.tpu else None
     shape = None if isinstance(answer, Refusal) else answer
     problems = [*reserved_fields.problems(workload), *validate_workload.fields(workload)]
@@ -107,7 +107,7 @@ def decide_shape(workload: Workload, catalogue: Catalogue) -> Decision:
 
 
 def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tuple[Problem, ...]]:
-    """Return the plan of a workload on a cluster and what is wrong there.
+    """Return the plan of a workload on a cluster and its problems there.
 
     There is no plan where the shape is unknown, or with an error among the problems.
     """
@@ -197,7 +197,7 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
 
 
 def _node_pool(cluster: Cluster, pool: str) -> str:
-    """Return the GKE node pool behind a CPU pool's name; '' where it is not clear, which is an error then."""
+    """Return the GKE node pool behind a CPU pool's name; '' if it is not clear, which is an error then."""
     return next((cpu.node_pool_names[0] for cpu in cluster.cpu_pools if cpu.name == pool), "")
 
 
@@ -273,7 +273,7 @@ def _labels(workload: Workload, run: str) -> dict[str, str]:
 
 
 def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
-    """Yield what a workload names that the cluster does not have."""
+    """Yield problems of names in a workload that the cluster does not have."""
     source = workload.source
     queues = [queue.name for queue in cluster.local_queues if queue.namespace == workload.namespace]
     if workload.queue_name and cluster.has_queues and workload.queue_name not in queues:
@@ -308,7 +308,7 @@ def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _elsewhere(workload: Workload, cluster: Cluster) -> str:
-    """Return the way to a LocalQueue that other namespaces have; '' where none has it."""
+    """Return the way to a LocalQueue that other namespaces have; '' if none has it."""
     namespaces = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
     if not namespaces:
         return ""

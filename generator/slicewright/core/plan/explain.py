@@ -1,4 +1,4 @@
-"""Where each number of a plan comes from, in words."""
+"""Explains where each number of a plan comes from."""
 
 import json
 from collections.abc import Iterator
@@ -34,8 +34,10 @@ def explain(plan: Plan, workload: Workload, same_count: tuple[Shape, ...]) -> tu
 
 def _defaults(source: Source) -> Iterator[Fact]:
     """Yield the values that TPUDefaults give, elements of lists as a whole, and where they are written."""
+    if not source.layers:
+        return
     explained: Path = ()
-    for path, value in values_in(source.data) if source.layers else ():
+    for path, value in values_in(source.data):
         is_element = bool(path) and isinstance(path[-1], int)
         is_inside = bool(explained) and path[: len(explained)] == explained
         if is_inside or (isinstance(value, dict | list) and value and not is_element):
@@ -96,19 +98,18 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
     why = "shape and provisioning" if workload.tpu else "spec.cpu.pool"
     for key, value in plan.node_selector.items():
         yield Fact(f"nodeSelector {key}", value, why)
-    for toleration in plan.apart.tolerations if base.hosts else ():
-        taint = f"{toleration['key']}={toleration['value']}" if "value" in toleration else toleration["key"]
-        because = (
-            "the cluster has this shape with several kinds of provisioning: their flavors have such taints"
-        )
-        yield Fact("toleration", taint, because)
-    for entry in plan.apart.required if base.hosts else ():
-        values = " ".join(entry.get("values", ()))
-        rule, because = (
-            f"{entry['operator']} {values}",
-            "keeps the pods off nodes that are had in another way",
-        )
-        yield Fact(f"node affinity {entry['key']}", rule.rstrip(), because)
+    if base.hosts:
+        for toleration in plan.apart.tolerations:
+            taint = toleration["key"]
+            if "value" in toleration:
+                taint += f"={toleration['value']}"
+            because = "the cluster has this shape with several kinds of provisioning: "
+            because += "their flavors have such taints"
+            yield Fact("toleration", taint, because)
+        for entry in plan.apart.required:
+            rule = " ".join([entry["operator"], *entry.get("values", ())])
+            because = "keeps the pods off nodes that are had in another way"
+            yield Fact(f"node affinity {entry['key']}", rule, because)
     if plan.exclusive_topology and base.is_exclusive:
         yield Fact("exclusive-topology", NODE_POOL, "one slice is one node pool")
     yield from _account(plan, workload)

@@ -15,20 +15,20 @@ _HOSTS = ("completions, parallelism", "one pod a host")
 
 
 class Base(Struct, frozen=True):
-    """What the base of a pattern is like."""
+    """Facts about the base of a pattern."""
 
     objects: tuple[tuple[str, str], ...]
-    """What it must hold under the marker's name, as apiVersion and kind: with less, a run would be empty."""
+    """apiVersion and kind of the run object, which the base must have under the marker's name."""
     variant: str
     """Which variant of a component fits: the folder below bases/components/<concern>/."""
     slices: tuple[str, str] | None = None
-    """The field that counts slices, and why; None where there is one slice."""
+    """The field that counts slices, and why; None if there is one slice."""
     hosts: tuple[str, str] | None = _HOSTS
-    """The fields that count the hosts of a slice, and why; None where a controller makes the pods."""
+    """The fields that count the hosts of a slice, and why; None if a controller makes the pods."""
     is_exclusive: bool = False
     """Whether each slice can claim a node pool for itself."""
     job: str = "slice"
-    """What a JobSet calls the replicatedJob of the program."""
+    """Name of the replicatedJob of the program in a JobSet."""
 
 
 _JOBSET = RUN_VERSIONS["JobSet"]
@@ -44,7 +44,7 @@ PATTERNS: dict[Pattern, Base] = {
         (RUN_VERSIONS["PathwaysJob"],), "pathwaysjob", ("workers[0].numSlices", "slices"), None
     ),
 }
-"""All patterns: nothing else lists them, but for what a builder fills in."""
+"""All patterns. Only the builders have another list of them."""
 
 
 def pattern_of(workload: Workload, shape: Shape) -> Pattern:

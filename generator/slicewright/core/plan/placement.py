@@ -35,7 +35,7 @@ _COMPONENT = {
 
 
 class Placement(Struct, frozen=True):
-    """What the provisioning adds to a run."""
+    """Components and policies of a kind of provisioning."""
 
     node_selector: dict[str, str]
     annotations: dict[str, str]
@@ -67,7 +67,7 @@ def provisioning_selector(way: Provisioning) -> dict[str, str]:
 
 
 def flavor_name(shape: Shape, way: Provisioning) -> str:
-    """Return what the ResourceFlavor of a shape and a way of provisioning is called where no file says."""
+    """Return the default name of the ResourceFlavor of a shape and a kind of provisioning."""
     machine = f"{shape.chips_per_host}t" if shape.needs_accelerator_count else ""
     parts = (shape.generation, shape.topology, machine, _COMPONENT[way.type], way.name)
     return "-".join(filter(None, (*parts, way.block, way.sub_block)))
@@ -81,7 +81,7 @@ def is_served(shape: Shape, way: Provisioning) -> bool:
 
 
 def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | None:
-    """Return message and hint where flex-start capacity does not last so long; `subject` lives on it."""
+    """Return message and hint if `subject` needs flex-start capacity for longer than it lasts."""
     low, high = FLEX_START_SECONDS
     if seconds is None or low <= seconds <= high:
         return None
@@ -136,7 +136,7 @@ def _reservation(way: Provisioning) -> dict[str, str]:
 
 
 def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
-    """Yield what GKE or Kueue would refuse about a workload's provisioning; None is a shape not known."""
+    """Yield errors of GKE or Kueue about a workload's provisioning; None is an unknown shape."""
     seconds, source = workload.max_run_duration_seconds, workload.source
     path: Path = ("spec", "maxRunDurationSeconds")
     flex = any(way.is_flex_start for way in workload.ways)

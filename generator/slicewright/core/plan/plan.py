@@ -1,4 +1,4 @@
-"""The Plan: all that a builder needs to know, decided; builders look nothing up and compute nothing."""
+"""The Plan: all decisions about a run. Builders look up nothing and compute nothing."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from slicewright.core.plan.ways import Apart
 from slicewright.core.run.folder import RunFolder
 
 MARKER = "replaced-by-slicewright"
-"""What bases and components write where the generator must put a value; it survives nowhere."""
+"""Marker in bases and components for a value that the generator fills in; no rendered object has it."""
 
 
 class Auxiliary(AuxiliaryJob, frozen=True, kw_only=True):
-    """A replicatedJob on a CPU node pool beside the slices."""
+    """An additional replicatedJob on a CPU node pool."""
 
     node_pool: str
     topology_request: dict[str, str]
@@ -26,16 +26,16 @@ class PathwaysPlan(Struct, frozen=True):
 
     written: Pathways
     instance_type: str
-    """`<version>:<topology>`, what the resource manager calls the slices."""
+    """`<version>:<topology>`, the resource manager's name of the slices."""
     image_tag: str
     """The version as written, else `latest`."""
     subdomain: str
-    """Of the direct JobSet: short and its own, so that the coordinator's address fits into a label."""
+    """Name of the direct JobSet: short, so that the coordinator's address fits into a label."""
     max_slice_restarts: int
     worker_backoff_limit: int
     colocate_head: bool
     sidecar_flag: str
-    """Flag by which the proxy uses the colocated Python sidecars; empty where there are none, or it is
+    """Flag by which the proxy uses the colocated Python sidecars; empty if there are none, or it is
     written."""
     head_node_pool: str
     head_topology_request: dict[str, str]
@@ -52,7 +52,7 @@ class Plan(Struct, frozen=True):
     run: str
     """The run's id, the first 8 hexadecimal digits of its intent; empty for a Fixed workload."""
     name: str
-    """Of the run object, and of the Service of an indexed Job."""
+    """Name of the run object, and of the Service of an indexed Job."""
     pattern: Pattern
     components: tuple[str, ...]
     """Folders of the components, from the root of the tree, in the order in which they apply."""
@@ -69,11 +69,11 @@ class Plan(Struct, frozen=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     node_selector: dict[str, str]
-    """Of the pods on TPU hosts."""
+    """Node selector of the pods on TPU hosts."""
     apart: Apart
-    """What keeps those pods apart from other ways of their shape."""
+    """Tolerations and affinity that keep those pods off nodes of other kinds of provisioning."""
     env: dict[str, str]
-    """What the run tells its pods, before any env of the user."""
+    """Environment variables of the run, before those of the user."""
     main_container: str
     container: dict[str, Any]
     """The user's program; on the TPU hosts, or in the head of Pathways."""

@@ -44,7 +44,7 @@ ENV = ("SLICEWRIGHT_WORKLOAD", "SLICEWRIGHT_RUN")
 
 
 def problems(workload: Workload) -> Iterator[Problem]:
-    """Yield a problem for each thing in a workload's own words that only the generator may set."""
+    """Yield a problem for each field of a workload that only the generator may set."""
     source = workload.source
     yield from _in_metadata(source, source.data["metadata"], ("metadata",))
     for name in ENV:

@@ -1,4 +1,4 @@
-"""A cluster with the shapes of its pools resolved, and what is wrong with its file."""
+"""A cluster with the shapes of its pools, and the problems of its file."""
 
 from collections.abc import Iterator, Mapping
 
@@ -25,7 +25,7 @@ class ResolvedCluster(Struct, frozen=True):
     cluster: Cluster
     pools: tuple[tuple[TpuPool, Shape], ...]
     machines: Mapping[str, CpuMachine] = field(default_factory=dict)
-    """What a node of each pool is, by the pool's name, where its machine type is known."""
+    """Size of a node of each pool with a known machine type, by the pool's name."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
     """The ComputeClasses with the shapes of their rungs."""
     has_elastic_runs: bool = False
@@ -37,7 +37,7 @@ class ResolvedCluster(Struct, frozen=True):
         return self.cluster.source
 
     def live(self, body: str) -> str:
-        """Return a generated file that every render makes anew from the TPUCluster."""
+        """Return a generated file that every render writes again from the TPUCluster."""
         return header.live(header.inputs(self.source.file.path, self.cluster.name), body)
 
 
@@ -84,7 +84,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
 def _shape(
     cluster: Cluster, tpu: TpuRequest, path: Path, catalogue: Catalogue, problems: list[Problem]
 ) -> Shape | None:
-    """Return the shape that a `tpu:` field below a path means, or note why there is none."""
+    """Return the shape of a `tpu:` field below a path, or add its problem."""
     answer = resolve(catalogue, tpu)
     if not isinstance(answer, Refusal):
         return answer
@@ -112,7 +112,7 @@ def _rungs(
 def _provisioned(
     cluster: Cluster, way: Provisioning, shape: Shape | None, seconds: int | None, path: Path
 ) -> Iterator[Problem]:
-    """Yield what GKE refuses about the provisioning of a pool or of a rung; None is a shape not known."""
+    """Yield errors of GKE about the provisioning of a pool or of a priority; None is an unknown shape."""
     if shape and not is_served(shape, way):
         message = f"{shape.machine_type} is not available as {way.type}"
         yield cluster.source.problem("POOL011", (*path, "provisioning"), message, NOT_SERVED)
@@ -121,7 +121,7 @@ def _provisioned(
 
 
 def _duplicates(cluster: Cluster) -> Iterator[Problem]:
-    """Yield a problem for each name of a pool or of a node pool that comes twice, defaults included."""
+    """Yield a problem for each duplicate name of a pool or of a node pool, defaults included."""
     pools: dict[str, TpuPool | CpuPool] = {}
     taken: dict[str, str] = {}
     for pool in cluster.pools:

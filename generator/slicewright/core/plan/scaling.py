@@ -35,7 +35,7 @@ def starts_empty(pool: TpuPool | CpuPool) -> bool:
 
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
-    """Return the bounds of `autoscaling` as they are written, wrong ones too; None where it is not."""
+    """Return the bounds of `autoscaling` as they are written, wrong ones too; None if it is not."""
     bounds = site.cluster.written(pool).get("autoscaling")
     return None if bounds is None else SizeRange(bounds.get("min", 0), bounds.get("max", count(pool)))
 
@@ -53,6 +53,6 @@ def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
 
 
 def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
-    """Return the names of so many node pools of a TPU pool: those written, then `<pool>-<number>`."""
+    """Return the names of the first node pools of a TPU pool: those written, then `<pool>-<number>`."""
     names = pool.node_pool_names[:count]
     return (*names, *(f"{pool.name}-{index}" for index in range(len(names), count)))

@@ -1,4 +1,4 @@
-"""Topology-aware scheduling: what pods ask of Kueue where the flavor of their pool has a Topology.
+"""Topology-aware scheduling: the annotations of pods if the flavor of their pool has a Topology.
 
 Kueue then chooses the nodes. JobSet's exclusive placement chooses too, and both together leave slices that
 are never whole. Pods without a request get no flavor with a Topology in a queue that has other flavors
@@ -51,7 +51,9 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
         return
     yield from _never_given(workload, by_way if names else [])
     level = of_slices(workload, shape, site).get(SLICE_LEVEL)
-    for topology in site.cluster.spec.get("topologies", []) if level is not None else ():
+    if level is None:
+        return
+    for topology in site.cluster.spec.get("topologies", []):
         levels = [entry["nodeLabel"] for entry in topology["levels"]]
         if topology["name"] in names and level not in levels:
             message = f"the slices request {level}, which is not a level of Topology '{topology['name']}'"

@@ -21,7 +21,7 @@ _WRITING = ("cloud-platform", *_STORAGE)
 
 
 def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
-    """Say where no pool of the cluster has what the pods select: the run would never start.
+    """Yield a problem if no pool of the cluster has nodes that the pods select: the run would never start.
 
     It is an error where that is certain, else a warning.
     """
@@ -64,7 +64,7 @@ def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterato
 def _alternatives(
     workload: Workload, shape: Shape, site: ResolvedCluster, same: list[TpuPool]
 ) -> Iterator[Problem]:
-    """Say which of the other ways that a run may take no pool of its shape has."""
+    """Yield alternative kinds of provisioning that no pool of the run's shape has."""
     for index, way in enumerate(workload.alternative_provisioning):
         if not any(fits(way, pool.provisioning) for pool in same):
             label = f"{shape.topology} on {shape.machine_type}"
@@ -76,7 +76,7 @@ def _alternatives(
 
 
 def has_no_other_nodes(site: ResolvedCluster) -> bool:
-    """Tell whether the pools of the file are all that makes TPU nodes on a cluster.
+    """Tell whether a cluster has no other TPU nodes than those of the pools in its file.
 
     Autopilot makes nodes for whatever pods select. What somebody else makes (`managed: false`) the file may
     tell in part. A ComputeClass makes node pools by its ladder, for pods that name none too where it is the
@@ -105,7 +105,7 @@ def _keeps_off(workload: Workload, pool: TpuPool) -> bool:
 
 
 def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn where no pool gives its nodes the time that a run wants them for.
+    """Warn if no pool keeps its nodes for the duration of a run.
 
     On a Standard cluster the nodes live for as long as their pool says. Only Autopilot makes nodes for the
     number of a pod, and a ProvisioningRequest carries that of its run.

@@ -15,19 +15,19 @@ from slicewright.core.plan.validate_pathways import RUNTIME
 from slicewright.core.problem import Path, Problem, did_you_mean
 
 FILES_VOLUME = "files"
-"""What the volume of `files` is called."""
+"""Name of the volume of `files`."""
 FUSE_VOLUME = "gcs-fuse-"
-"""What the volumes of `gcsFuse` are called, with a number behind."""
+"""Prefix of the volumes of `gcsFuse`, before their number."""
 _PATHWAYS_JOB = "pathways-job"
-"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+"""Name in the catalogue of the topologies that PathwaysJob's controller knows."""
 EXIT_CODES = "exitCodes"
-"""What the failure rule of `failurePolicy.restartOnExitCodes` is called."""
+"""Name of the failure rule of `failurePolicy.restartOnExitCodes`."""
 MAX_INT32 = 2**31 - 1
-"""What the API server takes for a count."""
+"""The maximum of a count in the Kubernetes API."""
 
 
 def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
-    """Yield why the containers of a host cannot share its chips, or why they had better not."""
+    """Yield errors and warnings of containers that share the chips of a host."""
     count = workload.containers_per_host
     if count == 1:
         return
@@ -45,7 +45,7 @@ def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
 
 
 def _copies(workload: Workload, main: str) -> Iterator[Problem]:
-    """Yield what keeps the program's container from being there several times in a pod."""
+    """Yield fields that cannot be used if a pod has several copies of the program's container."""
     count, path = workload.containers_per_host, ("spec", "containersPerHost")
     if count == 1:
         return
@@ -128,7 +128,7 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
 
 
 def fields(workload: Workload) -> Iterator[Problem]:
-    """Yield a problem for each field that has no meaning beside the others."""
+    """Yield a problem for each field that has no meaning together with the others."""
     source = workload.source
     for kind, absent in lacks(workload.resolved_spec):
         yield from excluded(workload, kind, absent)

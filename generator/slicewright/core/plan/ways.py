@@ -39,7 +39,7 @@ TPU_TAINT = {"key": TPU, "value": "present", "effect": "NoSchedule"}
 
 
 class Apart(Struct, frozen=True):
-    """What the pods on TPU hosts carry, so that the run meets no other way of its shape."""
+    """Tolerations and affinity that keep pods on TPU hosts off nodes of other kinds of provisioning."""
 
     tolerations: tuple[Fields, ...] = ()
     required: tuple[Fields, ...] = ()
@@ -53,7 +53,7 @@ class Apart(Struct, frozen=True):
 
     @property
     def of_head(self) -> Apart:
-        """What a head of Pathways carries that shares the workers' hosts.
+        """Return the same for a head of Pathways that shares the workers' hosts.
 
         It asks for cpu and no chips, and would be given the flavor of a CPU pool. Such a flavor has the label
         of its node pool alone, which Kueue compares with the affinity.
@@ -85,7 +85,7 @@ def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
 
 
 def called(way: Provisioning) -> str:
-    """Return what messages call a way: `Spot`, or `Reservation r1 block b1`."""
+    """Return the name of a kind of provisioning in messages: `Spot`, or `Reservation r1 block b1`."""
     words = [way.type, way.name]
     for word, part in (("project", way.project), ("block", way.block), ("subBlock", way.sub_block)):
         words += [word, part] if part else []
@@ -104,7 +104,7 @@ def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:
 
 
 def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
-    """Return what keeps a run apart from the other ways of its shape on a cluster; nothing where it is alone.
+    """Return what keeps a run off nodes of other provisioning; empty if its shape has only one kind.
 
     On Autopilot GKE makes the nodes for the pods and keeps others off.
     """
@@ -122,13 +122,15 @@ def apart(workload: Workload, shape: Shape, site: ResolvedCluster) -> Apart:
     if site.cluster.mode == "Autopilot":
         return Apart(tuple(map(_in_order, tolerations)))
     others = [pool for pool in pools if pool not in fitting]
-    return Apart(
-        tuple(map(_in_order, tolerations)),
-        tuple(_required(site, own, others)),
-        tuple(_preferred(site, own, fitting)) if len(ways) > 1 else (),
-        placed_tolerations(ways[0]) if len(ways) == 1 else (),
-        tuple(name for pool in site.cluster.cpu_pools for name in pool.node_pool_names) if on_hosts else (),
-    )
+    found = Apart(tuple(map(_in_order, tolerations)), tuple(_required(site, own, others)))
+    if len(ways) == 1:
+        found = replace(found, of_nodes=placed_tolerations(ways[0]))
+    else:
+        found = replace(found, preferred=tuple(_preferred(site, own, fitting)))
+    if on_hosts:
+        names = tuple(name for pool in site.cluster.cpu_pools for name in pool.node_pool_names)
+        found = replace(found, cpu_node_pools=names)
+    return found
 
 
 def _in_order(toleration: Fields) -> Fields:

@@ -1,1 +1,1 @@
-"""What workloads need in the cluster: queues, flavors, priorities, teams, and how much each has."""
+"""The platform of a cluster: queues, flavors, priorities, teams, and their quota."""

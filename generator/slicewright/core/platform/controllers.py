@@ -1,4 +1,4 @@
-"""What installs JobSet, Kueue and the PathwaysJob operator: overlays/<cluster>/_controllers."""
+"""The files that install JobSet, Kueue and the PathwaysJob operator: overlays/<cluster>/_controllers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CONFIGURED = "slicewright.dev/configuration"
 
 
 def releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Release, ...]:
-    """Return what a cluster needs, none where somebody else installs it.
+    """Return what a cluster needs, none if somebody else installs it.
 
     Kueue where the file says anything of it, JobSet for Kueue and for all that makes JobSets, the operator of
     PathwaysJobs for those alone. A version that is written is wanted in any case.
@@ -105,7 +105,7 @@ def _restart(text: str) -> list[dict[str, str]]:
 def problems(
     site: ResolvedCluster, releases: Iterable[Release], read_text: ReadText, shipped: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield what is wrong in the controllers of a cluster: a release that is not in the tree, or edited.
+    """Yield the problems of a cluster's controllers: a release that is not in the tree, or is edited.
 
     `shipped` holds the digests of the releases that come with slicewright, by the names of their folders.
     """
@@ -126,7 +126,7 @@ def problems(
 
 
 def _remedy(release: Release, shipped: Mapping[str, str]) -> str:
-    """Return how a release comes into the tree."""
+    """Return the hint that says how to add a release to the tree."""
     if posixpath.basename(release.folder) in shipped:
         return "run slicewright init --upgrade to add it"
     start = f"{release.controller.name}-"
@@ -139,22 +139,24 @@ def _remedy(release: Release, shipped: Mapping[str, str]) -> str:
 
 
 class Installed(Struct, frozen=True):
-    """What a folder of controllers says, read without reading the releases."""
+    """The content of a folder of controllers, without the releases themselves."""
 
     releases: tuple[Release, ...] = ()
     configuration: str = ""
-    """Kueue's own, as a text; empty where it is that of the release."""
+    """Kueue's Configuration as text; empty if it is the release's own."""
     edited: bool = False
-    """Whether anything is not as slicewright writes it, so that it may change more of the releases."""
+    """Whether somebody edited the folder, so that it may change more of the releases."""
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """What is not as it was released: the ConfigMap of Kueue."""
-        return (config_map(self.configuration),) if self.configuration else ()
+        """The objects that differ from the release: Kueue's ConfigMap, or none."""
+        if not self.configuration:
+            return ()
+        return (config_map(self.configuration),)
 
 
 def installed(folder: str, read_text: ReadText) -> Installed | None:
-    """Return what a folder of controllers says; None where it lists anything but releases in the tree."""
+    """Read a folder of controllers; None if it lists anything but releases in the tree."""
     text = read_text(f"{folder}/{FILE_NAME}")
     if text is None or not header.is_ours(text):
         return None

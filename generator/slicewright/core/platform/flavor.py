@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Flavor(Struct, frozen=True):
-    """What Kueue has to know of the nodes of a pool.
+    """The ResourceFlavor of a pool's nodes.
 
     It names no taints of nodes: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it
     adds to pods. What other pods would not tolerate, the flavor tolerates for them. The taint that it may
@@ -49,7 +49,7 @@ class TpuCapacity(Struct, frozen=True):
     flavor: Flavor
     shape: Shape
     machine: CpuMachine
-    """A host of it."""
+    """The size of a host of the pool."""
     most: int
     """Slices that it can have."""
 
@@ -60,7 +60,7 @@ class CpuCapacity(Struct, frozen=True):
     pool: CpuPool
     flavor: Flavor
     machine: CpuMachine | None
-    """A node of it, where the machine type is known."""
+    """The size of a node of the pool, if the machine type is known."""
     most: int
     """Nodes that it can have."""
 
@@ -153,7 +153,7 @@ def _tpu_flavor(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Flavor:
 
 
 def _cpu_flavor(site: ResolvedCluster, pool: CpuPool) -> Flavor:
-    """Return the flavor of a CPU pool; on Autopilot nobody knows the node pools that GKE makes."""
+    """Return the flavor of a CPU pool; on Autopilot the node pools of GKE have no known names."""
     written = site.cluster.written(pool)
     labels = {NODE_POOL: pool.node_pool_names[0]} if site.cluster.mode == "Standard" else {}
     return Flavor(written.get("flavor") or pool.name, labels, topology_name=written.get("topologyName", ""))

@@ -56,7 +56,7 @@ def config_map(text: str) -> Object:
 
 
 _PLAYED = ("fairSharing", "admissionFairSharing", "resources", "waitForPodsReady")
-"""What decides who is admitted, and for how long."""
+"""Fields that decide which runs are admitted, and for how long."""
 _NEVER = {"timeout": "87600h"}
 """Ten years: the Kueue of a test bed always waits for pods, an older release only where it is told to."""
 
@@ -191,7 +191,7 @@ _FIELD = "kueue"
 
 
 def validate_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[Problem]:
-    """Yield what is wrong in `kueue` in the spec of a TPUCluster, with paths and no places yet.
+    """Yield the problems of `kueue` in the spec of a TPUCluster, with paths but without lines.
 
     Ids are those of the input formats (IN001 to IN006). The schema is that of v0.19.2: of a release with the
     same version of the API the problems are warnings, and of an earlier version nothing is known.

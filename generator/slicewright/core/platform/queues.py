@@ -53,7 +53,7 @@ def _config(written: dict[str, Any]) -> dict[str, Any]:
 
 
 MAY_STOP_SEARCH = {"whenCanBorrow": "Borrow", "whenCanPreempt": "Preempt"}
-"""What v1beta1 calls `MayStopSearch` in each field of flavorFungibility."""
+"""The name of `MayStopSearch` in v1beta1, for each field of flavorFungibility."""
 FUNGIBILITY = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"}
 PREEMPTION: dict[str, Any] = {
     "withinClusterQueue": "Never",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Chips(Struct, frozen=True):
-    """Quota of chips; a limit of None is none."""
+    """Quota of chips; a limit of None is unlimited."""
 
     nominal: int
     borrowing: int | None
@@ -57,7 +57,7 @@ def nodes(quota: Quota, capacity: CpuCapacity) -> int:
 
 
 def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
-    """Return what pods may ask of so many nodes."""
+    """Return the resources that pods may request of a number of nodes."""
     return {
         "cpu": canonical(f"{machine.allocatable_millicpus * count}m"),
         "memory": canonical(f"{machine.allocatable_mib * count}Mi"),
@@ -107,14 +107,14 @@ def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict
 
 
 def _host_resources(capacity: TpuCapacity, quota: Chips) -> list[dict[str, Any]]:
-    """Return what pods may ask of the hosts of so many chips beside the chips."""
+    """Return the cpu and memory that pods may request of the hosts of a number of chips."""
     each = capacity.shape.machine.chips_per_host
     counts = (quota.nominal, quota.borrowing, quota.lending)
     return _node_resources(capacity.machine, [None if count is None else count // each for count in counts])
 
 
 def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[dict[str, Any]]:
-    """Return cpu and memory of so many nodes: a nominal number, and limits or None."""
+    """Return cpu and memory of a number of nodes: a nominal number, and limits or None."""
     nominal, borrowing, lending = ({} if count is None else allocatable(machine, count) for count in counts)
     return [
         _resource(name, value, borrowing.get(name, ""), lending.get(name, ""))
@@ -123,7 +123,7 @@ def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[d
 
 
 def _each(names: list[str], resources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a resource for each name, none of what is not there: Kueue asks it of all flavors of a group."""
+    """Return a resource for each name, 0 for absent ones: all flavors of a group need the same resources."""
     had = {resource["name"]: resource for resource in resources}
     return [had.get(name) or _resource(name, "0") for name in names]
 
@@ -141,7 +141,7 @@ def _chips_resource(quota: Chips) -> dict[str, Any]:
 
 
 def cpu_resources(quota: Quota, capacity: CpuCapacity) -> list[dict[str, Any]]:
-    """Return the resources of a quota of a CPU pool in order of their names; none where nothing is known."""
+    """Return the resources of a quota of a CPU pool in order of their names; none if nothing is known."""
     if quota.nominal_quota is not None:
         written = sorted(quota.nominal_quota.items())
         return [_resource(name, canonical(value)) for name, value in written]

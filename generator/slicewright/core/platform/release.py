@@ -22,7 +22,7 @@ from slicewright.core.run.listing import KUSTOMIZATION
 ROOT = "bases/controllers"
 MANIFESTS = "manifests.yaml"
 _CONTENTS = 8
-"""Manifests whose digest is remembered: a tree has a few, and every cluster asks for them."""
+"""Digests to keep in memory: a tree has a few manifests, and every cluster reads them."""
 
 
 class Controller(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Controller(Struct, frozen=True):
     """Its key in `versions`."""
     title: str
     name: str
-    """What the folders of its releases begin with, and its Deployment and its namespace."""
+    """Prefix of the folders of its releases; also the start of its Deployment and its namespace."""
     default: str
     """The release that a TPUCluster has which does not say."""
     runs: tuple[Api, ...] = ()
@@ -69,7 +69,7 @@ class Release(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return f"{self.controller.title} {self.version}"
 
     def read(self, name: str, read_text: ReadText) -> str | None:
@@ -97,7 +97,7 @@ _KEEP = [
 _DEFINITIONS = {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"}
 _PATCHES = [{"target": _DEFINITIONS, "patch": write_document(_KEEP)}]
 _BODY = write_document({**KUSTOMIZATION, "resources": [MANIFESTS], "patches": _PATCHES})
-"""A definition that is pruned takes every object of its kind along, and so every run."""
+"""The kustomization of a copy. It forbids pruning CRDs: without its CRD every run would be deleted."""
 
 
 def kustomization(source: str, manifests: str) -> str:
@@ -118,7 +118,7 @@ def recorded(text: str) -> str:
 
 
 def content(release: Release, read_text: ReadText) -> str:
-    """Return the digest of what a copy installs: its manifests, and its kustomization below the head."""
+    """Return the digest of a copy: its manifests, and its kustomization without the header."""
     written = release.read(FILE_NAME, read_text) or ""
     head = _HEAD.match(written)
     return digest_of(f"{written[head.end() if head else 0 :]}{release.read(MANIFESTS, read_text) or ''}")
@@ -131,7 +131,7 @@ _RESTORE = "restore it (git checkout), or delete the folder: slicewright init --
 def problems(
     release: Release, read_text: ReadText, shipped: Mapping[str, str], *, configures: bool
 ) -> Iterator[Problem]:
-    """Yield what is wrong in a copy that is in the tree.
+    """Yield the problems of a copy in the tree.
 
     `shipped` holds the digests of the releases that come with slicewright, by the names of their folders;
     `configures` tells whether a cluster changes the configuration of Kueue.
@@ -168,7 +168,7 @@ def problems(
 
 
 def _content_problems(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
-    """Yield what is wrong in manifests that are as somebody brought them."""
+    """Yield the problems of manifests that somebody else provided."""
     others = sorted(_tags(release.controller.name, text) - {release.version})
     if others:
         message = f"the manifests of {release.title} run the image of {others[0]}"

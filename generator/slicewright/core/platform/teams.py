@@ -20,7 +20,7 @@ _VIEW = (
 
 
 def exists_everywhere(namespace: str) -> bool:
-    """Tell whether a namespace is there in every cluster."""
+    """Tell whether every cluster has a namespace."""
     return namespace == "default" or namespace.startswith("kube-")
 
 
@@ -44,7 +44,7 @@ def namespaces(site: ResolvedCluster) -> Iterator[Object]:
 
 
 def team(entry: Team) -> Iterator[Object]:
-    """Yield what a team has in its namespace."""
+    """Yield the objects of a team in its namespace."""
     if entry.service_account_name:
         account = _object(entry, "v1", "ServiceAccount", entry.service_account_name)
         if entry.google_service_account:

@@ -16,7 +16,7 @@ from slicewright.core.run.listing import listing
 
 
 def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:
-    """Return the files of a cluster's platform by path; none where the platform is not ours to make.
+    """Return the files of a cluster's platform by path; none if the platform is not ours to make.
 
     `untainted` are flavors whose taint waits until no run is left that does not tolerate it.
     """
@@ -35,7 +35,7 @@ def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Obje
 
 
 def kueue_objects(site: ResolvedCluster) -> list[Object]:
-    """Return the queues of a cluster's platform, and what they are made of."""
+    """Return the queues of a cluster's platform, with their flavors and cohorts."""
     return [item for _, items in _kueue_parts(site, ()) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""Validate the platform of a TPUCluster, and what several of them would make twice."""
+"""Validate the platform of a TPUCluster, and duplicate names of several TPUClusters."""
 
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
@@ -13,7 +13,7 @@ from slicewright.core.problem import Problem
 
 
 def problems(site: ResolvedCluster) -> tuple[Problem, ...]:
-    """Return the problems of a platform that is ours to make; one that exists may be as it likes."""
+    """Return the problems of a platform that slicewright renders; other platforms are not checked."""
     if not site.cluster.managed:
         return ()
     return (

@@ -1,4 +1,4 @@
-"""Pools whose flavors clash or keep nobody off; Topologies and ComputeClasses that would be refused."""
+"""Pools whose flavors conflict or have no taint; Topologies and ComputeClasses that would be refused."""
 
 from collections.abc import Iterator
 
@@ -98,7 +98,7 @@ def _rungs(site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def validate_mixing(site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn of flavors whose taint is turned off: what Kueue may count there."""
+    """Warn of flavors without a taint: Kueue can count runs of other provisioning there."""
     for name, capacity in kept_apart(site).items():
         if not capacity.flavor.may_have_taint:
             message = f"flavor '{name}' has no taint: Kueue can count runs with another provisioning in it, "

@@ -1,4 +1,4 @@
-"""Names in a platform that come twice or are not declared, and quota that does not suit its pools."""
+"""Names in a platform that are duplicate or not declared, and quota that does not suit its pools."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ def _names(site: ResolvedCluster, field: str) -> list[str]:
 def _unknown(
     site: ResolvedCluster, kind: str, name: str, known: Iterable[str], path: Path
 ) -> Iterator[Problem]:
-    """Yield a problem where something is named and is not among what is known."""
+    """Yield a problem for each name that is not declared."""
     if name and name not in known:
         hint = did_you_mean(name, known) or f"declare it in {site.source.file.path}"
         yield site.source.problem("QUOTA002", path, f"{kind} '{name}' is not defined", hint)
@@ -105,7 +105,7 @@ def _cohorts(site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def _priorities(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what the API server refuses of priorities that are for pods too."""
+    """Yield errors of the API server about priorities that are also PriorityClasses of pods."""
     for index, entry in enumerate(site.cluster.spec.get("priorityClasses", [])):
         if not entry.get("podPriorityClass", False):
             continue
@@ -246,7 +246,7 @@ def _limits_alike(site: ResolvedCluster, entries: list[_Entry]) -> Iterator[Prob
 def _beyond_pools(
     site: ResolvedCluster, known: dict[str, Capacity], entries: list[_Entry]
 ) -> Iterator[Problem]:
-    """Warn at the quota with which all of a flavor are more than its pools can ever have."""
+    """Warn at the quota that makes the sum of a flavor exceed the maximum of its pools."""
     has: Counter[str] = Counter()
     for capacity in known.values():
         of_slice = capacity.shape.chips if isinstance(capacity, TpuCapacity) else 1

@@ -1,4 +1,4 @@
-"""Teams without a queue or at odds over a namespace, and workloads in namespaces that nobody makes."""
+"""Teams without a queue, conflicts of teams in a namespace, and workloads in missing namespaces."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -36,8 +36,10 @@ def _path(team: Team) -> Path:
 
 
 def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
-    """Refuse what would have to be written into a namespace that is not ours to make."""
-    for field in ("labels", "podSecurity") if exists_everywhere(team.namespace) else ():
+    """Refuse fields of a namespace that slicewright does not create."""
+    if not exists_everywhere(team.namespace):
+        return
+    for field in ("labels", "podSecurity"):
         if field in site.cluster.spec["teams"][team.index]:
             message = f"namespace '{team.namespace}' exists in every cluster and cannot get {field}"
             hint = "give the team its own namespace"
@@ -77,7 +79,7 @@ def _differ(first: Team, second: Team, field: str) -> str:
 def problems_of_workloads(
     sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload]
 ) -> Iterator[Problem]:
-    """Yield what workloads ask for in vain, where the platform of the cluster is ours."""
+    """Yield names in workloads that a platform of slicewright does not have."""
     ours = {name: site for name, site in sites.items() if site.cluster.managed}
     names = {name: namespace_names(site) for name, site in ours.items()}
     for workload in workloads:
@@ -88,7 +90,7 @@ def problems_of_workloads(
 
 
 def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> Iterator[Problem]:
-    """Warn of a namespace that nothing makes: somebody else may."""
+    """Warn of a namespace that no file creates: somebody else may."""
     if exists_everywhere(workload.namespace) or workload.namespace in names:
         return
     message = f"nothing creates namespace '{workload.namespace}' on cluster '{site.cluster.name}'"

@@ -1,1 +1,1 @@
-"""What is below Kubernetes: node pools, the cluster and its environment, as scripts and Terraform."""
+"""Node pools, the cluster and its environment in Google Cloud, as scripts and Terraform."""

@@ -133,7 +133,7 @@ _Mistake = tuple[Path, str, str, str]
 
 
 def _flags(pool: NodePool, written: list[str]) -> Iterator[_Mistake]:
-    """Yield flags that are none, that come twice, or that are decided elsewhere, abbreviated ones too."""
+    """Yield invalid and duplicate flags, and those that other fields set, abbreviated ones too."""
     ours = {_name(flag) for flag in scripts.node_pool_flags(pool)[: -len(written)]}
     taken: set[str] = set()
     for index, flag in enumerate(written):

@@ -13,7 +13,7 @@ from slicewright.core.visible import OBEYED
 
 
 class Expression(Struct, frozen=True):
-    """What is written as it is: `var.region`, `each.value`, `"${var.project_id}.svc.id.goog"`."""
+    """An expression that is written unquoted: `var.region`, `each.value`."""
 
     text: str
 

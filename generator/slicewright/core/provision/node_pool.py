@@ -27,7 +27,7 @@ class NodePool:
     """The pool of the TPUCluster file that it belongs to."""
     machine_type: str
     nodes: int
-    """How many nodes it is made with in each of its zones; 0 where it grows on demand."""
+    """How many nodes it is made with in each of its zones; 0 if it grows on demand."""
     zones: tuple[str, ...]
     """Where its nodes are; empty: wherever the cluster's are."""
     shape: Shape | None = None
@@ -71,15 +71,18 @@ def node_pools(site: ResolvedCluster) -> tuple[NodePool, ...]:
 
 
 def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
-    """Return the zones that a pool may use: its own, else the cluster's; none where no field says."""
+    """Return the zones that a pool may use: its own, else the cluster's; none if no field says."""
     return tuple(site.cluster.written(pool).get("nodeLocations") or cluster_zones(site))
 
 
 def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
     """Return the zones of a cluster: what the file lists, else that of a zonal one."""
+    if zones := site.cluster.spec.get("nodeLocations"):
+        return tuple(zones)
     location = site.cluster.spec.get("location", "")
-    is_zonal = region_of(location) != location
-    return tuple(site.cluster.spec.get("nodeLocations") or ((location,) if is_zonal else ()))
+    if region_of(location) == location:
+        return ()
+    return (location,)
 
 
 def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
@@ -169,11 +172,12 @@ def _configured(written: dict[str, Any], boot_disk: str) -> dict[str, Any]:
     """Return what `nodeConfig` says of the nodes; the account of their own has all that its roles allow."""
     config = written.get("nodeConfig", {})
     disk, account = config.get("disk", {}), config.get("serviceAccount", "")
+    scopes = ["cloud-platform"] if account else []
     return {
         "boot_disk": disk.get("type", boot_disk),
         "disk_size_gb": disk.get("sizeGB"),
         "service_account": account,
-        "scopes": tuple(config.get("scopes", ("cloud-platform",) if account else ())),
+        "scopes": tuple(config.get("scopes", scopes)),
         "workload_metadata": config.get("workloadMetadata", ""),
         "private_nodes": config.get("privateNodes"),
         "gcloud_flags": tuple(config.get("gcloudFlags", ())),

@@ -152,7 +152,7 @@ def _blocks(pool: NodePool) -> Iterator[Block]:
     if pool.shape:
         yield block("timeouts", create=_TIMEOUT, update=_TIMEOUT, delete=_TIMEOUT)
     if pool.scaling:
-        # counts of the file are a beginning here: a change must not make the node pool anew
+        # The counts of the file are initial ones: a change of them must not recreate the node pool.
         yield block("lifecycle", ignore_changes=[Expression("initial_node_count")])
 
 

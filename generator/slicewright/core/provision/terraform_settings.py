@@ -1,4 +1,4 @@
-"""What Terraform is told before it makes anything: versions, state, variables, values; and what it tells."""
+"""Settings of Terraform: versions, state, variables, values and outputs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Environment(Struct, frozen=True):
-    """What an environment is made of; every name is there, none is checked."""
+    """The names of an environment, with defaults, unchecked."""
 
     cluster: str
     autopilot: bool
@@ -38,7 +38,7 @@ class Environment(Struct, frozen=True):
     location: str
     """Where the cluster is: a region, or the zone of a zonal one."""
     zone: str
-    """Where its nodes are unless a pool says otherwise; empty where no field says."""
+    """Where its nodes are unless a pool says otherwise; empty if no field says."""
     node_locations: tuple[str, ...]
     gke_version: str
     release_channel: str

@@ -1,4 +1,4 @@
-"""The files of `provision/<cluster>/`: what makes the cluster that its file describes."""
+"""The files of `provision/<cluster>/`, which create the cluster that its file describes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _LOCK = "-lock-timeout=10m"
 
 
 def files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of one cluster by path; none where the platform is somebody else's.
+    """Return the files of one cluster by path; none if the platform is somebody else's.
 
     `shared` are the files that are equal for all clusters but for their header, by name.
     """
@@ -31,7 +31,7 @@ def files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
 
 
 def terraform_files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a cluster as Terraform, by path; nothing where it has none."""
+    """Return the environment of a cluster as Terraform, by path; nothing if it has none."""
     if "environment" not in site.cluster.spec:
         return {}
     environment = terraform_settings.environment(site)

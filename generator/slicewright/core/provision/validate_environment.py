@@ -1,4 +1,4 @@
-"""Validate an environment: what Google Cloud would refuse, or only tell when it is too late."""
+"""Validate an environment: values that Google Cloud would refuse, some of them only after minutes."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ _DERIVED = {
 
 
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the environment of one cluster; nothing where it has none."""
+    """Yield what is wrong with the environment of one cluster; nothing if it has none."""
     if "environment" not in site.cluster.spec:
         return
     if not site.cluster.managed:

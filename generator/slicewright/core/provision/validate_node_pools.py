@@ -75,7 +75,9 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
 
 def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
     """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
-    return (shape.machine.flex_start_zones if starts_empty(pool) else ()) or shape.zones
+    if starts_empty(pool) and shape.machine.flex_start_zones:
+        return shape.machine.flex_start_zones
+    return shape.zones
 
 
 def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
@@ -254,7 +256,7 @@ def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape:
 
 
 def _autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool, unit: str) -> Iterator[Problem]:
-    """Yield bounds that do not hold what the pool is said to have."""
+    """Yield bounds that exclude the number of nodes that the pool has."""
     scales, has = autoscaling(site, pool), count(pool)
     if scales is None:
         return

@@ -1,1 +1,1 @@
-"""Repository -> tree -> changes: what every file should hold, and what has to happen to get there."""
+"""From a repository to its tree, and from the tree to changes: files to write and delete."""

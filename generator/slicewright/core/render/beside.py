@@ -1,4 +1,4 @@
-"""Further files of TPUWorkloads beside a repository: planned as the next render would, before they exist."""
+"""New TPUWorkload files, planned as the next render would plan them, before they are written."""
 
 from collections.abc import Iterable
 
@@ -17,9 +17,9 @@ class Beside(Struct, frozen=True):
 
     files: tuple[SourceFile, ...]
     repository: Repository
-    """With their workloads, after those that are there, and the problems of the files."""
+    """The repository with their workloads last, and the problems of the files."""
     workloads: tuple[Workload, ...]
-    """Those of the files."""
+    """The workloads of the files."""
 
     def plan(self) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
         """Return the runs of the files without a look at others, and their problems."""
@@ -27,7 +27,7 @@ class Beside(Struct, frozen=True):
         return planned, self.own(problems)
 
     def own(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """Return the problems in the files; without a line, for nobody can look at it yet."""
+        """Return the problems in the files, without lines: the files do not exist yet."""
         paths = {file.path for file in self.files}
         return in_order(problem.without_place() for problem in problems if problem.file in paths)
 

@@ -33,7 +33,7 @@ _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with
 
 
 class _Draft(Struct):
-    """A rendering while it grows: files as they will be, and what happens to runs."""
+    """A rendering in progress: the files of the new tree, and the runs that start or end."""
 
     repository: Repository
     existing: Existing
@@ -43,29 +43,29 @@ class _Draft(Struct):
     """Files that stay as they are: frozen runs, and what belongs to workloads that were not named."""
     runs: list[RunChange] = field(default_factory=list)
     sweeps: dict[RunFolder, str] = field(default_factory=dict)
-    """Of the workloads that are there."""
+    """Folders of the existing workloads."""
 
     def note(self, effect: Effect, folder: RunFolder, name: str, reason: str) -> None:
         """Note what happens to a run."""
         self.runs.append(RunChange(effect, *folder, name, reason, self.sweep_of(folder)))
 
     def sweep_of(self, folder: RunFolder) -> str:
-        """Return the sweep of a workload, that of its file or that of its runs; '' where it is of none."""
+        """Return the sweep of a workload, by its file or its runs, or ''."""
         return self.sweeps[folder] if folder in self.sweeps else self.existing.sweep_of(folder.path)
 
     def texts(self) -> dict[str, str]:
-        """Return the tree as it will be, but what this render has yet to make."""
+        """Return the new tree so far."""
         return {path: self.existing.texts[path] for path in self.kept} | self.files
 
     def is_synced(self, cluster: str) -> bool:
-        """Tell whether somebody is to sync a cluster."""
+        """Tell whether Argo CD or Flux syncs a cluster."""
         return gitops.is_synced(self.repository.sites.get(cluster))
 
 
 def render(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
 ) -> Rendering:
-    """Return what has to change under overlays/ and provision/.
+    """Return the changes under overlays/ and provision/.
 
     `existing` holds the text of every file there by path from the root. `selected` limits the change to
     some workloads, by `namespace/name`; None means all, and the platforms of the clusters. With errors
@@ -249,7 +249,7 @@ def _run_of(path: str) -> str:
 def _write_lists(
     draft: _Draft, listed: set[NamespaceFolder], remaining: Iterable[RunFolder], lasting: set[NamespaceFolder]
 ) -> None:
-    """Write the list of each of some namespaces: the workloads that it holds then, and what holds it open."""
+    """Write the lists of some namespaces: their workloads, and their anchors."""
     namespaces: dict[NamespaceFolder, set[str]] = {namespace: set() for namespace in listed}
     for folder in remaining:
         namespaces.get(folder.parent, set()).add(folder.workload)

@@ -32,7 +32,7 @@ def conflicts(
     existing: Existing,
     shared: Mapping[NamespaceFolder, Collection[tree.Identity]],
 ) -> Iterator[Problem]:
-    """Yield a problem for each object that two runs would make that one list of a namespace names.
+    """Yield a problem for each object that two runs in one list of a namespace would create.
 
     `planned` are the plans whose lists are written; `staying` are the frozen runs that stay; `anchored` are
     the lists that begin with an anchor; `shared` is what the runs of a namespace share. The objects of a
@@ -56,7 +56,9 @@ def conflicts(
             first = taken.setdefault((folder, brought), claim)
             if first is not claim:
                 yield _conflict(brought, first, claim)
-    for folder, entry in in_lists if taken else ():
+    if not taken:
+        return
+    for folder, entry in in_lists:
         for own in tree.own(entry.plan):
             if (folder, own) in taken:
                 yield _conflict(own, _Claim(entry.plan.name, entry), taken[folder, own])
@@ -65,7 +67,7 @@ def conflicts(
 def _brought(
     entry: Planned, frozen: list[str], bases: tree.Bases, existing: Existing
 ) -> Iterator[tuple[str, tree.Identity]]:
-    """Yield the objects that the runs of a workload make beside their own, each with the run."""
+    """Yield the other objects of a workload's runs, such as those of components, each with its run."""
     for path in frozen:
         run = path.rpartition("/")[2].removesuffix(".yaml")
         for brought in _in_text(existing.texts[path], run):

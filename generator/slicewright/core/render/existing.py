@@ -1,4 +1,4 @@
-"""What the tree holds: which files are ours, which of them are frozen runs, and which runs are live."""
+"""The existing tree: the files that slicewright wrote, the frozen runs, and the live runs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from slicewright.core.render.plans import Planned
 
 PATCH = ".patch.yaml"
-"""How the names of a Fixed overlay's patches end."""
+"""Suffix of the patches of a Fixed overlay."""
 
 _SWEEP = re.compile(
     rf"{re.escape(SWEEP).replace('/', '(?:/|~1)')}(?:|\n +value): \"?([-a-z0-9]+)\"?$", re.MULTILINE
 )
 """The label of an entry of a sweep, in an object and in a patch as we write them."""
 _BROKEN = header.Frozen(tool="", intact=False)
-"""A frozen run whose header somebody broke: it is still a run, and no render may write it anew."""
+"""A frozen run with a broken header: it is still a run, and no render may write it again."""
 
 
 class Existing:
@@ -58,7 +58,7 @@ class Existing:
         return path in self.texts and not self.is_ours(path)
 
     def body(self, path: str) -> str | None:
-        """Return what a file holds below its header; None where there is none."""
+        """Return the content of a file below its header, or None."""
         text = self.texts.get(path, "")
         return header.body_of(text) if text.count("\n") > 1 else None
 
@@ -103,7 +103,7 @@ def reused(existing: Existing, path: str, entry: Planned) -> Iterator[Problem]:
 def missing(path: str) -> Problem:
     """Return the problem of a live run without a file.
 
-    No render writes it anew: what its name stands for in the cluster may be something else.
+    No render writes it again: the run of this name in the cluster may be a different one.
     """
     hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
     return Problem("RUN005", "the file of a live run is missing", hint, file=path)

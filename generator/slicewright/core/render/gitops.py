@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _SHARED = "shared.objects"
-"""What syncs what runs share is called like this. No workload is: its name has no dot."""
+"""Name of the part that syncs shared objects. No workload can have it: its name has no dot."""
 
 
 class Brought(NamedTuple):
@@ -53,7 +53,7 @@ class Brought(NamedTuple):
     group: str
     kind: str
     namespace: str
-    """As written; '' is that of the run."""
+    """The namespace as written; '' is the namespace of the run."""
 
 
 WIDER = frozenset(
@@ -78,12 +78,12 @@ _BEYOND = (
 
 
 def is_granted(brought: Brought, namespace: str) -> bool:
-    """Tell whether the rights of a namespace may hold what a run there brings."""
+    """Tell whether the rights of a namespace may include an object of a run there."""
     return why_refused(brought, namespace) is None
 
 
 def why_refused(brought: Brought, namespace: str) -> int | None:
-    """Return why the rights of a namespace do not hold something, as an index of the reasons."""
+    """Return why the rights of a namespace exclude an object, as an index of the reasons."""
     if brought.group == ARGOCD_GROUP or brought.group.endswith(".fluxcd.io"):
         return 2
     if not is_namespaced(brought.group, brought.kind):
@@ -133,7 +133,7 @@ def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source
 
 
 def owned(site: ResolvedCluster, namespace: str, source: Source, place: Path) -> Iterator[Problem]:
-    """Yield a problem where a namespace is that of whoever syncs the cluster, or of Kubernetes."""
+    """Yield a problem if a namespace belongs to Argo CD, Flux or Kubernetes."""
     if whose := owner(site, namespace):
         message = f"namespace '{namespace}' is {whose}'s own: runs in it could take control of the cluster"
         yield source.problem("GITOPS003", place, message, "use another namespace for runs")
@@ -143,7 +143,7 @@ Kind = tuple[str, str]
 """Group and kind."""
 
 _released = lru_cache(maxsize=8)(kinds_in)
-"""A tree has a few releases, and every cluster that is synced asks what is in them."""
+"""Releases to keep in memory: a tree has a few, and each synced cluster reads them."""
 
 
 class Trees(Struct, frozen=True):
@@ -157,7 +157,7 @@ class Trees(Struct, frozen=True):
 
 
 def is_synced(site: ResolvedCluster | None) -> bool:
-    """Tell whether somebody is to sync a cluster."""
+    """Tell whether Argo CD or Flux syncs a cluster."""
     return site is not None and bool(site.cluster.gitops.argocd or site.cluster.gitops.flux)
 
 
@@ -195,7 +195,7 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
 def _controllers(
     cluster: str, texts: Mapping[str, str], read_text: ReadText, problems: list[Problem]
 ) -> SyncedControllers | None:
-    """Return what the controllers of a cluster are made of, as its folder will be."""
+    """Return the controllers of a cluster, as its folder will be after the render."""
     controllers = installed(controllers_folder(cluster), texts.get)
     if controllers is None:
         file = f"{controllers_folder(cluster)}/{FILE_NAME}"

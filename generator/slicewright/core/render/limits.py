@@ -22,7 +22,7 @@ from slicewright.core.problem import Path, Problem
 from slicewright.core.render.plans import Planned
 
 _NO_PODS = frozenset({"ConfigMap", "Secret"})
-"""Kinds whose values are text of people."""
+"""Kinds whose values are free text."""
 _SERVICE = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways"
 """Where the controller of PathwaysJob takes its images from."""
 _PATHWAYS_JOB = "PathwaysJob"
@@ -45,7 +45,9 @@ def problems(entry: Planned, objects: Iterable[Object], levels: Levels) -> Itera
     """Yield a problem for each limit that the objects of a run exceed, at the line of its workload."""
     source, objects = entry.workload.source, list(objects)
     for defaults in levels.chain(entry.plan.cluster, entry.plan.namespace):
-        for finding in _findings(objects, defaults.limits) if defaults.limits else ():
+        if not defaults.limits:
+            continue
+        for finding in _findings(objects, defaults.limits):
             values = ((path, value) for path, value in values_in(source.data) if path[:1] != ("kind",))
             place = next((path for path, value in values if finding.is_written(path, value)), None)
             hint = _hint(finding, defaults)
@@ -83,14 +85,14 @@ def _findings(objects: list[Object], limits: Object) -> Iterator[_Finding]:
 
 
 def _run(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
-    """Yield what the run itself exceeds, which is one object."""
+    """Yield the limits that the run object exceeds."""
     labels = mapping(at(item, "metadata", "labels"))
     allowed = limits.get("workloadPriorityClassNames", [])
     label = text(labels.get(PRIORITY_CLASS))
     # Where the label is missing, Kueue takes the class of the pods.
     classes = [label] if label else (text(pods.spec.get("priorityClassName")) for pods in pods_of(item, kind))
-    for priority in dict.fromkeys(filter(None, classes)) if allowed else ():
-        if priority not in allowed:
+    for priority in dict.fromkeys(filter(None, classes)):
+        if allowed and priority not in allowed:
             message = f"priority class '{priority}' is not allowed here"
             hint = f"write one of: {', '.join(allowed)}"
             field = "workloadPriorityClassName" if label else "priorityClassName"
@@ -133,7 +135,7 @@ def _slices(item: Object, kind: str) -> int:
 
 
 def _pods(item: Object, kind: str, limits: Object) -> Iterator[_Finding]:
-    """Yield images and rights that an object has anywhere: kinds that nobody knows make pods as well."""
+    """Yield images and rights anywhere in an object: objects of unknown kinds create pods as well."""
     forbidden = limits.get("forbidden", ())
     if kind == _PATHWAYS_JOB:
         yield from _image(_SERVICE, limits)

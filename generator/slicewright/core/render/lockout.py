@@ -31,9 +31,9 @@ from slicewright.core.render.existing import Existing
 from slicewright.core.render.plans import Planned
 
 _WAYS = (SPOT, FLEX_START, COMPUTE_CLASS, RESERVATION)
-"""How the labels of a way of provisioning begin that pods select."""
+"""Prefixes of the labels by which pods select a kind of provisioning."""
 _DEFAULT = "default"
-"""The LocalQueue that Kueue's webhook gives what names none, where the namespace has it."""
+"""The LocalQueue that Kueue's webhook gives to runs without a queue, if their namespace has it."""
 _SHOWN = 3
 
 
@@ -44,7 +44,9 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
     }
     waiting: dict[str, list[str]] = {}
     start = f"overlays/{site.cluster.name}/"
-    for path in sorted(paths) if tainted else ():
+    if not tainted:
+        return waiting
+    for path in sorted(paths):
         text = existing.texts[path] if path in existing.frozen and path.startswith(start) else ""
         values = (values_in(document.data) for document in read_documents(text, path)[0])
         parts = [part for value in values for _, part in value if isinstance(part, dict)]
@@ -61,8 +63,10 @@ def locked_out(site: ResolvedCluster, existing: Existing, paths: Iterable[str]) 
 
 def waiting(site: ResolvedCluster, untainted: Mapping[str, list[str]]) -> Iterator[Problem]:
     """Warn of each flavor whose taint waits for runs to end."""
+    if not site.cluster.managed:
+        return
     apart = kept_apart(site)
-    for name, paths in untainted.items() if site.cluster.managed else ():
+    for name, paths in untainted.items():
         runs = [posixpath.basename(path).removesuffix(".yaml") for path in paths]
         were, those = ("was", "that run is") if len(runs) == 1 else ("were", "those runs are")
         message = f"flavor '{name}' gets no taint yet: {first_of(runs, _SHOWN)} {were} rendered "

@@ -1,4 +1,4 @@
-"""Frozen runs against what today's tool would write: those that differ, and those that were not rendered."""
+"""Compares frozen runs with the output of this version: runs that differ, and runs without a render."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -84,7 +84,7 @@ def forged(
 def _compared(
     planned: Iterable[Planned], present: Existing, repository: Repository
 ) -> tuple[tuple[Outdated, ...], list[Problem]]:
-    """Compare frozen runs with what a render would write; new runs are passed by."""
+    """Compare frozen runs with the output of a render; new runs are skipped."""
     bases = tree.Bases(repository.read_text, repository.package.schemas)
     runs: list[Outdated] = []
     problems: list[Problem] = []
@@ -93,7 +93,8 @@ def _compared(
         path = tree.frozen_file(plan)
         frozen = present.frozen.get(path)
         if frozen is None:
-            problems += lost(present, path) if plan.run else ()
+            if plan.run:
+                problems += lost(present, path)
             continue
         if not frozen.intact:
             problems += tree.edited(present, [path], [entry], bases)

@@ -64,7 +64,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
 def _once(
     workload: Workload, cluster: str, problems: Iterable[Problem], noted: set[tuple[str | int, ...]]
 ) -> Iterator[Problem]:
-    """Yield what no other entry of a sweep has at the same place: one mistake is told once, not for each.
+    """Yield problems once for a sweep, and not again for each entry with the same place.
 
     What is wrong in defaults is told once for all workloads.
     """

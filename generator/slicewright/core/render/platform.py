@@ -1,4 +1,4 @@
-"""The platform in the tree: what workloads need, the scripts that make the cluster, what syncs it."""
+"""The platform in the tree: queues and teams, the scripts that create the cluster, the files that sync it."""
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Effect = Literal["starts", "ends", "changes"]
 MOST_NAMED = 3
-"""Runs of a sweep that people are told one by one; of more, the sweep is named."""
+"""Most runs of a sweep that are listed one by one; above it only the sweep is named."""
 
 
 class RunChange(Struct, frozen=True):
@@ -28,10 +28,10 @@ class RunChange(Struct, frozen=True):
     namespace: str
     workload: str
     name: str
-    """Of the run object; for a Fixed workload that of the workload."""
+    """Name of the run object, or of a Fixed workload."""
     reason: str
     sweep: str = ""
-    """Of which it is an entry; empty for others."""
+    """The sweep of which it is an entry, or ''."""
 
     @property
     def folder(self) -> str:
@@ -40,7 +40,7 @@ class RunChange(Struct, frozen=True):
 
 
 class Rendering(Struct, frozen=True):
-    """What the tree should hold, against what it holds."""
+    """The files that the tree should have, compared with those that it has."""
 
     writes: dict[str, str] = field(default_factory=dict)
     """Files to write, by path: new ones and changed ones, runs before the lists that name them."""
@@ -57,7 +57,7 @@ class Rendering(Struct, frozen=True):
     begun: frozenset[str] = frozenset()
     """The runs that start or change, or would without an error elsewhere: folder of the workload and name."""
     untainted: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
-    """By cluster the flavors whose taint waits, with the files of the runs that it waits for."""
+    """Flavors whose taint waits, by cluster, with the files of the runs that it waits for."""
 
     @property
     def ended(self) -> tuple[RunChange, ...]:

@@ -34,7 +34,7 @@ SCHEMA_OF = {
 }
 ReadText = Callable[[str], str | None]
 Documents = dict[tuple[str, int], Any]
-"""Documents that are other than they are written, by file and index."""
+"""Documents that replace those of the files, by file and index."""
 _UNKNOWN_ACCELERATOR = "TPU001"
 
 
@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True):
 
 
 class Package(Struct, frozen=True):
-    """What the tool brings along, read once."""
+    """The data of the package, read once."""
 
     version: str
     catalogue: Catalogue
@@ -72,9 +72,9 @@ class Repository(Struct, frozen=True):
     """Reads a file of the tree, for bases and components."""
     problems: tuple[Problem, ...] = ()
     refused_clusters: frozenset[str] = frozenset()
-    """Clusters that are declared, but wrongly: workloads that name them are not to blame."""
+    """Clusters whose files have errors: workloads that name them get no problem for it."""
     parts: tuple[Mended, ...] = ()
-    """Documents of which only a part is right: what follows from the rest is not said."""
+    """Documents that are valid in part: problems that follow from the invalid part are not reported."""
     levels: Levels = field(default_factory=Levels)
     """The TPUDefaults; `workloads` have those that apply on the first of their clusters."""
     shared: Mapping[NamespaceFolder, Sequence[Source]] = field(default_factory=dict)
@@ -103,7 +103,9 @@ def _on(workload: Workload, cluster: str, levels: Levels) -> Workload:
 
 def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
     """Yield the clusters on which a workload is an elastic Pathways."""
-    for name in workload.clusters if workload.pathways else ():
+    if not workload.pathways:
+        return
+    for name in workload.clusters:
         runtime = _on(workload, name, levels).pathways
         if runtime is not None and runtime.elastic_slices:
             yield name
@@ -197,7 +199,7 @@ def _is_defaults(source: Source) -> bool:
 def _platform_problems(
     sites: Mapping[str, ResolvedCluster], workloads: Iterable[Workload], catalogue: Catalogue
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the platforms, each by itself, all together, and with their workloads."""
+    """Yield the problems of each platform, of all platforms together, and of their workloads."""
     for site in sites.values():
         yield from validate_platform.problems(site)
         yield from validate_node_pools.problems(site, catalogue)
@@ -209,7 +211,7 @@ def _platform_problems(
 def _mended(
     source: Source, refusals: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
 ) -> Source | None:
-    """Return a document of which enough is right to go on with, and note where it is a part of it only."""
+    """Return a document if enough of it is valid, and note whether that is only a part."""
 
     def accepts(data: Any) -> bool:
         return schemas.accepts(schema, data) and not any(_whole_floats(source, data))
@@ -236,7 +238,7 @@ def _whole_floats(source: Source, data: Any) -> Iterator[Problem]:
 
 
 def against_schema(source: Source, schema: str, schemas: Schemas) -> tuple[Problem, ...]:
-    """Return what a schema has against a document, each problem with its place."""
+    """Return the problems of a document by its schema, with their places."""
     return tuple(source.placed(problem) for problem in schemas.problems(schema, source.data))
 
 
@@ -278,7 +280,7 @@ def _schema_of(source: Source, problems: list[Problem]) -> str | None:
 
 
 def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
-    """Say what is wrong with the TPU of a workload that its schema refuses, so that one run shows it all."""
+    """Yield problems of the TPU of a workload that its schema refuses: one command shows all problems."""
     tpu = at(source.data, "spec", "tpu")
     if isinstance(tpu, str):
         answer = resolve(catalogue, decode.tpu_request(tpu))
@@ -293,7 +295,7 @@ def _duplicate(source: Source, first: Source) -> Problem:
 
 
 def identities(workloads: Iterable[Workload]) -> Iterator[Problem]:
-    """Yield a problem for each (cluster, namespace, name) that comes twice, those of sweeps too."""
+    """Yield a problem for each duplicate (cluster, namespace, name), those of sweeps too."""
     taken: dict[tuple[str, str], Workload] = {}
     for workload in workloads:
         for index, cluster in enumerate(workload.clusters):

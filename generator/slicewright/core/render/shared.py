@@ -26,7 +26,7 @@ from slicewright.core.run.listing import listing
 
 INPUT = "shared"
 CLAIMS = "claims.yaml"
-"""What holds data, and so is never pruned."""
+"""Kinds with data, which are never pruned."""
 _OBJECTS = "objects.yaml"
 _WITH_DATA = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _APART = "put it into custom/, and let a cluster administrator apply it"
@@ -40,7 +40,7 @@ _BY_REFERENCE = (
 def read(
     files: Sequence[SourceFile], sites: Mapping[str, ResolvedCluster], refused: Collection[str]
 ) -> tuple[dict[NamespaceFolder, list[Source]], list[Problem]]:
-    """Return the objects of all files below shared/ by their namespaces, and what is wrong with them.
+    """Return the objects of all files below shared/ by their namespaces, and their problems.
 
     `refused` are clusters that are declared wrongly: what is shared there is left out without a word.
     """
@@ -88,7 +88,7 @@ def _place(path: str, clusters: Collection[str]) -> tuple[NamespaceFolder | None
 
 
 def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with a document as an object that runs share."""
+    """Yield the problems of a document as a shared object."""
     data = source.data
     metadata = data.get("metadata") if isinstance(data, dict) else None
     if isinstance(metadata, dict) and "generateName" in metadata:
@@ -157,7 +157,7 @@ def _twins(folder: NamespaceFolder, sources: list[Source]) -> Iterator[Problem]:
 
 
 def files(folder: NamespaceFolder, sources: Iterable[Source]) -> dict[str, str]:
-    """Return the files of what a namespace shares by path: claims with data apart from all else."""
+    """Return the files of a namespace's shared objects by path: claims with data have their own file."""
     lists: dict[str, list[Object]] = {CLAIMS: [], _OBJECTS: []}
     for item in objects(folder, sources):
         has_data = identity(item)[:2] in _WITH_DATA

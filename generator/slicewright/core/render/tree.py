@@ -1,4 +1,4 @@
-"""Plans -> the tree: every file under overlays/ that should exist, and what it holds."""
+"""Turns plans into the tree: every file under overlays/ that should exist, with its content."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Base(Struct, frozen=True):
 
     objects: list[Object]
     fragile: bool
-    """Whether it holds something that an object may have, but not a patch."""
+    """Whether it has a value that kustomize keeps in an object, but not in a patch."""
 
 
 class Bases:
     """The bases of a tree, each combination with components evaluated once."""
 
     def __init__(self, read_text: ReadText, schemas: Schemas) -> None:
-        """Take the way to read files of the tree, and the schemas that pod templates are checked with."""
+        """Take a function that reads files of the tree, and the schemas of pod templates."""
         self._read_text = read_text
         self._schemas = schemas
         self._made: dict[tuple[str, tuple[str, ...]], Base | Problem] = {}
@@ -67,7 +67,7 @@ class Bases:
         return self._made[key]
 
     def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
-        """Return the files of a run by their keys in its ConfigMap, and why some cannot be had."""
+        """Return the files of a run by their keys in its ConfigMap, and the problems of missing ones."""
         contents: dict[str, str] = {}
         paths: dict[str, str] = {}
         problems: list[Problem] = []
@@ -105,7 +105,7 @@ class Bases:
         return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
 
     def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
-        """Return the problem of a base in which the builder would not find what it fills in."""
+        """Return the problem of a base that lacks a field which the builder fills in."""
         if problem := _unlike(plan, objects):
             return problem
         for index, item in enumerate(objects):
@@ -132,13 +132,13 @@ class Bases:
 
 
 class BuiltRun(Struct, frozen=True):
-    """The objects of a run and what they came from."""
+    """The objects of a run and their origin."""
 
     planned: Planned
     base: Base
     objects: list[Object]
     inputs: str
-    """What the header of the run's files says."""
+    """The inputs that the header of the run's files lists."""
 
 
 def make(planned: Planned, bases: Bases) -> tuple[BuiltRun | None, tuple[Problem, ...]]:
@@ -162,7 +162,7 @@ def make(planned: Planned, bases: Bases) -> tuple[BuiltRun | None, tuple[Problem
 
 
 def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Problem]:
-    """Find objects that the namespace or the name of the run has made one."""
+    """Yield problems of objects that become one object by the namespace or the name of the run."""
     counts = Counter(map(identity, objects)) if len(objects) > 1 else {}
     for twin, count in counts.items():
         if count > 1:
@@ -192,7 +192,7 @@ def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
 
 
 def _at_component(planned: Planned, problem: Problem) -> Problem:
-    """Point at the workload that names a component, where a component of the user is what is wrong."""
+    """Return the problems of a base, at the workload if they are in a component of the user."""
     source = planned.workload.source
     for index, component in enumerate(planned.workload.components):
         if problem.file.startswith(f"{component}/"):
@@ -203,7 +203,7 @@ def _at_component(planned: Planned, problem: Problem) -> Problem:
 
 
 def _inputs(plan: Plan, source: Source) -> str:
-    """Name what a run's files were resolved from."""
+    """Return the inputs of a run's files, as their header lists them."""
     shape = plan.shape
     paths = dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
     inputs = [header.inputs(source.file.path, plan.cluster), *paths, plan.base]
@@ -260,8 +260,10 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     """Return the files of a Fixed workload's overlay by path, and their problems."""
     plan, source = run.planned.plan, run.planned.workload.source
     documents = overlay(plan, run.base.objects, run.objects)
-    lost = unsupported_values.in_patches(documents) if run.base.fragile else ()
-    problems = [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
+    problems: list[Problem] = []
+    if run.base.fragile:
+        lost = unsupported_values.in_patches(documents)
+        problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
     own_words = plan.patches or run.planned.workload.components
     if own_words and not makes(documents, run.base.objects, run.objects):

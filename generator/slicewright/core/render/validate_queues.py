@@ -1,4 +1,4 @@
-"""Validate a run against the queues of its cluster: it names none, or Kueue counts it on the wrong flavor."""
+"""Validate a run against the queues of its cluster: no queue, or a flavor without its nodes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,13 +13,13 @@ from slicewright.core.platform.flavor import CpuCapacity, TpuCapacity, capacitie
 from slicewright.core.problem import Path, Problem, counted
 
 _USUAL = "medium"
-"""The class of what is neither important nor may wait; every cluster has one of this name."""
+"""The class of normal priority, which every cluster has."""
 _DEFAULT = "default"
-"""A LocalQueue of this name takes, by Kueue's webhook, what its namespace has without a queue."""
+"""Kueue's webhook gives runs without a queue to the LocalQueue of this name in their namespace."""
 
 
 def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> Iterator[Problem]:
-    """Say where the flavors of a run's queue are not those on whose nodes it can run."""
+    """Yield problems of a run whose queue has no flavor with nodes for it."""
     if plan.pattern == "pathwaysjob" and plan.apart.required:
         message = "the workers of a PathwaysJob can also run on nodes with another provisioning"
         hint = f"{DIRECT_JOBSET}: its pods can select nodes"
@@ -31,10 +31,12 @@ def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> It
 
 
 def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQueue) -> Iterator[Problem]:
-    """Yield the ways of a run of which its queue has no quota, where it has the shape in others."""
+    """Yield kinds of provisioning of a run for which its queue has no quota, but has quota of others."""
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
-    for index, way in enumerate(workload.ways if has else ()):
+    if not has:
+        return
+    for index, way in enumerate(workload.ways):
         if any(fits(way, provisioning) for provisioning in has):
             continue
         place: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")
@@ -89,7 +91,7 @@ def _requests(
 
 
 def _resources(workload: Workload) -> dict[Path, dict[str, Any]]:
-    """Return the resources that the words of a workload give to pods on TPU hosts, with their places."""
+    """Return the resources that a workload requests for pods on TPU hosts, with their places in the file."""
     spec, path = workload.pod_template.get("spec", {}), ("spec", "podTemplate", "spec")
     holders: dict[Path, dict[str, Any]] = {}
     if workload.pathways is None:

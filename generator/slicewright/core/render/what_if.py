@@ -1,4 +1,4 @@
-"""A repository and changes of a person -> the documents as they are with these changes."""
+"""Applies changes of `--what-if` to the documents of a repository."""
 
 import copy
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from slicewright.core.render.repository import SCHEMA_OF, Documents, Repository
 _NAMES = ("name", "pool", "workload")
 """Keys by which elements of lists are known: a quota is that of a pool, work in a mix that of a workload."""
 _MOST_NAMED = 10_000
-"""Node pools that get names; more are a mistake, of which the check of the pool tells."""
+"""Most node pools that get names; above it the check of the pool reports an error."""
 _NOT_WRITTEN = {"slices": 1, "nodes": 1}
 """Numbers of a pool where its file has none: their schema says so in words, for each kind has but one."""
 
 
 def changed_documents(repository: Repository, cluster: str, changes: Iterable[Change]) -> Documents:
-    """Return the documents that changes make other than they are written, by file and index.
+    """Return the changed documents by file and index.
 
     Paths begin in the spec of the TPUCluster `cluster`, or with `clusters.NAME` in that of another one, or
     with `workloads.NAME` in that of a TPUWorkload. Raises ChangeError for a name that does not exist and for
@@ -37,7 +37,7 @@ def changed_documents(repository: Repository, cluster: str, changes: Iterable[Ch
 
 
 def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]:
-    """Return, in words, the changed pools of which queues have quota for a part only.
+    """Return sentences about changed pools of which queues have quota for a part only.
 
     Kueue admits by quota: the other slices change nothing.
     """
@@ -53,7 +53,7 @@ def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]
 
 
 def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
-    """Give a TPU pool with other slices a name for each: a person who asks for more has named no new ones."""
+    """Give each slice of a changed TPU pool a name, as the user has not named the new ones."""
     if len(way) != len(("pools", "NAME", "slices")) or (way[0], way[2]) != ("pools", "slices"):
         return
     pool = next(pool for pool in spec["pools"] if pool["name"] == way[1])
@@ -64,7 +64,7 @@ def _name_node_pools(spec: Any, way: tuple[str, ...]) -> None:
 
 
 def _target(repository: Repository, cluster: str, change: Change) -> tuple[Source, Any, tuple[str, ...]]:
-    """Return the document that a change is about, what is in effect there, and the way below its spec."""
+    """Return the document that a change is about, its values in effect, and the path below its spec."""
     collection, *rest = change.way
     if collection == "workloads":
         workload = _workload(repository, rest, change)
@@ -112,13 +112,13 @@ def _workload(repository: Repository, rest: list[str], change: Change) -> Worklo
 
 
 class _Default:
-    """What the schema of a kind says of values that are not written."""
+    """The defaults in the schema of a kind."""
 
     def __init__(self, repository: Repository, kind: str) -> None:
         self._schemas, self._name = repository.package.schemas, SCHEMA_OF[kind]
 
     def value(self, way: tuple[str, ...]) -> Any:
-        """Return the value below spec that holds where none is written; None where none does."""
+        """Return the default of a field below spec, or None."""
         default = self._schemas.at(self._name, ("spec", *way)).get("default")
         return _NOT_WRITTEN.get(way[-1]) if default is None and way[0] == "pools" else default
 

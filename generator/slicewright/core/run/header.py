@@ -24,7 +24,7 @@ class Frozen(Struct, frozen=True):
     tool: str
     """Version of slicewright that wrote the file."""
     intact: bool
-    """Whether the content is what was written."""
+    """Whether the content is unchanged since the render."""
     intent: str = ""
     """SHA-256 of the intent that the run was rendered from; empty in headers of slicewright 0.1.0."""
 
@@ -38,7 +38,7 @@ def is_ours(text: str) -> bool:
 
 
 def live(inputs: str, body: str) -> str:
-    """Return a generated file that every render makes anew."""
+    """Return a generated file that every render writes again."""
     return f"{GENERATED}\n# inputs: {inputs}\n{body}"
 
 
@@ -74,7 +74,7 @@ def is_edited(text: str) -> bool:
 
 
 def holds(text: str, body: str) -> bool:
-    """Tell whether a body is what the header of a frozen run was written for."""
+    """Tell whether a body matches the digest in the header of a frozen run."""
     start, mark, rest = text.replace("\r\n", "\n").partition("; content sha256:")
     return bool(mark) and rest.partition("\n")[0] == _digest(f"{start}{mark}", body)
 
@@ -103,7 +103,7 @@ def edited(path: str, text: str, original: str | None = None) -> Problem:
 
 
 def body_of(text: str) -> str:
-    """Return a generated file without its two lines of header; nothing where they are all there is."""
+    """Return a generated file without its two lines of header; nothing if they are all there is."""
     _, _, rest = text.replace("\r\n", "\n").partition("\n")
     return rest.partition("\n")[2]
 

@@ -14,7 +14,7 @@ CRD = "CustomResourceDefinition"
 
 
 class NoCrdError(ValueError):
-    """A document that is no CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas."""
+    """A document is not a CustomResourceDefinition of apiextensions.k8s.io/v1 with schemas."""
 
 
 def from_crd(crd: Mapping[str, Any], defaulted: Iterable[str] = ()) -> Iterator[KindSchema]:

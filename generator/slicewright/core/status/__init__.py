@@ -1,1 +1,1 @@
-"""What runs in a cluster now, and why a run waits or fails: its objects, read; nothing is guessed."""
+"""The runs of a live cluster and why they wait or fail, from its objects only; nothing is guessed."""

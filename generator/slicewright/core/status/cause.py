@@ -10,5 +10,5 @@ class Cause(Struct, frozen=True):
     """A token that stays the same, such as `QuotaHeld`."""
     message: str
     said: str = ""
-    """The controller's own words, its reason token first; empty where the objects alone say it."""
+    """The controller's own words, its reason token first; empty if the objects alone say it."""
     hint: str = ""

@@ -1,4 +1,4 @@
-"""What was read of a cluster, and the objects that each run owns."""
+"""The objects of a live cluster, and those that each run owns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Inventory(Struct, frozen=True, dict=True):
 
     objects: Mapping[str, tuple[Object, ...]]
     unread: Mapping[str, str] = field(default_factory=dict)
-    """Kinds that may not be read, or only in part, and what the API server said or lacks."""
+    """Kinds that could not be read completely, with the API server's message."""
     positions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The place of Workloads in their ClusterQueue from 1 on, as Kueue says, by namespace and name."""
 
@@ -83,7 +83,7 @@ class Family(Struct, frozen=True):
 
     @property
     def workload(self) -> Object | None:
-        """The Workload of Kueue that is not over, else the last one; nothing where Kueue has made none."""
+        """Kueue's Workload that is not over, else the last one, else None."""
 
         def rank(item: Object) -> tuple[bool, str]:
             is_over = is_true(conditions(item.get("status", {})), "Finished")
@@ -114,7 +114,7 @@ def name_of(item: Object) -> str:
 
 
 def namespace_of(item: Object) -> str:
-    """Return the namespace of an object; empty where it has none."""
+    """Return the namespace of an object; empty if it has none."""
     return str(item["metadata"].get("namespace", ""))
 
 

@@ -19,7 +19,7 @@ class Holder(Struct, frozen=True):
 
 
 class Shortage(Struct, frozen=True):
-    """What a run needs of a flavor, and does not get now."""
+    """A run's need of a flavor that the present quota does not meet."""
 
     flavor: str
     need: int
@@ -34,14 +34,14 @@ class Shortage(Struct, frozen=True):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether the queue can never give so many."""
+        """Whether the request exceeds what the queue can ever have."""
         return self.need > self.total
 
 
 def shortage(
     known: Quotas, queue: Node, flavor: str, need: int, holders: Iterable[Holder]
 ) -> Shortage | None:
-    """Return what a queue lacks to give some chips of a flavor, beside what is held; None where it can."""
+    """Return the shortage of a queue for some chips of a flavor, or None if it has enough left."""
     members = {node.name for node in known.queues.values() if _root(known, node) == _root(known, queue)}
     sharing = (holder for holder in holders if holder.queue in members)
     held = sorted(sharing, key=lambda holder: (holder.chips, holder.run), reverse=True)
@@ -70,5 +70,5 @@ def topmost(known: Quotas, cohort: str) -> str:
 
 
 def _root(known: Quotas, node: Node) -> str:
-    """Return the topmost cohort of a queue; the queue itself where it shares with nobody."""
+    """Return the root cohort of a queue, or the queue itself if it has no cohort."""
     return topmost(known, node.parent) or f"/{node.name}"

@@ -35,7 +35,7 @@ class Run(Struct, frozen=True, kw_only=True):
     kind: str
     state: State
     since: str = ""
-    """When the state began, as RFC 3339; empty where the cluster does not say."""
+    """When the state began, as RFC 3339; empty if the cluster does not say."""
     chips: int
     queue: str
     cluster_queue: str = ""
@@ -66,7 +66,7 @@ class Status(Struct, frozen=True):
     context: str
     runs: tuple[Run, ...]
     unread: dict[str, str]
-    """Kinds that may not be read, and what the API server said."""
+    """Kinds that could not be read, with the API server's message."""
 
 
 def status(cluster: str, context: str, tree: Objects, inventory: Inventory, catalogue: Catalogue) -> Status:
@@ -182,8 +182,10 @@ def _state(family: Family) -> tuple[State, str]:
 
 def _run_conditions(family: Family) -> list[Conditions]:
     """Return the conditions of a run, and of the JobSet that a PathwaysJob makes."""
-    below = family.members["JobSet"] if family.run["kind"] == "PathwaysJob" else ()
-    return [conditions(item.get("status", {})) for item in (family.run, *below)]
+    items = [family.run]
+    if family.run["kind"] == "PathwaysJob":
+        items += family.members["JobSet"]
+    return [conditions(item.get("status", {})) for item in items]
 
 
 def expected(family: Family) -> int:
@@ -197,7 +199,7 @@ def expected(family: Family) -> int:
 
 
 def _restarts(family: Family) -> int:
-    """Return how often a run began again: what JobSet counts, or the failed pods of a Job of its own."""
+    """Return the number of restarts: JobSet's count, or the failed pods of a single Job."""
     jobsets = family.members["JobSet"]
     if jobsets:
         return max(int(item.get("status", {}).get("restarts", 0)) for item in jobsets)
@@ -212,7 +214,9 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
     if state == "Suspended":
         message = "suspend is true, and no queue is named that would resume it"
         return (Cause("Suspended", message, "", "set spec.suspend to false, or give it a queue"),)
-    return of_pods.causes(family, inventory) if state in ("Admitted", "Starting") else ()
+    if state in ("Admitted", "Starting"):
+        return of_pods.causes(family, inventory)
+    return ()
 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:

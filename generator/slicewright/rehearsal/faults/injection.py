@@ -39,7 +39,7 @@ class Injection(Struct, frozen=True):
     index: int
     """The number of the fault in its workload's file."""
     arrives: Object
-    """The run that it submits; empty where it submits none."""
+    """The run that it submits; empty if it submits none."""
 
     @property
     def fault(self) -> Fault:

@@ -51,7 +51,7 @@ class Hours(Struct, frozen=True):
     """In seconds; a window that ends at or before its start ends on the following day."""
 
     def moment(self, start: float, worked: float) -> float:
-        """Return when so many seconds within windows have passed since a start; after ten years infinity."""
+        """Return when some seconds within windows have passed since a start; infinity after ten years."""
         first = int(start // _DAY) - 1
         for day in range(first, first + int(_LATEST // _DAY)):
             if day % len(_DAYS) in self.days:

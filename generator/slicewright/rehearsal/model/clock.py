@@ -12,31 +12,31 @@ from slicewright.rehearsal.model.duration import is_duration, seconds
 from slicewright.rehearsal.model.scenario_part import ScenarioPart
 
 FASTEST = 1_000_000.0
-"""A year in half a minute: above it no duration of the controllers can be told from another."""
+"""A year in half a minute. At a higher speed all durations of the controllers look the same."""
 _PLAYED_SECONDS = 40.0
-"""How long the longest workload runs, in seconds of real time, where nobody says a speed.
+"""Seconds of real time that the longest workload runs at the default speed.
 
 A run is admitted, scheduled, started and ended, and each takes the controllers something like a second, which
-does not pass faster: a tenth of 40 seconds. Slower tells times better, and nobody waits for it.
+does not pass faster: a tenth of 40 seconds. A slower rehearsal shows times better, but takes too long.
 """
 _IDLE_SECONDS = 60.0
-"""How long nothing but waiting may take then: for a submission, for nodes, for the end of a fault."""
+"""Most seconds of real time, at the default speed, of a wait for a submission, nodes or a fault's end."""
 _WORK_SECONDS = 120.0
-"""How long all work may take then, where not all of it fits at once."""
+"""Most seconds of real time, at the default speed, of all work, if it does not fit at the same time."""
 _LEAST_SECONDS = 1.0
-"""How long the longest workload runs at least: faster, nothing but the controllers' own time is seen."""
+"""Least seconds of real time of the longest workload: below that, only the controllers' own time is seen."""
 _FINER = 5.0
-"""So many times slower time passes where idle time is skipped and runs are few.
+"""Factor by which the default speed is lower if idle time is skipped and there are few runs.
 
-It costs nothing then: the controllers' own time and the looks before each skip are what counts. It stays so
-fast that a rehearsal in which something is always under way ends before its deadline.
+The rehearsal then takes hardly longer: most of its time is the controllers' own. A rehearsal without idle
+time still ends before its deadline.
 """
 _FEW = 16
-"""Runs whose starts and ends, one after another, take no longer than work may: about 7 seconds each."""
+"""Most runs that count as few: their starts and ends take about 7 seconds each, together _WORK_SECONDS."""
 _MOST_SECONDS = 600.0
-"""The deadline, in seconds of real time, where nobody says one."""
+"""Default deadline, in seconds of real time."""
 _ARRIVAL_SECONDS = 15.0
-"""How much later it is for each run that arrives by a profile: it is submitted, started and ended."""
+"""Seconds by which each run that arrives by a profile moves the default deadline."""
 
 
 class ClockSettings(Struct, frozen=True):
@@ -44,21 +44,21 @@ class ClockSettings(Struct, frozen=True):
 
     speed: float
     deadline: float
-    """When the rehearsal gives up; infinity where only its real time is limited."""
+    """When the rehearsal gives up; infinity if only its real time is limited."""
     delay: float
     """How long flex-start nodes take to come."""
     idle: float
-    """How long they stay without work."""
+    """How long flex-start nodes stay without work."""
     advised: float = 1.0
-    """The speed where nobody says one: it tells times as well as a rehearsal of a minute or two can."""
+    """Default speed: the lowest at which this rehearsal takes a minute or two."""
     skips: bool = True
-    """Whether time is skipped in which nothing happens."""
+    """Whether the clock skips time in which nothing happens."""
     real_limit: float = _MOST_SECONDS
-    """The deadline, in seconds of real time, where nobody says one."""
+    """Default deadline, in seconds of real time."""
 
     @property
     def real_deadline(self) -> float:
-        """Return after how many seconds of real time the rehearsal gives up at the latest."""
+        """Return the deadline in seconds of real time."""
         return self.real_limit if self.deadline == math.inf else self.deadline / self.speed
 
 
@@ -72,9 +72,9 @@ def clock_settings(
     room: float | None = None,
     skips: bool = True,
 ) -> ClockSettings:
-    """Return how time passes, with what is not given chosen: the longest workload runs some seconds.
+    """Return how time passes, with defaults for what is not given.
 
-    Time passes faster where more work waits than fits at once into the `room`, all chips of the cluster.
+    `room` is all chips of the cluster. If the work does not fit into it at the same time, time passes faster.
     Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
     """
     paced = [part for part in parts if not (skips and part.profile)]
@@ -100,7 +100,7 @@ def factor(speed: float) -> str:
 
 
 def _needed(parts: Iterable[ScenarioPart], delay: float) -> Iterator[float]:
-    """Yield the speeds at which each span passes soon enough."""
+    """Yield for each span the speed at which it takes its most seconds of real time."""
     yield delay / _IDLE_SECONDS
     for part in parts:
         yield (part.startup + part.duration) / _PLAYED_SECONDS
@@ -110,7 +110,7 @@ def _needed(parts: Iterable[ScenarioPart], delay: float) -> Iterator[float]:
 
 
 def _for_work(parts: Collection[ScenarioPart], room: float | None) -> float:
-    """Return the speed at which all work is done soon enough, one after another where it does not fit."""
+    """Return the speed at which all work takes _WORK_SECONDS, one run after another if it does not fit."""
     work = sum(part.duration * part.chips for part in parts)
     longest = max((part.duration for part in parts), default=0.0)
     return min(work / room / _WORK_SECONDS, longest / _LEAST_SECONDS) if room else 0.0
@@ -120,14 +120,14 @@ Field = Literal["submit_at", "duration"]
 
 
 class Override(Struct, frozen=True):
-    """A span for the workload or sweep `name` or `namespace/name`; for all where that is empty."""
+    """A span for the workload or sweep `name` or `namespace/name`; an empty name means all."""
 
     name: str
     seconds: float
 
 
 def read_override(text: str) -> Override | None:
-    """Return what `[[NAMESPACE/]NAME=]DURATION` says; nothing where it has another form."""
+    """Read `[[NAMESPACE/]NAME=]DURATION`; return None for any other form."""
     name, equals, span = text.rpartition("=")
     if not is_duration(span) or (equals and not name):
         return None
@@ -152,7 +152,7 @@ def unclear(overrides: Iterable[Override], keys: Iterable[str]) -> tuple[str, st
 def overridden(
     parts: Iterable[ScenarioPart], field: Field, overrides: Collection[Override]
 ) -> tuple[ScenarioPart, ...]:
-    """Return parts with the spans that are given for them.
+    """Return the parts of a scenario with the spans that overrides give them.
 
     A span for one workload goes before one for its sweep, this before one for all, and a later one before an
     earlier one. What arrives by a profile has the times of the profile.

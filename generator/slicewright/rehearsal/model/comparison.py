@@ -289,7 +289,7 @@ def is_apart(base: Sequence[float | None], variant: Sequence[float | None], slac
 
 
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
-    """Return the first variant after which no run waits shorter; None where the last one may still improve.
+    """Return the first variant after which no run waits shorter; None if the last one may still improve.
 
     The last one cannot where no wait is longer than noise.
     """

@@ -33,7 +33,7 @@ _AFTER_THE_END = frozenset({TTL, RETENTION})
 """Timers that only delete what is over: a rehearsal does not wait for them."""
 
 _TIMEOUT = 1800.0
-"""What Kueue 0.19 takes for waitForPodsReady.timeout, which is on by default (config/v1beta2/defaults.go)."""
+"""Kueue 0.19's default of waitForPodsReady.timeout, which is on by default (config/v1beta2/defaults.go)."""
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -42,22 +42,22 @@ class Timer(Struct, frozen=True):
 
     name: str
     mark: str
-    """What tells this run of the timer from the next one, such as the time from which it counts."""
+    """Identifies this start of the timer, such as the time from which it counts."""
     seconds: float
     condition: str = ""
     """The condition from whose lastTransitionTime it counts."""
     change: Object = {}
-    """Else what lets it expire, as a merge patch."""
+    """Else the merge patch that lets it expire."""
     subresource: str = "status"
 
 
 class Spans(Struct, frozen=True):
-    """What Kueue's Configuration says of timers, in seconds; None where it has none."""
+    """Timers in Kueue's Configuration, in seconds; None is off."""
 
     start: float = _TIMEOUT
-    """0 is no limit: Kueue never evicts a run whose pods are not ready."""
+    """0 is unlimited: Kueue never evicts a run whose pods are not ready."""
     recovery: float = _TIMEOUT
-    """0 is no limit: Kueue never evicts a run that loses pods."""
+    """0 is unlimited: Kueue never evicts a run that loses pods."""
     limits_requeues: bool = False
     """Whether Kueue deactivates a workload after some evictions."""
     after_finished: float | None = None
@@ -168,7 +168,7 @@ def _of_job(item: Object, current: Conditions) -> Iterator[Timer]:
 
 
 def _of_pod(item: Object) -> Iterator[Timer]:
-    """Yield the timer of a kubelet: a simulated one has none, so what the kubelet does is done for it."""
+    """Yield the timer of a kubelet. A simulated kubelet has no timers, so the rehearsal acts for it."""
     limit = number(item["spec"].get(DEADLINE))
     if limit is not None and item.get("status", {}).get("phase") == "Running":
         message = "Pod was active on the node longer than the specified deadline"
@@ -190,11 +190,11 @@ class Running(Struct, frozen=True):
 
     run: str
     item: Object
-    """Its object, as it was seen last."""
+    """The last state of its object."""
     timer: Timer
     since: float
     due: float
-    """When it expires; infinity where it was told to."""
+    """When it expires; infinity once the rehearsal has let it expire."""
     is_told: bool = False
     """Whether its controller has to act now."""
 
@@ -221,7 +221,7 @@ class ControllerTimers:
         self._running: dict[str, dict[str, Running]] = {}
         """By the uid of the object, and by name."""
         self._executed: dict[str, float] = {}
-        """For how long Workloads were admitted before: Kueue adds that up."""
+        """Seconds that Workloads were admitted before, which Kueue adds up, by UID."""
 
     def see(self, at: float, verb: str, item: Object, run: str, now: str) -> None:
         """Take in the state of an object of a run.
@@ -231,7 +231,8 @@ class ControllerTimers:
         uid = item["metadata"].get("uid", "")
         before = self._running.pop(uid, {})
         running = {}
-        for timer in timers_of(item, self.spans, now) if verb != "DELETED" else ():
+        timers = [] if verb == "DELETED" else timers_of(item, self.spans, now)
+        for timer in timers:
             known = before.get(timer.name)
             if known and (known.timer.mark == timer.mark or known.due == math.inf):
                 running[timer.name] = replace(known, item=item)
@@ -250,7 +251,7 @@ class ControllerTimers:
 
     @property
     def next(self) -> float:
-        """Return when the next timer expires; infinity where none runs."""
+        """Return when the next timer expires; infinity if none runs."""
         return min((running.due for running in self.all), default=math.inf)
 
     def due(self, now: float) -> list[Running]:
@@ -259,15 +260,15 @@ class ControllerTimers:
 
     @property
     def told(self) -> list[Running]:
-        """The timers that were told to expire, and on which no controller has acted yet."""
+        """Expired timers on which no controller has acted yet."""
         return [running for running in self.all if running.is_told]
 
     def tell(self, running: Running) -> None:
-        """Take note that a timer was told to expire: its controller has to act now."""
+        """Note that the rehearsal let a timer expire: its controller has to act now."""
         self._mark(running, is_told=True)
 
     def give_up(self, running: Running) -> None:
-        """Take note that nobody waits any more for a controller to act."""
+        """Note that the rehearsal no longer waits for a controller to act."""
         self._mark(running, is_told=False)
 
     def _mark(self, running: Running, *, is_told: bool) -> None:
@@ -279,7 +280,7 @@ class ControllerTimers:
         """Tell whether a timer may still change what happens to a run.
 
         `evicted` are the runs that Kueue evicted because their pods were not ready, and since then nothing
-        has changed for any run: without a limit of requeues Kueue repeats that for ever.
+        has changed for any run: without a limit of requeues Kueue repeats that without end.
         """
         return any(
             running.timer.name not in _AFTER_THE_END

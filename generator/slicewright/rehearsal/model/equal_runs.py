@@ -1,4 +1,4 @@
-"""Runs among which chance decides: a comparison of two rehearsals may not tell them apart by name.
+"""Equal runs, whose order is random: a comparison of two rehearsals must not compare them by name.
 
 Kueue orders the runs of a ClusterQueue by priority, then by the second in which their Workloads were created,
 then by the UIDs of these (`baseCompareFunc` in pkg/cache/queue/cluster_queue.go, v0.19.2). UIDs are random.
@@ -16,7 +16,7 @@ from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.scenario_part import ScenarioPart, names_of, run_key
 
 _SAME_SECOND = 2.0
-"""Seconds of real time between two submissions within which Workloads may get one time of creation."""
+"""Workloads that are submitted within these seconds of real time may have the same creationTimestamp."""
 _PLACED_BY = (
     "nodeSelector",
     "affinity",
@@ -29,7 +29,7 @@ _PLACED_BY = (
     "hostNetwork",
     "overhead",
 )
-"""What the scheduler and Kueue read of a pod's spec, beside its containers."""
+"""Fields of a pod's spec that the scheduler and Kueue read, apart from its containers."""
 _POLICIES = ("failurePolicy", "successPolicy", "startupPolicy")
 
 
@@ -37,13 +37,13 @@ class Ties(Struct, frozen=True):
     """What chance decides about a run."""
 
     equal: str = ""
-    """The name of the first of the runs that are interchangeable with it, which may be itself."""
+    """Name of the first run in its group of interchangeable runs, which may be the run itself."""
     unordered: str = ""
-    """The name of the first of the runs that Kueue may try before it or after it."""
+    """Name of the first run in its group of runs that Kueue may try in any order."""
 
 
 def ties(parts: Collection[ScenarioPart], queue_of: Mapping[str, str], resolution: float) -> dict[str, Ties]:
-    """Return for each run the runs that are equal to it, and those that have no order with it.
+    """Return for each run its group of equal runs, and its group of runs that have no order.
 
     Equal runs have the same queue, priority, pods, program and faults, and are submitted together. Only what
     their containers do may differ, as it does between the entries of a sweep. `resolution` is what a second
@@ -71,7 +71,7 @@ def ties(parts: Collection[ScenarioPart], queue_of: Mapping[str, str], resolutio
 
 
 def _together(runs: Iterable[tuple[float, str, str]], apart: float) -> list[list[tuple[str, str]]]:
-    """Return runs and their shapes in groups: in each group the times of submission follow closely."""
+    """Return runs and their shapes in groups of runs that are submitted close together."""
     groups: list[list[tuple[str, str]]] = []
     last = None
     for at, run, shape in runs:
@@ -83,7 +83,7 @@ def _together(runs: Iterable[tuple[float, str, str]], apart: float) -> list[list
 
 
 def _shape(part: ScenarioPart, item: Object) -> str:
-    """Return all that decides how a run is admitted, placed and ended, apart from its queue."""
+    """Return everything that decides how a run is admitted, placed and ended, apart from its queue."""
     work = part.work
     facts = {
         "kind": item["kind"],
@@ -108,7 +108,7 @@ def _said(metadata: Object) -> dict[str, str]:
 
 
 def _pods(pods: Pods) -> Object:
-    """Return what a template says apart from what its programs are."""
+    """Return a pod template without its programs."""
     containers = [
         [container.get("resources"), container.get("ports"), container.get("restartPolicy")]
         for _, container in (*pods.init_containers, *pods.containers)

@@ -1,4 +1,4 @@
-"""What happened in a rehearsal, one thing at a time, in the order in which it was seen."""
+"""One event of a rehearsal. Events are kept in the order in which they were seen."""
 
 from typing import Literal
 
@@ -27,38 +27,38 @@ Workload. `restarted`, `finished`, `failed`: what JobSet or the Job controller s
 `fault`, `poolGrew`, `poolShrank`: what the rehearsal itself did, and the API server's answer to it."""
 
 SUCCEEDED, DELETED = "Succeeded", "Deleted"
-"""The reasons with which a pod ended that did its work, and one that was taken away; else it is `Failed`."""
+"""Reasons of `podEnded`: the pod did its work, or it was deleted. Any other reason is `Failed`."""
 
 NOT_IN_TREE = "NotInTree"
-"""The reason of our own warning: a run needs what nobody has."""
+"""Reason of our own warning that an object which a run needs is missing."""
 RESTARTED = "ContainerRestarted"
-"""The reason of our own warning: Kubernetes itself has no event for it."""
+"""Reason of our own warning that a container restarted; Kubernetes has no event for it."""
 
 TIMED_OUT, CHECKED = "PodsReadyTimeout", "AdmissionCheck"
-"""Why Kueue evicts a run whose pods are not ready in time, and one of which a check is to be made again."""
+"""Kueue's reasons for an eviction: pods were not ready in time, or an admission check is retried."""
 
 FINISHED, RECLAIMED = "Finished", "ReclaimablePods"
-"""Why Kueue has quota back of a run that it did not evict: it is over, or some of its slices are."""
+"""Reasons of `released` without an eviction: the run is over, or some of its slices are."""
 
 
 class Event(Struct, frozen=True):
-    """One thing that happened.
+    """One event.
 
     `at` is in seconds of the rehearsal's clock, which is real time multiplied by its speed. `run` is
-    `namespace/name` of the run object, empty where a pool is meant. What does not apply is empty.
+    `namespace/name` of the run object, or empty for an event of a pool. Fields that do not apply are empty.
     """
 
     at: float
     kind: Kind
     run: str = ""
     reason: str = ""
-    """The controller's word: `Preempted`, `Evicted`, ..."""
+    """The reason that the controller gives: `Preempted`, `Evicted`, ..."""
     text: str = ""
-    """The controller's sentence."""
+    """The message that the controller gives."""
     queue: str = ""
     """The ClusterQueue that gave quota."""
     flavors: tuple[tuple[str, int], ...] = ()
-    """Chips by flavor that were reserved; or that are still held where a part was released."""
+    """Chips by flavor: reserved ones, or those that a run still holds after it released a part."""
     pod: str = ""
     node_pool: str = ""
     node: str = ""
@@ -66,14 +66,14 @@ class Event(Struct, frozen=True):
     chips: int = 0
     """Chips of the pod; or of the nodes by which a pool grew or shrank."""
     job: str = ""
-    """`replicatedJob/index` of the pod's Job, the slice of a TPU pod; empty in a Job of its own."""
+    """`replicatedJob/index` of the pod's Job, which is the slice of a TPU pod; empty outside a JobSet."""
     job_uid: str = ""
-    """That Job itself: one that is made anew is another one."""
+    """UID of that Job; a recreated Job has a new one."""
     attempt: int = 0
-    """The number of restarts before it."""
+    """The number of restarts before this event."""
 
     def record(self) -> dict[str, object]:
-        """Return the JSON form, without what does not apply."""
+        """Return the JSON form, without empty fields."""
         fields: dict[str, object] = {
             "run": self.run,
             "reason": self.reason,

@@ -11,21 +11,21 @@ from slicewright.rehearsal.model.scenario_part import ScenarioPart, run_key
 from slicewright.rehearsal.model.timeline import Timeline
 
 Result = Literal["passed", "failed", "cannotTell", "undecided"]
-"""`cannotTell`: the rehearsal came to its end, and shows neither. `undecided`: it was cut short before."""
+"""`cannotTell`: the rehearsal ended, but its time resolution is too low. `undecided`: it was cut short."""
 
 OWN_SECONDS = 5.0
-"""What the controllers take for themselves, in seconds of real time: a shorter gap may be theirs."""
+"""Seconds of real time that the controllers may take: a shorter gap can come from them."""
 
 
 class Answer(Struct, frozen=True):
-    """What became of one expectation."""
+    """The result of one expectation."""
 
     kind: str
     result: Result
     message: str = ""
-    """What is wrong, or why nobody can tell; empty where it passed."""
+    """Why it failed, or why the rehearsal cannot tell; empty if it passed."""
     gap: float | None = None
-    """The seconds (of the rehearsal's clock) by which it was missed, or that are to be told; None: none."""
+    """Seconds of the rehearsal's clock by which it failed or that cannot be resolved; else None."""
 
     def record(self) -> dict[str, str]:
         """Return the JSON form."""
@@ -39,7 +39,7 @@ class Asked(Struct, frozen=True):
     parts: Mapping[str, ScenarioPart]
     timelines: Mapping[str, Timeline]
     resolution: float
-    """The shortest span that the rehearsal tells, in seconds of its clock; 0 where that is not known."""
+    """Time resolution of the rehearsal in seconds of its clock; 0 if it is not known."""
 
     @property
     def own(self) -> Timeline:
@@ -47,7 +47,7 @@ class Asked(Struct, frozen=True):
         return self.timelines[self.part.current]
 
     def other(self, name: str) -> Timeline | None:
-        """Return the timeline of a workload that an expectation names; None where it takes no part."""
+        """Return the timeline of a workload that an expectation names, or None if it is not rehearsed."""
         key = name if "/" in name else f"{self.part.workload.namespace}/{name}"
         part = self.parts.get(key)
         return self.timelines.get(part.current) if part else None
@@ -61,7 +61,7 @@ def answers(
     cut_short: bool,
     speed: float | None,
 ) -> tuple[Answer, ...]:
-    """Return what became of each expectation of a workload, in their order.
+    """Return the result of each expectation of a workload, in their order.
 
     In a rehearsal that was `cut_short` an expectation counts where all runs are over that it is about. One
     that is finer than a second of real time at a `speed` can never have passed.

@@ -19,7 +19,9 @@ def problem(
     part: ScenarioPart, index: int, field: str, message: str, hint: str, *, warning: bool = False
 ) -> Problem:
     """Return a problem of a fault, at one of its fields or, without a field, at its entry."""
-    place: Path = ("spec", "rehearsal", "faults", index, *([field] if field else ()))
+    place: Path = ("spec", "rehearsal", "faults", index)
+    if field:
+        place = (*place, field)
     return part.workload.source.problem(ID, place, message, hint, warning=warning)
 
 
@@ -62,12 +64,12 @@ class Injected(Struct, frozen=True):
     run: str
     fault: Fault
     at: float | None = None
-    """When it happened, or should have, on the rehearsal's clock; None where its time did not come."""
+    """When it happened or failed to, on the rehearsal's clock; None if the rehearsal ended before."""
     missed: str = ""
-    """Why it did not happen; empty where it did."""
+    """Why it did not happen; empty if it did."""
 
     def describe(self) -> str:
-        """Return it as a sentence without its run."""
+        """Return a sentence about the fault, without the name of its run."""
         after = f"{shown(self.fault.at)} after the start"
         when = after if self.at is None else f"at {shown(self.at)}"
         if self.missed:
@@ -80,7 +82,7 @@ def all_faults(
     injected: Mapping[tuple[str, int], Injected],
     timelines: Mapping[str, Timeline],
 ) -> tuple[Injected, ...]:
-    """Return all faults in order of their time; those are last whose time did not come.
+    """Return all faults in order of their time; faults that the rehearsal did not reach are last.
 
     `injected` are those whose time came, by run and number of the fault.
     """
@@ -102,7 +104,7 @@ def _why_never_due(timeline: Timeline) -> str:
 
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
-    """Return the end of a hint: what was done on purpose to a run; nothing where nothing was."""
+    """Return the end of a hint: the faults that hit a run; empty without faults."""
     faults = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
     return f"the rehearsal injected {first_of(faults, _FEW, '; ')}" if faults else ""
 
@@ -128,7 +130,7 @@ _NOT_INJECTED = "see the timeline for what ran then; correct the fault, or set a
 
 
 def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> Problem:
-    """Return the problem of a fault that did not happen: what follows from it has not been rehearsed.
+    """Return the problem of a fault that did not happen: its effects have not been rehearsed.
 
     It is a warning where the run was over before its time, `is_late`.
     """
@@ -165,5 +167,5 @@ def _references(part: ScenarioPart) -> Iterator[tuple[Path, str]]:
 
 
 def _called(part: ScenarioPart, index: int) -> str:
-    """Return a fault as its file has it: its kind and when."""
+    """Return the kind and the time of a fault as its file has them."""
     return f"{part.faults[index].kind.name} at {part.workload.spec['rehearsal']['faults'][index]['at']}"

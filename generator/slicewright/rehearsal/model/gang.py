@@ -1,4 +1,4 @@
-"""Which pods of a run work together, and whose programs end by themselves.
+"""Gangs: pods of a run that work together, and the replicated jobs whose programs end by themselves.
 
 As on GKE, where each host waits for the others, no program of a gang begins before all its TPU pods run.
 A run without chips has no TPU pods: there, all pods count.
@@ -21,21 +21,21 @@ class Gangs(Struct, frozen=True):
     """The gangs of one run: usually one, and one more for each step that begins when another is complete."""
 
     tpu_pods: Mapping[int, int]
-    """TPU pods that run together in each gang, by its number."""
+    """The number of TPU pods in each gang, by the number of the gang."""
     numbers: Mapping[str, int]
     """The gang of each replicated job; a job that is not listed belongs to gang 0."""
     has_chips: bool
-    """Whether TPU pods are counted; else all are."""
+    """Whether only TPU pods are counted."""
     ends: frozenset[str]
     """The replicated jobs whose programs end by themselves; `""` is the program of a Job."""
 
     @property
     def all_tpu_pods(self) -> int:
-        """Return how many TPU pods the run has when all of it runs."""
+        """Return how many TPU pods the complete run has."""
         return sum(self.tpu_pods.values())
 
     def ready(self, pods: Iterable[Pod]) -> Iterator[Pod]:
-        """Yield those pods of the present attempt whose programs may begin: their gang runs."""
+        """Yield the pods of the present attempt whose programs may begin, because their gang is complete."""
         present = [pod for pod in pods if pod.is_there]
         running = Counter(self.number(pod) for pod in present if pod.start.chips or not self.has_chips)
         for pod in present:
@@ -48,7 +48,7 @@ class Gangs(Struct, frozen=True):
                 yield pod
 
     def needs(self, pod: Pod) -> bool:
-        """Tell whether the programs of its gang stop without a pod; a Pathways program has its head alone."""
+        """Tell whether the programs of a gang stop without this pod. Only the head has a Pathways program."""
         has_part = bool(pod.start.chips) or not self.has_chips
         return pod.replicated_job in self.ends or (has_part and HEAD not in self.ends)
 
@@ -58,7 +58,7 @@ class Gangs(Struct, frozen=True):
 
 
 def slices_of(item: Object, plan: tuple[int, int]) -> list[tuple[str, int, int]]:
-    """Return each replicated job of a run that has chips: its name, its slices, and the hosts of a slice.
+    """Return each replicated job with chips: its name, its slices, and the hosts of a slice.
 
     `plan` has the slices and hosts of a PathwaysJob, whose pods are made by its controller.
     """
@@ -79,12 +79,12 @@ def gangs(item: Object, plan: tuple[int, int] = (0, 0)) -> Gangs:
 
 
 def ends_by_itself(item: Object) -> bool:
-    """Tell whether a run ends when its program does; a headless Pathways waits for clients without end."""
+    """Tell whether a run ends with its program. A headless Pathways run waits for clients and never ends."""
     return bool(_ending(item))
 
 
 def lacks_head(item: Object, ran: Collection[str]) -> bool:
-    """Tell whether a Pathways run lacks its head, by the replicated jobs of which a pod `ran`."""
+    """Tell whether a Pathways run has no head. `ran` are the replicated jobs that had a running pod."""
     jobs = item["spec"].get("replicatedJobs", ())
     is_pathways = item["kind"] == "PathwaysJob" or any(job["name"] == HEAD for job in jobs)
     return is_pathways and HEAD not in ran
@@ -103,7 +103,7 @@ def _ending(item: Object) -> frozenset[str]:
 
 
 def _steps(item: Object) -> Iterator[str]:
-    """Yield the replicated jobs that another waits for until they are complete: their programs end too."""
+    """Yield the replicated jobs that must complete before another starts: their programs end too."""
     for job in item["spec"].get("replicatedJobs", ()):
         yield from (other["name"] for other in job.get("dependsOn") or () if other["status"] == "Complete")
 

@@ -1,4 +1,4 @@
-"""Pods that are not in the API server: which nodes they take, and what their Jobs say of them.
+"""Pods that are not in the API server: their nodes, and the status of their Jobs.
 
 This stands in for the Job controller, the scheduler and the kubelets where pods would be too many. The pods
 of a Job start together, in one node pool, as soon as its nodes have the chips free. They run until they are
@@ -36,21 +36,21 @@ _NEEDS_PODS, _HINT = "REH024", "leave out --no-pods"
 
 
 class Step(Struct, frozen=True):
-    """What one step brings about."""
+    """The changes that one step makes."""
 
     seen: list[tuple[str, Object]] = field(default_factory=list)
-    """Pods, and events about them, as the API server would tell of them: a verb and the object."""
+    """Pods and Events as the API server's watch would send them: a verb and the object."""
     statuses: dict[str, tuple[Object, Object]] = field(default_factory=dict)
-    """Jobs by uid, and what is to be written into their status."""
+    """Jobs by UID, with the status to write."""
 
     def write(self, job: Object, **status: Any) -> None:
-        """Add to what is to be written."""
+        """Add fields to the status to write."""
         uid = job["metadata"]["uid"]
         self.statuses[uid] = (job, self.statuses.get(uid, (job, {}))[1] | status)
 
 
 class _Pool(Struct):
-    """A node pool, whose nodes are alike."""
+    """A node pool, whose nodes are equal."""
 
     labels: dict[str, str]
     taints: Sequence[Object]
@@ -66,26 +66,26 @@ class _Job(Struct):
     pool: _Pool
     pods: dict[str, Object]
     chips: int
-    """Of each pod."""
+    """Chips of each pod."""
 
 
 class MemoryPods:
-    """The pods of all Jobs of a cluster. Its nodes are given, by node pool."""
+    """The pods of all Jobs of a cluster with given nodes."""
 
     def __init__(self, pools: Iterable[Collection[Object]]) -> None:
         self._pools = [_pool(nodes) for nodes in pools]
         self._fitting: dict[bytes, list[_Pool]] = {}
-        """Node pools on which pods may go, by what the pods ask for."""
+        """Node pools whose nodes fit pods, by the pods' constraints."""
         self._waiting: dict[str, Object] = {}
         """Jobs without pods that are not suspended, by uid."""
         self._refused: set[str] = set()
-        """Those of which it was told that no node is free."""
+        """UIDs of waiting Jobs that have their FailedScheduling event."""
         self._placed: dict[str, _Job] = {}
         self._job_of: dict[tuple[str, str], str] = {}
         self._turn = 0
 
     def step(self, changes: Iterable[tuple[str, Object]], over: Iterable[tuple[str, str]], now: str) -> Step:
-        """Take in changed Jobs with their verbs, and the (namespace, name) of pods whose programs are over.
+        """Take changed Jobs with their verbs, and the (namespace, name) of pods whose programs have ended.
 
         `now` is a time as Kubernetes writes it.
         """
@@ -213,7 +213,7 @@ def _pod(job: Object, name: str, node: str) -> Object:
 
 
 def _unplaced(job: Object, name: str, pools: int) -> tuple[tuple[str, Object], ...]:
-    """Return what the scheduler would say of the first pod of a Job that finds no nodes."""
+    """Return the scheduler's Event for the first pod of a Job for which no node is free."""
     pod = _pod(job, name, "")
     about = {"kind": "Pod", "namespace": pod["metadata"]["namespace"], "name": name}
     free = f"none of {counted(pools, 'node pool')} has the chips free"
@@ -253,7 +253,7 @@ def _condition(kind: str, status: str, reason: str, now: str) -> Object:
 def needs_pods(
     site: ResolvedCluster, platform: Iterable[Object], parts: Iterable[ScenarioPart]
 ) -> Iterator[Problem]:
-    """Yield why a rehearsal cannot be played without pods: what only pods bring about."""
+    """Yield the reasons why a rehearsal needs pods."""
     for pool, _ in site.pools:
         size = size_range(site, pool)
         if size.least < size.most:

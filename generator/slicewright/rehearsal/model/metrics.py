@@ -1,4 +1,4 @@
-"""What a rehearsal measured, as numbers that can be compared: waits, makespan, and chip-hours."""
+"""The measures of a rehearsal: queue waits, makespan, and chip-hours."""
 
 import math
 from collections import defaultdict
@@ -24,7 +24,7 @@ NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
 
 
 class Arriving(Struct, frozen=True):
-    """What an arrival profile brings to a ClusterQueue, '' for runs without one."""
+    """The arrivals of a profile in a ClusterQueue, '' for runs without a queue."""
 
     profile: str
     seed: int
@@ -52,13 +52,13 @@ def queues_asked(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the least of some values that `share` of them do not exceed (nearest rank); 0 of none."""
+    """Return the least value that `share` of the values do not exceed (nearest rank); 0 without values."""
     ranked = sorted(values)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)] if ranked else 0.0
 
 
 def makespan(timelines: Collection[Timeline]) -> float | None:
-    """Return the seconds from the first submission to the last end; None where no run has ended."""
+    """Return the seconds from the first submission to the last end; None if no run has ended."""
     ends = [timeline.ended for timeline in timelines if timeline.ended is not None]
     starts = [timeline.submitted for timeline in timelines if timeline.submitted is not None]
     return max(ends) - min(starts) if ends and starts else None
@@ -79,7 +79,7 @@ def queue_waits(timelines: Iterable[Timeline], queues: Mapping[str, str]) -> dic
 
 
 def waits_record(waits: Sequence[float]) -> dict[str, float | None]:
-    """Return the JSON form of waits in seconds; null is endless."""
+    """Return the JSON form of waits in seconds; null is a wait that did not end."""
     shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
     seconds = {f"{name}WaitSeconds": percentile(waits, share) for name, share in shares.items()}
     return {name: None if value == math.inf else round(value, 2) for name, value in seconds.items()}
@@ -191,7 +191,7 @@ def lost_hours(
 def startup_hours(
     events: Iterable[Event], pools: Mapping[str, str], spent: Mapping[tuple[str, str], Spent]
 ) -> dict[str, float]:
-    """Return the chip-hours in each pool in which programs started and made no progress."""
+    """Return the chip-hours in each pool that programs spent in startup."""
     hours: dict[str, float] = defaultdict(float)
     for event in events:
         own = spent.get((event.run, event.pod), _NO_TIME)

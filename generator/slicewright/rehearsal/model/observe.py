@@ -1,4 +1,4 @@
-"""Objects as the API server shows them -> events. Nothing is guessed: each event is a change of a field."""
+"""Turns watched objects into events. Each event comes from the change of a field; nothing is guessed."""
 
 from collections.abc import Callable, Iterator
 
@@ -25,7 +25,7 @@ _OVER = (SUCCEEDED, "Failed")
 
 
 class Observer:
-    """Knows the last state of every object, and says what changed.
+    """Keeps the last state of every object, and returns an event for each change.
 
     `node_pool_of` returns the node pool of a node. The clock is the caller's.
     """
@@ -36,22 +36,22 @@ class Observer:
         """The priority of each run's Workload, as Kueue wrote it."""
         self._conditions: dict[str, Conditions] = {}
         self._held: dict[str, tuple[tuple[str, int], ...]] = {}
-        """The chips by flavor that a Workload holds, by its uid."""
+        """The chips by flavor that a Workload holds, by its UID."""
         self._restarts: dict[str, int] = {}
         self._ended: set[str] = set()
         self._running: dict[str, Event] = {}
-        """Pods that run, as they began, by uid."""
+        """The `podStarted` event of each running pod, by UID."""
         self._seen: set[str] = set()
-        """Pods that have run."""
+        """UIDs of pods that have run."""
         self._again: dict[tuple[str, str], int] = {}
-        """How often containers were started again in their pods, by the pod's uid and their name."""
+        """Restart counts of containers, by the pod's UID and the container's name."""
         self._runs: dict[tuple[str, str, str], str] = {}
-        """(kind, namespace, name) of what belongs to a run -> the run."""
+        """The run of each object that belongs to one, by (kind, namespace, name)."""
         self._early: dict[tuple[str, str, str], list[Object]] = {}
-        """Warnings about objects that were not seen yet: each kind is watched apart."""
+        """Warnings about objects that were not seen yet: each kind has its own watch."""
 
     def see(self, at: float, verb: str, item: Object) -> list[Event]:
-        """Return what an object's new state tells; `verb` is ADDED, MODIFIED or DELETED."""
+        """Return the events of an object's new state; `verb` is ADDED, MODIFIED or DELETED."""
         how = _HOW.get(item["kind"])
         events = list(how(self, at, verb, item)) if how else []
         if (key := _key(item["kind"], item["metadata"])) in self._runs:
@@ -60,7 +60,7 @@ class Observer:
         return events
 
     def run_of(self, item: Object) -> str:
-        """Return the run to which an object belongs that was seen; empty where it belongs to none."""
+        """Return the run to which a known object belongs, or ''."""
         return self._runs.get(_key(item["kind"], item["metadata"]), "")
 
     def _workload(self, at: float, verb: str, item: Object) -> Iterator[Event]:
@@ -79,7 +79,7 @@ class Observer:
             yield Event(at, "evicted", run, reason=current["Evicted"][1], text=current["Evicted"][2])
         was_over = is_true(before, "Finished")
         if is_true(current, "QuotaReserved") and "admission" in status and not was_over:
-            yield from self._hold(at, run, item, anew=_turned(before, current, "QuotaReserved"))
+            yield from self._hold(at, run, item, is_new=_turned(before, current, "QuotaReserved"))
         if is_true(before, "QuotaReserved") and not is_true(current, "QuotaReserved"):
             yield Event(at, "released", run)
         if _turned(before, current, "Admitted"):
@@ -90,17 +90,17 @@ class Observer:
         if waits[0] == "False" and waits[2] and waits[2] != before.get("QuotaReserved", NOTHING)[2]:
             yield Event(at, "waiting", run, reason=waits[1], text=waits[2])
 
-    def _hold(self, at: float, run: str, workload: Object, *, anew: bool) -> Iterator[Event]:
+    def _hold(self, at: float, run: str, workload: Object, *, is_new: bool) -> Iterator[Event]:
         uid, queue = workload["metadata"]["uid"], workload["status"]["admission"]["clusterQueue"]
         flavors = held(workload)
-        if anew:
+        if is_new:
             yield Event(at, "reserved", run, queue=queue, flavors=flavors)
         elif flavors != self._held.get(uid, flavors):
             yield Event(at, "released", run, reason=RECLAIMED, queue=queue, flavors=flavors)
         self._held[uid] = flavors
 
     def _run(self, at: float, verb: str, item: Object) -> Iterator[Event]:
-        """What is part of a JobSet says nothing of the run's end."""
+        """Yield the end of a run. A Job inside a JobSet is not the run."""
         jobset = _labels(item).get(JOBSET_NAME, "")
         run = self._run_of("JobSet", item, jobset) if jobset else _owner(item) or run_key(item)
         self._note(item, run)
@@ -152,7 +152,7 @@ class Observer:
             yield replace(self._running.pop(key), at=at, kind="podEnded", reason=reason)
 
     def _restarts_of(self, at: float, run: str, pod: Object) -> Iterator[Event]:
-        """Yield a warning where a container of a pod ended and was started again in its place."""
+        """Yield a warning for each container that restarted in its pod."""
         uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
         for status in pod["status"].get("containerStatuses") or ():
             count = status.get("restartCount", 0)
@@ -195,7 +195,7 @@ _HOW: dict[str, Callable[[Observer, float, str, Object], Iterator[Event]]] = {
 
 
 def _key(kind: str, metadata: Object) -> tuple[str, str, str]:
-    """Return what names an object, from its metadata or from a reference to it."""
+    """Return (kind, namespace, name) of an object, from its metadata or from a reference to it."""
     return kind, metadata.get("namespace", ""), metadata.get("name", "")
 
 

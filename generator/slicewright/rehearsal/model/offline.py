@@ -12,9 +12,9 @@ from slicewright.core.problem import errors
 from slicewright.rehearsal.model.scenario_part import run_key
 
 _NEVER = ("FIT101", "FIT102", "FIT103", "KQ164")
-"""The rules that say of a workload that it can never be admitted."""
+"""Rules that find workloads that can never be admitted."""
 _NOWHERE = "FIT120"
-"""The rule that says of one that is admitted that it gets quota of nodes on which it does not run."""
+"""The rule that finds workloads that are admitted with quota of nodes on which they cannot run."""
 _RULES = tuple(
     rule for rule in rules_of(fit, fit_flavors, provisioning_requests) if rule.id in (*_NEVER, _NOWHERE)
 )

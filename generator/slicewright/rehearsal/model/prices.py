@@ -1,4 +1,4 @@
-"""Prices that the user gives, and what chip-hours cost by them. No price is ours."""
+"""The cost of chip-hours at the user's prices. slicewright has no prices of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "slicewright/prices.json"
 PARTS = ("used", "lost", "startup", "idle")
-"""The chip-hours of a pool that have a cost."""
+"""The parts of a pool's chip-hours that cost something."""
 
 
 class Prices(Struct, frozen=True):
@@ -28,11 +28,11 @@ class Prices(Struct, frozen=True):
 
     currency: str
     of: Mapping[tuple[str, str], float]
-    """By accelerator (`v5e`) and provisioning (`Spot`)."""
+    """Prices by accelerator (`v5e`) and provisioning (`Spot`)."""
 
 
 class PoolPrice(Struct, frozen=True):
-    """What a chip of a pool costs for an hour; None where that is not known."""
+    """What a chip of a pool costs for an hour; None if that is not known."""
 
     accelerator: str
     provisioning: str
@@ -47,7 +47,7 @@ class PoolPrices(Struct, frozen=True):
 
 
 def read_prices(source: Source, schemas: Schemas, catalogue: Catalogue) -> Prices | tuple[Problem, ...]:
-    """Return the prices of a document, or what is wrong with it."""
+    """Return the prices of a document, or its problems."""
     problems = tuple(source.placed(problem) for problem in schemas.problems(SCHEMA, source.data))
     if problems := problems or tuple(_unclear(source, catalogue)):
         return problems
@@ -105,7 +105,7 @@ def cost(chip_hours: Iterable[Object], prices: PoolPrices) -> Object:
 
 
 def unpriced(priced: Object) -> list[str]:
-    """Return the pools that have no price, with what it would be the price of."""
+    """Return the pools without a price, each with its accelerator and provisioning."""
     return [
         f"{row['pool']} ({row['accelerator']}, {row['provisioning']})"
         for row in priced["pools"]

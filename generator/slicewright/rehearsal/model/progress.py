@@ -1,4 +1,4 @@
-"""How far the programs of runs are, and what is left of it when a run is stopped: its last checkpoint."""
+"""The progress of programs. A run that stops loses its progress since the last checkpoint."""
 
 from collections.abc import Mapping
 
@@ -9,22 +9,22 @@ from slicewright.rehearsal.model.slices import Pod, Pods
 
 
 class Work(Struct, frozen=True):
-    """What the programs of a run have to do, in seconds of the rehearsal's clock."""
+    """The work of a run's programs, in seconds of the rehearsal's clock."""
 
     duration: float
-    """How long they run where nothing stops them."""
+    """How long the programs run if nothing stops them."""
     checkpoint_every: float | None = None
-    """After so much progress each they save it; 0 at any time, None never."""
+    """Progress between two checkpoints: 0 saves all progress, None saves nothing."""
     startup: float = 0.0
     """How long each start takes before there is progress."""
 
     @property
     def is_followed(self) -> bool:
-        """Whether progress is followed; if not, a pod that is started again does all of its work again."""
+        """Whether progress is tracked; if not, a restarted pod does all of its work again."""
         return self.checkpoint_every is not None or self.startup > 0
 
     def saved(self, done: float) -> float:
-        """Return which part of the work that is done is saved. What is complete is."""
+        """Return how much of the work `done` is saved. Complete work is always saved."""
         if self.checkpoint_every is None:
             return 0.0
         if done >= self.duration or not self.checkpoint_every:
@@ -33,27 +33,27 @@ class Work(Struct, frozen=True):
 
 
 class Spent(Struct):
-    """What the time of a pod went to, in seconds; the rest is waiting for other pods, and its end."""
+    """How a pod spent its time, in seconds; the rest is waiting for other pods, and its termination."""
 
     kept: float = 0.0
-    """Progress of which nothing was lost."""
+    """Progress that was saved."""
     lost: float = 0.0
     """Progress that was not saved."""
     startup: float = 0.0
 
 
 _Spending = dict[tuple[str, str], Spent]
-"""By run and name of the pod."""
+"""How pods spent their time, by run and name of the pod."""
 
 
 class _Session(Struct):
-    """The programs of a gang from their begin on."""
+    """The programs of a gang since their start."""
 
     work: Work
     gangs: Gangs
     began: float
     before: float
-    """The progress with which they began."""
+    """The saved progress at their start."""
     attempt: int
     programs: list[Pod]
 
@@ -75,12 +75,12 @@ class Progress:
     def __init__(self, pods: Pods) -> None:
         self._pods = pods
         self._sessions: dict[tuple[str, int], _Session] = {}
-        """By run and gang."""
+        """Running programs by run and gang."""
         self._saved: dict[tuple[str, int], float] = {}
         self._spent: _Spending = {}
 
     def begin(self, pod: Pod, gangs: Gangs, now: float, work: Work) -> float:
-        """Return when the program of a pod ends that begins now: those of a gang begin and end together."""
+        """Start the program of a pod, and return when it ends. The programs of a gang end together."""
         key = pod.start.run, gangs.number(pod)
         session = self._sessions.get(key)
         if session and session.attempt < pod.start.attempt:  # seen before the end of the attempt before
@@ -93,7 +93,7 @@ class Progress:
         return session.ends_at
 
     def lose(self, pod: Pod, at: float) -> None:
-        """Stop the programs of a gang that go on only with this pod, which has failed or was taken away."""
+        """Stop the programs of a gang that cannot continue without this pod, which failed or was deleted."""
         for (run, number), session in list(self._sessions.items()):
             gangs = session.gangs
             is_of_it = (pod.start.run, gangs.number(pod), pod.start.attempt) == (run, number, session.attempt)
@@ -127,7 +127,7 @@ class Progress:
     def _add(
         self, spending: _Spending, key: tuple[str, int], session: _Session, at: float, saved: float
     ) -> None:
-        """Add what the time of pods with chips went to until a moment, when so much progress was saved."""
+        """Add the time that pods with chips spent until `at`, when `saved` of their progress was saved."""
         run, number = key
         for name, pod in self._pods[run].items():
             belongs = session.gangs.number(pod) == number and pod.start.attempt == session.attempt

@@ -28,13 +28,13 @@ _DEFAULT_DURATION = "60s"
 
 
 class Known(Struct, frozen=True):
-    """What is known of a cluster before a rehearsal on it."""
+    """Facts about a cluster that are known before its rehearsal."""
 
     cluster: str
     classes: Collection[str]
     """Its WorkloadPriorityClasses."""
     hopeless: Mapping[tuple[str, int], str]
-    """Why what a fault submits can never be admitted, by run and number of the fault."""
+    """Why the run that a fault submits can never be admitted, by target run and number of the fault."""
 
 
 class FaultKind(Struct, frozen=True):
@@ -42,13 +42,13 @@ class FaultKind(Struct, frozen=True):
 
     name: str
     describe: Callable[[Fault], str]
-    """What it hits, or what comes with it, without its duration."""
+    """Say what a fault hits or submits, without its duration."""
     check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
-    """The problems of the fault of this number that are known before the rehearsal."""
+    """Yield the problems of the fault of this number that are known before the rehearsal."""
     inject: Callable[[Any], Callable[[], None] | None]
-    """Do it, for an Injection; return what ends it, where it ends. Only the shell calls it."""
+    """Inject the fault of an Injection; return a function that ends it, or None. Only the shell calls it."""
     duration: str | None = None
-    """For how long, where the file does not say it; None: for good."""
+    """Default duration; None is permanent."""
     needs_pods: bool = True
     """Whether it hits pods or their nodes."""
 
@@ -59,9 +59,9 @@ class Fault(Struct, frozen=True):
     kind: FaultKind
     at: float
     duration: float | None
-    """For how long a node is away, or the other workload runs; None: for good."""
+    """Seconds that a node is away, or that the other workload runs; None is permanent."""
     options: Mapping[str, Any]
-    """The other fields of the file, of which each kind reads its own."""
+    """The fields of the fault that only its kind reads."""
     slice: int = 0
     host: int = 0
 
@@ -87,20 +87,20 @@ class ScenarioPart(Struct, frozen=True):
     current: str
     """The run (`namespace/name`) that the workload's file asks for now; expectations are about it."""
     runs: tuple[Object, ...]
-    """Its run objects that are live: one, or several where earlier ones were kept."""
+    """Its live run objects: several if earlier ones were kept."""
     others: tuple[Object, ...]
-    """What their overlay has beside them, such as the Service of an indexed Job."""
+    """The other objects of their overlay, such as the Service of an indexed Job."""
     submit_at: float
     duration: float
     """How long its pods run before they succeed, in seconds of the rehearsal's clock."""
     faults: tuple[Fault, ...]
     expect: tuple[dict[str, Any], ...]
     checkpoint_every: float | None = None
-    """After how much progress each its programs save it; None: never."""
+    """Seconds of progress between two checkpoints of its programs; None: no checkpoints."""
     startup: float = 0.0
-    """How long each start of its programs takes before there is progress."""
+    """Seconds that each start of its programs takes before there is progress."""
     profile: str = ""
-    """The arrival profile that brings it; empty for what is in the tree."""
+    """The arrival profile that submits it; empty for workloads in the tree."""
 
     @property
     def work(self) -> Work:
@@ -114,7 +114,7 @@ class ScenarioPart(Struct, frozen=True):
 
     @property
     def run(self) -> Object | None:
-        """Return the current run; None where only earlier ones are live."""
+        """Return the current run; None if only earlier ones are live."""
         return next((item for item in self.runs if run_key(item) == self.current), None)
 
     @property
@@ -124,13 +124,13 @@ class ScenarioPart(Struct, frozen=True):
 
     @property
     def finishes(self) -> bool | None:
-        """Whether its file expects that it ends well, or that it does not; None where it says neither."""
+        """Whether its file expects that it succeeds; None if the file has no such expectation."""
         expected = [item["finishes"] for item in self.expect if "finishes" in item]
         return all(expected) if expected else None
 
     @property
     def asks_for_exclusive_slices(self) -> bool:
-        """Whether a JobSet of it says that nothing else may be on the node pools of its slices."""
+        """Whether a JobSet of it requests exclusive node pools for its slices."""
         return any(
             EXCLUSIVE_TOPOLOGY in holder.get("metadata", {}).get("annotations", {})
             for item in self.runs
@@ -159,7 +159,7 @@ def part(planned: Planned, objects: Collection[Object], kinds: Mapping[str, Faul
 
 
 def is_run(item: Object) -> bool:
-    """Tell whether an object is what a controller runs, and nothing beside it."""
+    """Tell whether a controller runs an object, such as a JobSet."""
     return item["kind"] in RUN_KINDS
 
 
@@ -179,19 +179,19 @@ def gangs_of(part: ScenarioPart) -> dict[str, Gangs]:
 
 
 def tpu_pods(part: ScenarioPart) -> dict[str, int]:
-    """Return how many TPU pods each run of a part has when all of it runs."""
+    """Return how many TPU pods each complete run of a part has."""
     return {run: of_run.all_tpu_pods for run, of_run in gangs_of(part).items()}
 
 
 def chips_of(parts: Iterable[ScenarioPart]) -> dict[str, int]:
-    """Return the chips that each run has when all of it runs."""
+    """Return the chips of each complete run."""
     return {
         run: pods * part.plan.shape.chips_per_host for part in parts for run, pods in tpu_pods(part).items()
     }
 
 
 def names_of(parts: Iterable[ScenarioPart]) -> dict[str, str]:
-    """Return what people call each run: its workload, or itself where the workload has several."""
+    """Return a display name for each run: its workload, or its own name if the workload has several runs."""
     return {
         run_key(item): part.key if len(part.runs) == 1 else run_key(item)
         for part in parts
@@ -200,7 +200,7 @@ def names_of(parts: Iterable[ScenarioPart]) -> dict[str, str]:
 
 
 def without_chips(item: Object) -> list[str]:
-    """Return the names of those replicated jobs of a JobSet that have pods, and none with chips."""
+    """Return the names of the replicated jobs of a JobSet that have pods without chips only."""
     if item["kind"] != "JobSet":
         return []
     return [pods.name for pods in pods_of(item, item["kind"]) if pods.replicas and not pods.chips]

@@ -1,4 +1,4 @@
-"""What simulated pods and the objects of a rehearsal carry.
+"""Annotations of simulated pods, and the label of a rehearsal's objects.
 
 The annotations are those of the test bed's Stages (slicewright/testbed/stages.yaml).
 """

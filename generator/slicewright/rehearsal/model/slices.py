@@ -1,4 +1,4 @@
-"""The pods of runs -> their slices: where each ran, and who was beside it."""
+"""The slices of runs, from their pods: where each slice ran, and which runs shared its node pools."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -18,29 +18,29 @@ class Slice(Struct, frozen=True):
     node_pools: tuple[str, ...]
     pods: int
     exclusive: bool
-    """Whether nothing else had a TPU pod on these node pools until the first of its pods ended."""
+    """Whether no other slice had a TPU pod on these node pools until the first of its pods ended."""
     shared_with: tuple[str, ...] = ()
-    """The runs whose pods were there: others, or the run itself with another slice."""
+    """The runs that had pods there: other runs, or the same run with another slice."""
 
 
 class Pod(Struct):
-    """A pod from its start on."""
+    """A pod that has started."""
 
     start: Event
     end: Event | None = None
     ends_at: float | None = None
-    """When its program ends, where it has begun and ends by itself."""
+    """When its program ends by itself; None if it has not begun or does not end."""
     is_told: bool = False
     """Whether it was told to end."""
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """Return what the pods of one slice have in common: they are of the same Job."""
+        """Return the key that the pods of one slice share: attempt, Job and its UID."""
         return self.start.attempt, self.start.job, self.start.job_uid
 
     @property
     def replicated_job(self) -> str:
-        """Return the name of its replicated job; empty in a Job of its own."""
+        """Return the name of its replicated job; empty outside a JobSet."""
         return self.start.job.partition("/")[0]
 
     @property
@@ -66,7 +66,7 @@ class _Piece(Struct, frozen=True):
     run: str
     slice: Slice
     whole: float
-    """Until when it was whole: when the first of its pods has ended, another slice may take its place."""
+    """When the first of its pods ended. From then on another slice may take its nodes."""
 
 
 def slices(pods: Pods, evictions: Mapping[str, Collection[float]], now: float) -> dict[str, list[Slice]]:

@@ -1,4 +1,4 @@
-"""What the pods of runs need beside them: what the tree holds, what gets a stand-in, and what is missing."""
+"""Objects that the pods of runs need, such as a Secret: in the tree, replaced by a stand-in, or missing."""
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from slicewright.rehearsal.model.simulate import PENDING
 
 _CLASS = "PriorityClass"
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")
-"""Kinds of which simulated nodes do not know whether they are there: the API server refuses the pods of a
-ServiceAccount that is missing, and the scheduler those of a volume claim."""
+"""Kinds that simulated nodes do not check. For the other kinds, the API server refuses pods whose
+ServiceAccount is missing, and the scheduler refuses pods whose volume claim is missing."""
 
 
 class Need(Struct, frozen=True, order=True):
@@ -28,10 +28,10 @@ class Need(Struct, frozen=True, order=True):
     namespace: str
     name: str
     key: str = ""
-    """The key that the object lacks, where it is there."""
+    """The missing key of an object that exists; empty if the object itself is missing."""
 
     def describe(self) -> str:
-        """Return what is wrong where it is missing."""
+        """Return the sentence that says that it is missing."""
         lacks = f"has no key '{self.key}'" if self.key else "is not in the tree"
         place = f" of namespace '{self.namespace}'" if self.namespace else ""
         return f"{self.kind} '{self.name}'{place} {lacks}"
@@ -47,18 +47,18 @@ class Need(Struct, frozen=True, order=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """What is beside the runs of a rehearsal."""
+    """The objects that runs need, as a rehearsal finds them."""
 
     stand_ins: tuple[tuple[Need, Object], ...]
-    """What the cluster is said to have: empty objects, with the keys that pods need."""
+    """Empty stand-ins for objects that the TPUCluster lists, with the keys that pods need."""
     missing: Mapping[str, tuple[Need, ...]]
-    """What runs need and nobody has, by run."""
+    """Missing objects by run."""
 
 
 def surroundings(
     parts: Collection[ScenarioPart], objects: Iterable[Object], existing: Sequence[Existing]
 ) -> Surroundings:
-    """Return what is beside the runs of some parts, where the tree holds some `objects` beside theirs."""
+    """Return which objects the runs of some parts need; `objects` are the other objects of the tree."""
     tree = (*objects, *(other for part in parts for other in part.others))
     held = {need_of(item): item for item in tree}
     keys: dict[Need, set[str]] = {}
@@ -82,9 +82,9 @@ def surroundings(
 def not_in_tree(
     parts: Iterable[ScenarioPart], missing: Mapping[str, tuple[Need, ...]], file: str
 ) -> Iterator[Problem]:
-    """Yield a problem for whatever a run needs and nobody has; `file` is that of the TPUCluster.
+    """Yield a problem for each missing object; `file` is that of the TPUCluster.
 
-    What arrives by a profile lacks what its template lacks, whose own run is among the parts.
+    An arrival of a profile gets no problems: the run of its template is one of the parts and gets them.
     """
     add = f"add it to the tree, or list it under existing: in {file}"
     for part in parts:
@@ -98,13 +98,13 @@ def not_in_tree(
 
 
 def need_of(item: Object) -> Need:
-    """Return an object as what pods may need."""
+    """Return the Need that an object meets."""
     metadata = item["metadata"]
     return Need(item["kind"], _place(item["kind"], metadata.get("namespace", "default")), metadata["name"])
 
 
 def _place(kind: str, namespace: str) -> str:
-    """Return the namespace of what the pods of a namespace need; a PriorityClass has none."""
+    """Return the namespace of a needed object; a PriorityClass has none."""
     return "" if kind == _CLASS else namespace
 
 
@@ -144,7 +144,7 @@ def _stand_in(need: Need, keys: Iterable[str]) -> Object:
 
 
 def volume(claim: Object) -> Object:
-    """Return a PersistentVolume for a claim as the API server returned it: nobody provisions disks here."""
+    """Return a PersistentVolume for a claim of the API server: a test bed has no provisioner."""
     metadata, spec = claim["metadata"], claim["spec"]
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": metadata["uid"]}
     return {

@@ -36,7 +36,7 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF, _MOST_DOUBLINGS = 10.0, 600.0, 6
 
 Outcome = Literal["waiting", "running", "finished", "failed", "refused", "notSubmitted"]
 OVER = frozenset({"finished", "failed", "refused"})
-"""Outcomes after which nothing more is to come."""
+"""Outcomes that are final."""
 
 
 class Span(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Eviction(Struct, frozen=True):
 
     at: float
     reason: str
-    """Kueue's word: `Preempted`, `PodsReadyTimeout`, `InactiveWorkload`, ..."""
+    """Kueue's reason: `Preempted`, `PodsReadyTimeout`, `InactiveWorkload`, ..."""
     text: str
 
 
@@ -62,13 +62,13 @@ class Timeline(Struct):
     run: str
     submitted: float | None = None
     admitted: float | None = None
-    """When it was admitted for the first time; the same as `submitted` where no queue is asked."""
+    """When it was admitted for the first time; the same as `submitted` for a run without a queue."""
     started: float | None = None
     """When all of its TPU pods ran for the first time."""
     ended: float | None = None
     outcome: Outcome = "notSubmitted"
     state: State | None = None
-    """What it does now; None where it has not begun, or is over."""
+    """Its present state; None if it has not begun, or is over."""
     since: float = 0.0
     """When that state began."""
     is_queued: bool = False
@@ -79,26 +79,26 @@ class Timeline(Struct):
     spans: list[Span] = field(default_factory=list)
     slices: list[Slice] = field(default_factory=list)
     waits_for: str = ""
-    """Kueue's last sentence on why it is not admitted."""
+    """Kueue's last message on why it is not admitted."""
     warnings: dict[str, str] = field(default_factory=dict)
-    """The last warning of each reason."""
+    """The last warning by reason."""
     refusal: str = ""
     end_text: str = ""
     ran: set[str] = field(default_factory=set)
     """The replicated jobs of which a pod has started."""
     unplaced: dict[str, str] = field(default_factory=dict)
-    """The scheduler's last sentence on each pod for which it found no place."""
+    """The scheduler's last message about each pod that it could not place."""
     together: int = 0
     """The most TPU pods that ran at a time."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is to come."""
+        """Whether its outcome is final."""
         return self.outcome in OVER
 
     @property
     def lacks_nodes(self) -> bool:
-        """Whether the scheduler has no node for a pod, while no controller has to make another.
+        """Whether the scheduler has no node for a pod, and no controller still has to create pods.
 
         As long as no pod has started, the other pods of a slice cannot be made.
         """
@@ -118,7 +118,7 @@ class Timeline(Struct):
 
     @property
     def why(self) -> str:
-        """Return the best that the cluster said about why the run is not where it should be."""
+        """Return the cluster's most specific message on why the run does not progress, or ''."""
         if self.refusal:
             return self.refusal
         if self.outcome == "failed":
@@ -150,16 +150,16 @@ class Timelines:
         self._pods: Pods = {run: {} for run in tpu_pods}
         self._progress = Progress(self._pods)
         self._lost: dict[str, float] = {}
-        """When runs lost a pod of which it is not clear whether there will be another in its place."""
+        """When runs lost a pod that may or may not be replaced."""
         self._grown: set[str] = set()
-        """Runs of which a pod has started since their programs were looked at."""
+        """Runs that have a new pod since their programs were checked."""
         self._holding: set[str] = set()
         """Runs for which Kueue holds quota."""
         self._advanced_at = 0.0
-        """When a run last came, ran or ended."""
+        """When a run was last submitted, started or ended."""
 
     def add(self, event: Event) -> None:
-        """Take an event in; those of runs that are not ours are passed by."""
+        """Add an event; events of other runs are ignored."""
         timeline = self.of.get(event.run)
         if timeline is None:
             return
@@ -210,7 +210,7 @@ class Timelines:
                 self._enter(timeline, None, event.at)
 
     def close(self, at: float) -> dict[str, Timeline]:
-        """Return the timelines as they are at a moment: what still lasts ends there."""
+        """Return the timelines at a moment, at which their present states end."""
         evictions = {run: [each.at for each in timeline.evictions] for run, timeline in self.of.items()}
         by_run = slices(self._pods, evictions, at)
         return {
@@ -228,7 +228,7 @@ class Timelines:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a program runs that will end by itself, so that something is going to happen."""
+        """Whether a program runs that will end by itself."""
         return next(self._programs(), None) is not None
 
     @property
@@ -238,7 +238,7 @@ class Timelines:
 
     @property
     def next_end(self) -> float:
-        """Return when the next program ends; infinity where none runs that ends by itself."""
+        """Return when the next program ends by itself; infinity if there is no such program."""
         return min((pod.ends_at or 0.0 for pod in self._programs() if not pod.is_told), default=math.inf)
 
     def runs_program(self, run: str) -> bool:
@@ -246,7 +246,7 @@ class Timelines:
         return any(pod.start.run == run for pod in self._programs())
 
     def begin(self, run: str, gangs: Gangs, now: float, work: Work) -> None:
-        """Let the programs of a run begin whose gang runs; what is left of their work says when they end."""
+        """Start the programs of a run whose gang is complete; they end when their remaining work is done."""
         if run in self._grown:
             self._grown.remove(run)
             for pod in gangs.ready(self._present(run)):
@@ -256,7 +256,7 @@ class Timelines:
                     pod.ends_at = now + work.duration
 
     def spent(self, now: float) -> Mapping[tuple[str, str], Spent]:
-        """Return what the time of pods with chips went to, by run and name, where progress is followed."""
+        """Return how pods with chips spent their time, by run and name, for runs with tracked progress."""
         return self._progress.spent(now)
 
     def end(self, now: float) -> list[tuple[str, str]]:
@@ -284,12 +284,12 @@ class Timelines:
 
     @property
     def holds_quota(self) -> bool:
-        """Whether Kueue has not yet given back the quota of all runs that are over."""
+        """Whether Kueue still holds quota for runs that are over."""
         return any(self.of[run].is_over for run in self._holding)
 
     @property
     def evicted_again(self) -> frozenset[str]:
-        """The runs that were evicted for pods that were not ready, since any run last came, ran or ended."""
+        """Runs evicted with PodsReadyTimeout since any run was last submitted, started or ended."""
         return frozenset(
             run
             for run, timeline in self.of.items()
@@ -311,18 +311,18 @@ class Timelines:
         return backoffs
 
     def state_of(self, run: str) -> str:
-        """Return what a run does now: its state, or how it ended."""
+        """Return the present state of a run, or its outcome."""
         return self.of[run].state or self.of[run].outcome
 
     def since(self, run: str) -> float:
-        """Return when the present state of a run began; 0 where it has none."""
+        """Return when the present state of a run began; 0 if it has none."""
         timeline = self.of[run]
         if timeline.state:
             return timeline.since
         return timeline.submitted or 0.0 if timeline.ended is None else timeline.ended
 
     def ends_at(self, run: str) -> float | None:
-        """Return when the programs of a run end if nothing happens to them; None where nobody knows.
+        """Return when the programs of a run end if nothing happens to them; None if it is not known.
 
         That is known while all of its TPU pods run, and have a program that ends by itself.
         """
@@ -382,7 +382,7 @@ class Timelines:
         return started.chips > 0 or started.run in self._without_chips
 
     def _settle(self, timeline: Timeline, at: float) -> None:
-        """Let a run be running from the moment when all of its TPU pods are."""
+        """Change the state of a run to `running` once all of its TPU pods run."""
         if timeline.state not in ("starting", "restarting"):
             return
         running = sum(self._counts(pod.start) and pod.is_there for pod in self._present(timeline.run))

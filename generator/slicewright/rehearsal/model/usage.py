@@ -1,4 +1,4 @@
-"""Events -> chips in use over time, by queue and by pool, as steps."""
+"""Chips in use over time, by queue and by pool, as steps, from the events of a rehearsal."""
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
@@ -11,7 +11,7 @@ from slicewright.core.kubernetes.types import Object
 from slicewright.rehearsal.model.event import Event
 
 Steps = tuple[tuple[float, int], ...]
-"""(moment, value from then on), in order of time, beginning at 0."""
+"""(moment, value since then), in order of time, from 0."""
 Nominal = dict[str, dict[str, int]]
 """Chips of nominal quota by ClusterQueue and flavor."""
 
@@ -21,12 +21,12 @@ class Usage(Struct, frozen=True):
 
     name: str
     limit: int
-    """Nominal quota of a queue, chips of a pool; of a pool that grows, all that it can have."""
+    """Nominal quota of a queue, or the maximum of chips of a pool."""
     used: Steps
     available: Steps = ()
-    """Chips of a pool that exist, where that changes; else nothing."""
+    """Existing chips of a pool that grows or shrinks; else empty."""
     until: float | None = None
-    """When all work was done, where it was: a rehearsal goes on for a while to see that no more happens."""
+    """When all work was done, or None. A rehearsal ends later, when it is sure that nothing else happens."""
 
     def peak(self) -> int:
         """Return the most chips in use at a time."""
@@ -119,15 +119,15 @@ def by_pool(
         if event.kind in _SIGN and pool in used:
             changes = used if event.kind in ("podStarted", "podEnded") else existing
             changes.get(pool, []).append((event.at, _SIGN[event.kind] * event.chips))
+    grown = {pool: steps_of(changes) for pool, changes in existing.items()}
     until = worked_until(events)
     return tuple(
-        Usage(pool, most, steps_of(used[pool]), steps_of(existing[pool]) if pool in existing else (), until)
-        for pool, most in chips.items()
+        Usage(pool, most, steps_of(used[pool]), grown.get(pool, ()), until) for pool, most in chips.items()
     )
 
 
 def worked_until(events: Iterable[Event]) -> float | None:
-    """Return when the last run did something, if no pod runs any more: what came then was waiting."""
+    """Return the time of the last event of a run, or None while pods still run."""
     last = 0.0
     running: set[tuple[str, str]] = set()
     for event in events:
@@ -150,7 +150,7 @@ def _area(steps: Steps, end: float) -> float:
 
 
 def steps_of(changes: Iterable[tuple[float, int]]) -> Steps:
-    """Add changes up: one step a moment."""
+    """Add up changes to steps, one for each moment."""
     values = {0.0: 0}
     value = 0
     for at, amount in sorted(changes, key=lambda change: change[0]):

@@ -1,4 +1,4 @@
-"""A variant of a rehearsal and its base -> what differs, in words: the largest effects first."""
+"""Says how a variant of a rehearsal differs from its base: the largest effects first."""
 
 import math
 from collections import Counter
@@ -78,7 +78,7 @@ def _is_named(move: Move, started: Mapping[str, Move]) -> bool:
 
 
 def _short_names(base: Object, variant: Object) -> dict[str, str]:
-    """Return runs and sweeps without their namespaces, where that is clear."""
+    """Return the names of runs and sweeps without their namespaces, if they stay unique."""
     rows = (*base["workloads"], *variant["workloads"])
     keys = {row["name"] for row in rows} | {row["sweep"] for row in rows}
     numbers = Counter(key.partition("/")[2] for key in keys)
@@ -86,7 +86,7 @@ def _short_names(base: Object, variant: Object) -> dict[str, str]:
 
 
 def group_name(runs: Runs, names: Mapping[str, str]) -> str:
-    """Return what people call runs that are compared as one."""
+    """Return a display name for runs that are compared as one."""
     sweeps = {row["sweep"] for row in (*runs.before, *runs.after)}
     if len(sweeps) == 1 and "" not in sweeps:
         sweep: str = sweeps.pop()
@@ -190,7 +190,7 @@ def _missing(base: Object, variant: Object, names: Mapping[str, str]) -> Iterato
 
 
 def _whole(base: Object, variant: Object, noise: Noise) -> Iterator[str]:
-    """Yield how the end of all runs moves; nothing where it does not, or not all have ended."""
+    """Yield how the makespan changes; nothing if it does not, or if some runs have not ended."""
     if any(record["finished"] < record["runs"] for record in (base, variant)):
         return
     before, after = (record["ranges"]["makespanSeconds"] for record in (base, variant))

@@ -1,4 +1,4 @@
-"""Compares timelines with what they should be: each broken promise is a problem, placed in the input file."""
+"""Compares timelines with their expectations: each failed one is a problem at its place in the input file."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from slicewright.rehearsal.model.timeline import Timeline
 
 
 class Cause(Struct, frozen=True):
-    """Why a run waited, in words, and when."""
+    """Why a run waited, as a sentence, and when."""
 
     start: float
     end: float
@@ -31,13 +31,13 @@ NO_CAUSES: Mapping[str, Sequence[Cause]] = MappingProxyType({})
 
 
 class _Known(Struct, frozen=True):
-    """What is known of why a run is not where it should be; each is empty where it is not."""
+    """Possible reasons why a run did not finish; each is empty if it does not apply."""
 
     never_fits: str
-    """What the offline quota check says."""
+    """The finding of the offline quota check."""
     cause: str
     far: str
-    """How to let it get further."""
+    """What to change so that it gets further."""
     hurt: str
     """The faults that hit it."""
 
@@ -110,11 +110,11 @@ def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Pro
 
 _HINT = "the timeline shows what happened; change the workload, the queues or the expectation"
 _AFTER_THE_START = ("together", "finishes")
-"""Expectations that faults can break: all others are about what is before, for a fault follows the start."""
+"""Expectations that faults can break: a fault comes after the start, and the others are about the start."""
 
 
 def _before_admission(timeline: Timeline, causes: Sequence[Cause]) -> str:
-    """Return the hint that says why a run waited longest for its admission; '' where nobody knows."""
+    """Return the hint that says why a run waited longest for its admission; '' if it is not known."""
     until = math.inf if timeline.admitted is None else timeline.admitted
     before = [cause for cause in causes if cause.start < until]
     longest = max(before, key=lambda cause: cause.end - cause.start, default=None)
@@ -124,7 +124,7 @@ def _before_admission(timeline: Timeline, causes: Sequence[Cause]) -> str:
 def _of_answer(
     part: ScenarioPart, index: int, answer: Answer, speed: float | None, why: str, hurt: str
 ) -> Iterator[Problem]:
-    """Yield the problem of an expectation that broke, or of which nobody can tell.
+    """Yield the problem of an expectation that failed or cannot be decided.
 
     That a run did not finish which should is told as such.
     """
@@ -140,7 +140,7 @@ def _of_answer(
 
 
 def _finer(answer: Answer) -> str:
-    """Return what to do so that an expectation can be told."""
+    """Return the hint that makes an expectation decidable."""
     if answer.gap is None:
         return _UNTOLD[answer.kind]
     if answer.gap < 1:
@@ -156,7 +156,7 @@ _UNTOLD = {
 
 
 def _slower(gap: float | None, speed: float | None) -> str:
-    """Return what to do where a gap may be the controllers' own time, which does not pass faster."""
+    """Return the hint for a gap that may be the controllers' own time, which the speed does not change."""
     if gap is None or speed is None or speed <= 1 or gap >= OWN_SECONDS * speed:
         return ""
     lower = max(1, int(speed / 4))
@@ -200,7 +200,7 @@ def _of_run(
 
 
 def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
-    """Return how a run fell short of what its kind does by the end; nothing where it did not.
+    """Return how a run fell short of what its kind does by the end; nothing if it did not.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
     not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.
@@ -240,7 +240,7 @@ def _not_together(part: ScenarioPart, timeline: Timeline, known: _Known) -> Prob
 
 
 def _why(timeline: Timeline, causes: Sequence[Cause]) -> str:
-    """Return the hint that says why a run is not where it should be; '' where nobody knows."""
+    """Return the hint that says why a run did not finish; '' if it is not known."""
     is_last = bool(causes and timeline.spans) and causes[-1].end == timeline.spans[-1].end
     if timeline.outcome == "waiting" and is_last and (timeline.waits_for or not timeline.why):
         return f"it waits because of this: {causes[-1].text}"
@@ -302,14 +302,14 @@ def _beside(
 
 
 def _slower_speed(part: ScenarioPart) -> str:
-    """Return how to run a workload so that its program is not over before its pods have come."""
+    """Return a hint for a program that ends before all pods of its run exist."""
     if part.duration < _LONG_SECONDS:
         return f"give it a longer duration: --duration {part.key}={_LONG_SECONDS:.0f}s --speed 1"
     return f"use a lower speed: --speed {int(part.duration / _LONG_SECONDS)}"
 
 
 _LONG_SECONDS = 8.0
-"""A program that runs so long is not over because the controllers were slow to make its other pods."""
+"""Seconds of real time after which all pods of a run exist, however slow the controllers are."""
 _NOT_DONE = ("REH001", "REH011")
 """What tells that a run did not do what its kind does."""
 _DID_NOT_FINISH = {

@@ -1,4 +1,4 @@
-"""Why runs waited: who held what they needed, and which change gives it to them, by Kueue's own rules.
+"""Why runs waited: which runs held their quota, and which change admits them, by Kueue's own rules.
 
 Each wait is judged at the moment when Kueue wrote that it has no quota for the run.
 """
@@ -38,13 +38,13 @@ class Remedy(Struct, frozen=True):
     """`Priority`, `Preemption`, `Reclaim` or `NominalQuota`: what has to change."""
     message: str
     chips: int = 0
-    """How much nominal quota is missing, or is taken back."""
+    """Chips of nominal quota that are missing or are reclaimed."""
     above: int | None = None
-    """The priority that the run has to exceed; None where its own is enough."""
+    """The priority that the run has to exceed; None if its own is enough."""
 
 
 class Lack(Struct, frozen=True):
-    """A flavor of which a run lacks chips, and what gives them to it."""
+    """A flavor of which a run needs more chips, and the changes that provide them."""
 
     short: Shortage
     remedies: tuple[Remedy, ...] = ()
@@ -56,24 +56,24 @@ class Wait(Struct, frozen=True):
     start: float
     end: float
     reason: str
-    """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`; or Kueue's own reason where none of them
-    can be derived. `NotTried` where Kueue wrote nothing, `NoWorkload` where it made no Workload either."""
+    """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`, or Kueue's own reason if none of these
+    applies. `NotTried`: Kueue wrote no condition. `NoWorkload`: Kueue did not create a Workload."""
     message: str = ""
-    """The controller's own sentence."""
+    """The controller's message."""
     lacks: tuple[Lack, ...] = ()
-    """Of several flavors each one would do."""
+    """The flavors that the run lacks; any one of them is enough."""
     ahead: tuple[str, ...] = ()
     """Runs that Kueue tries before it in the same ClusterQueue."""
     since: tuple[tuple[str, float], ...] = ()
     """When the holders got their quota."""
     added: tuple[tuple[str, int], ...] = ()
-    """Chips of node pools that were added meanwhile."""
+    """Chips of node pools that were added during the wait."""
     endless: frozenset[str] = frozenset()
     """Runs that do not end by themselves."""
 
 
 _UNTRIED = {True: "NotTried", False: "NoWorkload"}
-"""The reason of a wait of which Kueue wrote nothing, by whether it made a Workload for the run."""
+"""The reason of a wait without a condition of Kueue, by whether Kueue created a Workload."""
 
 
 class Setting(Struct, frozen=True):
@@ -81,10 +81,10 @@ class Setting(Struct, frozen=True):
 
     known: Quotas
     demands: dict[str, tuple[tuple[tuple[str, ...], int], ...]]
-    """By run: the flavors that pod sets may take, and the chips that they need of one of them."""
+    """By run: the flavors that its pod sets may use, and the chips that they need of one of them."""
     queue_of: Mapping[str, str]
     priorities: Mapping[str, int]
-    """Those of the Workloads that Kueue made."""
+    """Priorities of the Workloads that Kueue created, by run."""
     policies: dict[str, dict[str, Any]]
     """`preemption` of each ClusterQueue."""
     is_fair: bool = False
@@ -94,7 +94,7 @@ class Setting(Struct, frozen=True):
     strict: frozenset[str] = frozenset()
     """The ClusterQueues in which the first run blocks all others: StrictFIFO."""
     moved_back: frozenset[str] = _MOVED_BACK
-    """The reasons of evictions after which a run is as new in its queue; after others it keeps its place."""
+    """Reasons of evictions that move a run to the end of its queue; after others it keeps its place."""
 
 
 def read_setting(
@@ -201,7 +201,7 @@ def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
 
 
 def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:
-    """Return why a run waited that had its quota: for a check of its admission, or for nodes."""
+    """Return why a run with quota waited: for an admission check, or for nodes."""
     unplaced = [
         event.text
         for event in own
@@ -247,12 +247,12 @@ def _queued(
 
 
 class _Moment:
-    """Who has quota and who waits for it, at the moment until which events were taken in."""
+    """The runs that hold quota and those that wait for it, after the events so far."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._held: dict[str, Event] = {}
-        """What gave runs the quota that they hold."""
+        """The event by which a run got its quota."""
         self._since: dict[str, float] = {}
         """When runs got quota last."""
         self._submitted: dict[str, float] = {}
@@ -260,7 +260,7 @@ class _Moment:
         """The runs that wait, and the moment by which Kueue orders them."""
 
     def take_in(self, event: Event) -> None:
-        """Go on to the moment of an event."""
+        """Apply an event."""
         run = event.run
         if event.kind in ("submitted", "evicted") and run in self._setting.queue_of:
             submitted = self._submitted.setdefault(run, event.at)
@@ -276,7 +276,7 @@ class _Moment:
                 self._held[run] = event
 
     def wait(self, event: Event, span: Span) -> Wait:
-        """Return the wait of a run by what Kueue writes of it now, and by who has quota."""
+        """Return the wait of a run, from Kueue's present condition and the holders of quota."""
         lacks, ahead = self._lacks(event.run), tuple(self._ahead(event.run))
         if not lacks:
             return Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
@@ -288,7 +288,7 @@ class _Moment:
         return self._setting.priorities.get(run, 0)
 
     def _ahead(self, run: str) -> list[str]:
-        """Return the runs that Kueue tries first: those of a higher priority, or as high and older."""
+        """Return the runs that Kueue tries first: with a higher priority, or an equal one and older."""
 
         def order(name: str) -> tuple[int, float]:
             return -self._priority(name), self._queued.get(name, 0.0)
@@ -354,16 +354,16 @@ class _Moment:
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
         message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
-        is_enough = shortage(known, grown, lack.flavor, lack.need, lack.held) is None
-        yield from [Remedy("NominalQuota", message, lack.missing)] if is_enough else ()
+        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
+            yield Remedy("NominalQuota", message, lack.missing)
 
     def _competes(self, run: str, queue: Node, flavor: str) -> bool:
-        """Tell whether a run that Kueue tries first may take a flavor before others, or blocks them."""
+        """Tell whether a run that Kueue tries first can take the flavor of later runs, or blocks them."""
         flavors = [flavor for flavors, _ in self._setting.demands.get(run, ()) for flavor in flavors]
         return queue.name in self._setting.strict or not flavors or flavor in flavors
 
     def _enough(self, queue: Node, lack: Shortage) -> int | None:
-        """Return the least priority whose runs in a queue, and those below it, hold enough; None for none."""
+        """Return the least priority up to which runs of a queue hold enough chips, or None."""
         own = {item.run: self._priority(item.run) for item in lack.held if item.queue == queue.name}
         for level in sorted({*own.values()}):
             rest = [item for item in lack.held if own.get(item.run, math.inf) > level]
@@ -372,7 +372,7 @@ class _Moment:
         return None
 
     def _reclaimed(self, queue: Node, lack: Shortage) -> int | None:
-        """Return the least priority up to which runs of borrowing queues hold enough; None where none does.
+        """Return the least priority up to which runs of borrowing queues hold enough chips, or None.
 
         Kueue takes from a queue only as long as it borrows, the lowest priority first, then the newest.
         """

@@ -49,7 +49,7 @@ class Report(Struct, frozen=True):
     seconds: float
     interrupted: bool
     operator: str = ""
-    """What reconciled the PathwaysJobs; empty where there were none."""
+    """What reconciled the PathwaysJobs; empty if there were none."""
     timelines: tuple[tuple[str, Timeline], ...] = ()
     """(`namespace/name` of the workload, timeline of a run), in order of submission."""
     queues: tuple[Usage, ...] = ()
@@ -63,7 +63,7 @@ class Report(Struct, frozen=True):
     faults: tuple[Injected, ...] = ()
     """What went wrong on purpose, or should have."""
     advised: float = 0.0
-    """The speed that is chosen where nobody says one; 0 where none is known."""
+    """The default speed; 0 if it is not known."""
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     """What became of the expectations of workloads, by their current runs."""
     sweeps: Mapping[str, str] = field(default_factory=dict)

@@ -31,8 +31,11 @@ def spending(measured: Sequence[Object], *, named: bool = False) -> Iterator[Tab
     With `named` the name of each record, which is a variant, is last in its rows. Chips of different pools
     are not added up; amounts are, but for those of pools that have no price, which are named.
     """
-    more = ("variant",) if named else ()
-    behind = [(record["name"],) if named else () for record in measured]
+    more: tuple[str, ...] = ()
+    behind: list[tuple[str, ...]] = [() for _ in measured]
+    if named:
+        more = ("variant",)
+        behind = [(record["name"],) for record in measured]
     pools = dict.fromkeys(row["pool"] for record in measured for row in record["chipHours"])
     hours = tuple(
         (pool, f"{row['available']:,.1f}", *(f"{row[part]:,.1f}" for part in PARTS), *name)

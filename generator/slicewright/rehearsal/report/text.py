@@ -70,7 +70,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
 
 
 def width_in(report: Report, columns: int | None) -> int:
-    """Return how wide the drawings are on a terminal of so many columns; None: what is usual in a file."""
+    """Return the width of the drawings on a terminal with a number of columns; None is a file."""
     if columns is None:
         return _WIDTH
     beside = _BESIDE[all(timeline.is_queued for _, timeline in report.timelines)]

@@ -153,7 +153,7 @@ def _moved(variants: Sequence[Object], noise: Noise) -> Iterator[tuple[str, ...]
 
 
 def called(runs: Runs, size: int) -> str:
-    """Return what a table calls runs that are compared as one, of which a variant has so many."""
+    """Return the name in a table of runs that are compared as one, with their number."""
     name = group_name(runs, {})
     return name if size == 1 else f"{name} ({counted(size, 'run')})"
 

@@ -62,7 +62,7 @@ def _probes(resource: Resource, _objects: ObjectSet) -> Findings:
 
 _MOST = 65_535
 _UNSET = ("hostPort", "targetPort")
-"""Where 0 is no port of its own, and the API server chooses one."""
+"""Fields where 0 means that the API server chooses a port."""
 
 
 def _out_of_range(ports: Any, keys: Iterable[str], path: Path) -> Findings:

@@ -241,7 +241,7 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     config = _mapping(manifest)
     if config is None and is_unfinished(manifest):
-        return  # `{num_cpus: ${CPUS}}` is no YAML until somebody fills it in
+        return  # `{num_cpus: ${CPUS}}` is not YAML until somebody fills it in
     if config is None:
         yield Finding(("spec", key), f"the text of {key} is not one YAML mapping")
     elif key == "serveConfigV2":
