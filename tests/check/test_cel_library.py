@@ -97,6 +97,7 @@ def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) 
         pytest.param(
             "self.split('').all(a, self.split('').all(b, true))", "a" * 1_001, None, id="a text that is split"
         ),
+        pytest.param("self.all(a, a in self)", [1] * 1_001, None, id="a list that each step searches"),
         pytest.param(
             "[1, 2].all(a, (self + self).all(b, self.all(c, true)))",
             [1] * 99,
