@@ -278,6 +278,17 @@ def test_answer_that_is_not_an_object(api: Api, server: Server, answer: Any) -> 
         api.request("GET", "/api/v1/pods")
 
 
+@pytest.mark.parametrize(
+    "answer", [{}, {"resources": 5}, {"resources": [None, 5, {"name": 5}, {"name": "x"}]}]
+)
+def test_answer_that_names_no_kinds(api: Api, server: Server, answer: Object) -> None:
+    """A server that does not say which kinds it has, does not have the kind."""
+    server.answers += [(200, answer, {})]
+
+    with pytest.raises(ApiError, match="there is no kind Pod in v1"):
+        api.list("v1", "Pod")
+
+
 @pytest.mark.parametrize("answer", [{}, {"items": None, "metadata": {}}, {"items": [], "metadata": None}])
 def test_answer_that_is_not_a_list(api: Api, server: Server, answer: Object) -> None:
     """A list without entries or without metadata is an error."""
