@@ -13,7 +13,7 @@ from tests.testbed.kit import eventually
 from urllib3.connection import HTTPSConnection
 
 from slicewright.apiserver.client import Api, _object
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.apiserver.kubeconfig import Access
 
 from .stub import serving
@@ -287,6 +287,14 @@ def test_answer_that_names_no_kinds(api: Api, server: Server, answer: Object) ->
 
     with pytest.raises(ApiError, match="there is no kind Pod in v1"):
         api.list("v1", "Pod")
+
+
+def test_refusal_with_fields_of_other_types(api: Api, server: Server) -> None:
+    """A reason or a message that is not a text counts as none."""
+    server.answers += [(500, {"message": ["a"], "reason": {"b": 1}}, {})]
+
+    with pytest.raises(ApiError, match=r"^500: HTTP status 500$"), Ignored(404):
+        api.request("GET", "/api/v1/pods")
 
 
 @pytest.mark.parametrize("answer", [{}, {"items": None, "metadata": {}}, {"items": [], "metadata": None}])
