@@ -13,7 +13,7 @@ from tests.testbed.kit import eventually
 from urllib3.connection import HTTPSConnection
 
 from slicewright.apiserver.client import Api, _object
-from slicewright.apiserver.errors import ApiError
+from slicewright.apiserver.errors import ApiError, Ignored
 from slicewright.apiserver.kubeconfig import Access
 
 from .stub import serving
@@ -275,6 +275,25 @@ def test_answer_that_is_not_an_object(api: Api, server: Server, answer: Any) -> 
     server.answers += [(200, answer, {})]
 
     with pytest.raises(ApiError, match="the answer is not an object: "):
+        api.request("GET", "/api/v1/pods")
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"resources": 5}, {"resources": [None, 5, {"name": 5}, {"name": "x"}]}]
+)
+def test_answer_that_names_no_kinds(api: Api, server: Server, answer: Object) -> None:
+    """A server that does not say which kinds it has, does not have the kind."""
+    server.answers += [(200, answer, {})]
+
+    with pytest.raises(ApiError, match="there is no kind Pod in v1"):
+        api.list("v1", "Pod")
+
+
+def test_refusal_with_fields_of_other_types(api: Api, server: Server) -> None:
+    """A reason or a message that is not a text counts as none."""
+    server.answers += [(500, {"message": ["a"], "reason": {"b": 1}}, {})]
+
+    with pytest.raises(ApiError, match=r"^500: HTTP status 500$"), Ignored(404):
         api.request("GET", "/api/v1/pods")
 
 

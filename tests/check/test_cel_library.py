@@ -64,6 +64,12 @@ def test_rules_that_do_not_compile_are_not_computable() -> None:
     assert not cel.is_known("self.size >")
 
 
+def test_a_rule_with_a_comment_is_not_computable() -> None:
+    """A comment between a list and its loop hides how much the loop costs."""
+    assert not cel.is_known("self.all(a, self.//\nall(b, a <= b))")
+    assert cel.is_known("self.startsWith('https://')")
+
+
 def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
     """A text that is not a quantity is reported by the schema; no library writes to standard error."""
     assert cel.keeps("quantity(self) == quantity('1')", "one") is None
@@ -97,6 +103,7 @@ def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) 
         pytest.param(
             "self.split('').all(a, self.split('').all(b, true))", "a" * 1_001, None, id="a text that is split"
         ),
+        pytest.param("self.all(a, a in self)", [1] * 1_001, None, id="a list that each step searches"),
         pytest.param(
             "[1, 2].all(a, (self + self).all(b, self.all(c, true)))",
             [1] * 99,

@@ -21,7 +21,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from slicewright.apiserver.errors import AccessError, ApiError, Ignored
 from slicewright.apiserver.kubeconfig import Access
-from slicewright.core.kubernetes.read import mapping
+from slicewright.core.kubernetes.read import entries, mapping, text
 from slicewright.core.kubernetes.types import Object
 
 Item = TypeVar("Item")
@@ -284,10 +284,11 @@ class Api:
         """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
         key = (api_version, kind)
         if key not in self._resources:
-            for entry in self.request("GET", _root(api_version))["resources"]:
-                if "/" not in entry["name"]:
-                    resource = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
-                    self._resources[api_version, entry["kind"]] = resource
+            for _, entry in entries(self.request("GET", _root(api_version)).get("resources")):
+                name, of = text(entry.get("name")), text(entry.get("kind"))
+                if name and of and "/" not in name:
+                    resource = Resource(api_version, of, name, entry.get("namespaced") is True)
+                    self._resources[api_version, of] = resource
         if key not in self._resources:
             message = f"there is no kind {kind} in {api_version}"
             raise ApiError(http.HTTPStatus.NOT_FOUND, {"reason": "NotFound", "message": message})

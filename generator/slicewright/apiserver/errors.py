@@ -1,5 +1,6 @@
 """Exceptions of the access to a cluster."""
 
+from slicewright.core.kubernetes.read import text
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 
@@ -17,8 +18,8 @@ class ApiError(Exception):
 
     def __init__(self, code: int, status: Object) -> None:
         self.code = code
-        self.reason: str = status.get("reason", "")
-        self.message: str = status.get("message", "") or f"HTTP status {code}"
+        self.reason = text(status.get("reason"))
+        self.message = text(status.get("message")) or f"HTTP status {code}"
         super().__init__(f"{f'{code} {self.reason}'.rstrip()}: {self.message}")
 
 

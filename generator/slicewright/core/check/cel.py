@@ -142,6 +142,10 @@ _LONGEST = 4_000
 """Characters of a rule: the library ends the process on one of some ten thousand terms."""
 _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
 """The first name of what a loop goes over, its macro, and its variable."""
+_WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
+"""What goes over a whole list, and in a loop at each step."""
+_COMMENT = re.compile(r"//.*\n")
+"""It may hide a loop from the pattern above."""
 _COPIES = ("map", "filter")
 """The library copies the list that these make at each step."""
 _MOST_STEPS = 10**6
@@ -150,8 +154,11 @@ _MOST_STEPS = 10**6
 
 @cache
 def _is_computable(rule: str) -> bool:
-    """Tell whether the library knows all that a rule uses. Names with `__` are escaped ones of fields."""
-    if "__" in rule or len(rule) > _LONGEST or _program(rule) is None:
+    """Tell whether the library knows all that a rule uses, and it has no comment.
+
+    Names with `__` are escaped ones of fields.
+    """
+    if "__" in rule or len(rule) > _LONGEST or _COMMENT.search(rule) or _program(rule) is None:
         return False
     return _functions(rule) <= {*_FUNCTIONS, *_STANDARD}
 
@@ -213,7 +220,7 @@ def _loops(rule: str) -> tuple[int, bool]:
         parts.discard(start)  # a second loop over the parts of one value multiplies
         if is_part or start == "self":
             parts.add(variable)
-    return weight, has_inner
+    return weight + bool(weight and _WALKS.search(rule)), has_inner
 
 
 @cache
