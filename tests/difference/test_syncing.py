@@ -225,7 +225,6 @@ def test_object_that_is_not_pruned_stays_when_it_leaves_the_tree() -> None:
         ({"kustomize.toolkit.fluxcd.io/prune": "disabled"}, True),
         ({options: "Prune=true"}, False),
         ({}, False),
-        (None, False),
     ):
         kept = thing("ConfigMap", "a", data={"a": "1"})
         kept["metadata"]["annotations"] = written

@@ -171,5 +171,5 @@ def test_marked_object_of_a_component_may_be_odd(marked: str) -> None:
 
     made = render(repository, {})
 
-    expected = [] if marked == "data" else ["BASE001"]
-    assert expected == [problem.id for problem in made.problems if problem.severity == "error"]
+    expected = {"data": [], "labels": ["BASE001"], "annotations": ["KUS007"]}
+    assert expected[marked] == [problem.id for problem in made.problems if problem.severity == "error"]

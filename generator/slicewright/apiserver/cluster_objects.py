@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from slicewright.apiserver.errors import AccessError, ApiError
 from slicewright.apiserver.read_only import ReadOnly, kueue_versions
 from slicewright.core.importing.inventory import Inventory, flaw
-from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS
+from slicewright.core.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, SCHEDULING_VERSION
 from slicewright.core.kubernetes.types import Object
 from slicewright.core.problem import Problem
 
 _KINDS = {"nodes": ("v1", "Node")}
 _KINDS_OF_USE = {
-    "priority_classes": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "priority_classes": (SCHEDULING_VERSION, "PriorityClass"),
     "deployments": ("apps/v1", "Deployment"),
 }
 """Kinds without which the file is right, but says less."""
