@@ -14,6 +14,7 @@ from tests.difference.kit import commit
 
 from slicewright.core import problem as problems
 from slicewright.core.problem import Problem, foremost
+from slicewright.core.run.folder import SETTINGS
 from slicewright.core.visible import in_json, shown, visible
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def test_no_report_is_forged(tmp_path: Path, form: str) -> None:
     write(
         tmp_path,
         {
+            SETTINGS: "",  # in a repository of ours objects of all kinds are judged
             "a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
             f"{name}: 1\ndata: {{{name}: 1}}\n",
             "b.yaml": f"apiVersion: a/b\nkind: {name}\nmetadata: {{name: a}}\n",
@@ -111,7 +113,10 @@ def test_people_are_shown_so_many_problems(tmp_path: Path, monkeypatch: pytest.M
     assert ([few[0], few[3]], "and 1 more problem, which -o json lists") == foremost([few[0], *few[2:]])
     write(
         tmp_path,
-        {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: 1, b: 2, c: 3}\n"},
+        {
+            SETTINGS: "",
+            "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: 1, b: 2, c: 3}\n",
+        },
     )
     for form in ("text", "github"):
         assert "and 1 more problem, which -o json lists\n" in run(tmp_path, ".", "-o", form).out

@@ -193,7 +193,7 @@ def resolve(root: Path, name: str) -> str:
         return done.stdout.decode().strip()
     inside = _run(root, "rev-parse", "--git-dir")
     if b"not a git repository" in inside.stderr:
-        raise NoGitRepositoryError(f"{root} belongs to no git repository")
+        raise NoGitRepositoryError(f"{root} is not in a git repository")
     if inside.returncode:
         raise GitError(_broken("rev-parse", inside.stderr.decode(errors="replace")))
     raise _unknown(root, name)

@@ -158,7 +158,7 @@ def test_option_that_the_command_does_not_have_is_unknown(arguments: list[str]) 
     [
         (("new", "b", "--pathways", "--pathways-version", "jax-0.9.2"), "--pathways"),
         (("new", "b", "--tpu", "v5p-8", "--image", "--matrix", "A=1", "--", "a"), "--image"),
-        (("validate", "--baseline", "--write-baseline"), "--baseline"),
+        (("validate", "--changed", "--strict"), "--changed"),
         (("validate", "-o", "--strict"), "-o"),
         (("rehearse", "--what-if", "--help"), "--what-if"),
         (("import", "cluster", "--context", "--write"), "--context"),

@@ -151,7 +151,7 @@ def test_worktree_whose_repository_is_gone_is_warned(repo: Repo) -> None:
     repo.write(".git", "gitdir: /nonexistent/.git/worktrees/a\n")
 
     assert repo.run("render", "--check").err.startswith(
-        f"{NOT_CHECKED}: {repo.root} belongs to no git repository"
+        f"{NOT_CHECKED}: {repo.root} is not in a git repository"
     )
 
 
