@@ -39,7 +39,7 @@ options = declared(
 )
 cluster_option = click.option("--cluster", help="The TPUCluster, if a workload has several.")
 _FEW = 5
-"""Up to so many contexts are named in a hint."""
+"""Up to this many contexts are named in a hint."""
 
 
 class Place(Struct, frozen=True):
