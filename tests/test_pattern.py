@@ -13,6 +13,7 @@ from tests.check.kit import CONFIG_MAP, run, write
 
 from slicewright.core.compose.spec import _PATTERN
 from slicewright.core.pattern import whole
+from slicewright.core.run.folder import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +63,7 @@ def test_targets_end(tmp_path: Path, pattern: str, more: str) -> None:
     write(
         tmp_path,
         {
+            SETTINGS: "",  # in a repository of ours objects of all kinds are judged
             "a.yaml": CONFIG_MAP.replace("name: a", f"name: {'a' * 40}"),
             "kustomization.yaml": f"resources: [a.yaml]\n{more}patches:\n- target: {{name: '{pattern}'}}\n"
             "  patch: |\n    - {op: add, path: /metadata/labels, value: {a: b}}\n",

@@ -65,7 +65,9 @@ class Change:
         @cache
         def is_unchanged(name: str) -> bool:
             path = builds.get(name) or os.path.normpath(f"{self._root}/{name}" if name[:1] != "/" else name)
-            paths = {path, *(kustomizations.included_by(path) if name in builds else ())}
+            paths = {path}
+            if name in builds:
+                paths.update(kustomizations.included_by(path))
             paths.update(whole for whole in wholes if path.startswith(f"{whole}/"))
             return paths.isdisjoint(self._changed) and not paths.isdisjoint(self._known)
 

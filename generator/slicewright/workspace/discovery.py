@@ -86,10 +86,11 @@ class Discovery:
             else:  # a shell variable that is not set: the current folder is not meant
                 problem = Problem("FILE001", "an empty path was given", "name a file or a folder")
                 targets.problems.append(problem)
-        for pattern in sorted(self._unused) if self._has_walked else ():
-            message = f"--exclude {self._exclude[pattern]} matches no folder or YAML file below the paths"
-            hint = "look at the spelling, or leave it out"
-            targets.problems.append(Problem("IGN105", message, hint, "warning"))
+        if self._has_walked:
+            for pattern in sorted(self._unused):
+                message = f"--exclude {self._exclude[pattern]} matches no folder or YAML file below the paths"
+                hint = "look at the spelling, or leave it out"
+                targets.problems.append(Problem("IGN105", message, hint, "warning"))
         return _without_included(targets, self._kustomizations, self._components)
 
     def _path(self, path: Path, targets: Targets, cluster: str) -> None:

@@ -130,11 +130,16 @@ def fetch_problems(folder: str) -> list[Problem]:
             continue
         below = included[node] = []
         for path in (f"{current}/{name}" for name in sorted(FILE_NAMES)):
-            for data in _documents(path, problems) if os.path.lexists(path) else ():
-                if configures and isinstance(data, dict) and not _PLAIN.issuperset(map(str.casefold, data)):
-                    message = "the configuration of a transformer or generator is itself made by a build"
-                    problems.append(Problem("KUS020", message, _UNBUILT, file=path))
-                below += _folders_in(data, current, path, problems, configures=configures)
+            if os.path.lexists(path):
+                for data in _documents(path, problems):
+                    if (
+                        configures
+                        and isinstance(data, dict)
+                        and not _PLAIN.issuperset(map(str.casefold, data))
+                    ):
+                        message = "the configuration of a transformer or generator is itself made by a build"
+                        problems.append(Problem("KUS020", message, _UNBUILT, file=path))
+                    below += _folders_in(data, current, path, problems, configures=configures)
         waiting += below
     if _built(top, included) > MAX_FOLDERS:
         problems.append(too_many(f"{top[0]}/{FILE_NAME}"))

@@ -75,8 +75,9 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
         text = read_stdin() if unit.form == "stdin" else read_file(unit.path, unit.name, or_stdin=True)
     if isinstance(text, Problem):
         unread = "" if unit.named else _unread(unit, text.id)
-        passed_by = (PassedBy(unit.name, unread),) if unread else ()
-        return Loaded(unit, problems=() if unread else (text,), passed_by=passed_by)
+        if unread:
+            return Loaded(unit, passed_by=(PassedBy(unit.name, unread),))
+        return Loaded(unit, problems=(text,))
     text, used = filled(text, values) if values else (text, frozenset())
     documents, problems = read_manifests(text, unit.name)
     is_broken = any(problem.id != "YAML002" for problem in errors(problems))
@@ -233,10 +234,11 @@ def _merged(kustomizations: Mapping[str, str]) -> dict[str, str]:
     merged = {}
     for path, text in kustomizations.items():
         folder = posixpath.dirname(f"/{path}")
-        for file in known.merged_by(folder) if _MERGES.search(text) else ():
-            content = read_file(file, file) if os.path.isfile(file) else None  # noqa: PTH113 - any text
-            if isinstance(content, str):
-                merged[file.lstrip("/")] = content
+        if _MERGES.search(text):
+            for file in known.merged_by(folder):
+                content = read_file(file, file) if os.path.isfile(file) else None  # noqa: PTH113 - any text
+                if isinstance(content, str):
+                    merged[file.lstrip("/")] = content
     return merged
 
 

@@ -101,8 +101,8 @@ def _placed(problem: Problem, kustomizations: Kustomizations, entry: str = "") -
     file, spec = kustomizations.spec_of(folder)
     text = read_file(file, file) if file and name in FILE_NAMES else ""
     entry = entry or problem.message.partition("'")[2].rpartition("' is remote")[0]
-    path = next((path for path, value in values_in(spec) if value == entry), ()) if entry else ()
-    if not path or isinstance(text, Problem):
+    path = next((path for path, value in values_in(spec) if value == entry), ())
+    if not (entry and path) or isinstance(text, Problem):
         return problem
     line, column = read_places(text, 0).of(path)
     return replace(problem, line=line, column=column)

@@ -95,7 +95,9 @@ class Engine:
 
     def _unevaluated(self, resource: Resource) -> tuple[str, ...]:
         checks = self._checks(resource)
-        return checks.unevaluated if checks else ()
+        if checks is None:
+            return ()
+        return checks.unevaluated
 
     def _checks(self, resource: Resource) -> KindChecks | None:
         """Return what is known about a kind; None for one that is let pass, or whose schema is broken."""

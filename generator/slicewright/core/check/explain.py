@@ -64,11 +64,12 @@ def explained(
 def _with_keys(path: Path, data: Any) -> Path:
     """Return a path of jsonschema-rs with the keys of mappings as they are: it makes numbers of digits."""
     exact: list[str | int] = []
-    for part in path if data is not None else ():
-        is_digits = isinstance(data, dict) and isinstance(part, int)
-        keys = [key for key in data if digits(key) == part] if is_digits else [part]
-        exact += keys[:1]
-        data = data[keys[0]]
+    if data is not None:
+        for part in path:
+            is_digits = isinstance(data, dict) and isinstance(part, int)
+            keys = [key for key in data if digits(key) == part] if is_digits else [part]
+            exact += keys[:1]
+            data = data[keys[0]]
     return tuple(exact) or path
 
 

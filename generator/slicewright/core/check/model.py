@@ -109,7 +109,9 @@ class Resource(Struct, frozen=True, dict=True):
     @cached_property
     def pods(self) -> tuple[Pods, ...]:
         """The pod templates of the object."""
-        return pods_of(self.data, self.kind) if self.is_known else ()
+        if not self.is_known:
+            return ()
+        return pods_of(self.data, self.kind)
 
     @cached_property
     def containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:

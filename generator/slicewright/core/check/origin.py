@@ -136,17 +136,20 @@ def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
     if resource.labels.get(RUN, run) != run:
         return _NAME
     is_run = resource.name in (workload.name, f"{workload.name}-{run}")
-    ways = (*(_ways(workload, resource, path) if is_run else ()), ("spec", "components"))
+    ways: list[Path] = [("spec", "components")]
+    if is_run:
+        ways = [*_ways(workload, resource, path), *ways]
     return next((way for way in ways if value_at(workload.source.data, *way) is not None), _NAME)
 
 
 def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
     """Yield the fields that may say a value, the nearest first."""
     for index, change in enumerate(workload.patches):
-        for entry in change["ops"] if change["target"]["kind"] == resource.kind else ():
-            tokens = parse_pointer(entry["path"])
-            if tokens == tuple(map(str, path[: len(tokens)])):
-                yield "spec", "patches", index
+        if change["target"]["kind"] == resource.kind:
+            for entry in change["ops"]:
+                tokens = parse_pointer(entry["path"])
+                if tokens == tuple(map(str, path[: len(tokens)])):
+                    yield "spec", "patches", index
     match path:
         case ("metadata", "labels", str(key)) if key in _LABELS:
             yield "spec", _LABELS[key]
@@ -166,10 +169,11 @@ def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
         yield holder[: 2 if holder[1] == "pathways" else 3]
     if path and path[-1] in _COUNTS:
         yield from (("spec", "slices"), ("spec", "tpu"), ("spec", "cpu"))
-    for start in (("spec",), ("spec", "pathways")) if path[:1] == ("spec",) else ():
-        way = _along(workload.source.data, start, resource.data, path, 1)
-        if len(way) > len(start):
-            yield way
+    if path[:1] == ("spec",):
+        for start in (("spec",), ("spec", "pathways")):
+            way = _along(workload.source.data, start, resource.data, path, 1)
+            if len(way) > len(start):
+                yield way
 
 
 def _below(path: Path, start: Path) -> bool:

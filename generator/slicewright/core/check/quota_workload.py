@@ -186,8 +186,9 @@ def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
         for other in objects.of_kind("Pod")
         if other.labels.get(POD_GROUP) == group and (other.namespace or "default") == namespace
     ]
-    for member in pods if pods and pods[0] is resource else ():
-        yield from (replace(pod_set, name=member.name) for pod_set in _of_templates(member, objects))
+    if pods and pods[0] is resource:
+        for member in pods:
+            yield from (replace(pod_set, name=member.name) for pod_set in _of_templates(member, objects))
 
 
 _MADE_OTHERWISE = {"PathwaysJob": _of_pathwaysjob, "TrainJob": _of_trainjob}

@@ -74,9 +74,12 @@ class NodeSelector(Struct, frozen=True):
 
     def fixed(self) -> dict[str, str]:
         """Return the labels of which every such node has the one value that is given."""
-        only = self.terms[0] if len(self.terms) == 1 else ()
+        if len(self.terms) != 1:
+            return dict(self.labels)
         ones = {
-            entry.key: entry.values[0] for entry in only if entry.operator == "In" and len(entry.values) == 1
+            entry.key: entry.values[0]
+            for entry in self.terms[0]
+            if entry.operator == "In" and len(entry.values) == 1
         }
         return {**ones, **self.labels}
 

@@ -93,5 +93,7 @@ def _mistakes(resource: Resource, api_version: str, schemas: KindSchemas) -> Ite
 def _is_misspelt(kind: str, other: str) -> bool:
     """Tell whether the words of one kind are those of another, misspelt: `Node` is no `Pod`."""
     words, others = _WORD.findall(kind), _WORD.findall(other)
-    pairs = zip(words, others, strict=False) if len(words) == len(others) else ()
+    if len(words) != len(others):
+        return True
+    pairs = zip(words, others, strict=True)
     return all(not steps_between(a, b) or min(len(a), len(b)) > _SHORT for a, b in pairs)

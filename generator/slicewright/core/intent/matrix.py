@@ -109,15 +109,20 @@ def _combined(source: Source, axes: list[tuple[Path, list[Any]]]) -> tuple[list[
     excluded = [_values(entry).items() for entry in matrix.get("exclude", ())]
     used = [False] * len(excluded)
     entries: list[_Entry] = []
-    for chosen in product(*(enumerate(values) for _, values in axes)) if axes else ():
-        values = {path: value for (path, _), (_, value) in zip(axes, chosen, strict=True)}
-        matching = [at for at, items in enumerate(excluded) if all(item in values.items() for item in items)]
-        for at in matching:
-            used[at] = True
-        if not matching:
-            places = zip((path for path, _ in axes), (at for at, _ in chosen), strict=True)
-            renamed = {("spec", *path): (*_MATRIX, *path, at) for path, at in places if path[0] in _FIELDS}
-            entries.append(_Entry(values, _MATRIX, renamed))
+    if axes:
+        for chosen in product(*(enumerate(values) for _, values in axes)):
+            values = {path: value for (path, _), (_, value) in zip(axes, chosen, strict=True)}
+            matching = [
+                at for at, items in enumerate(excluded) if all(item in values.items() for item in items)
+            ]
+            for at in matching:
+                used[at] = True
+            if not matching:
+                places = zip((path for path, _ in axes), (at for at, _ in chosen), strict=True)
+                renamed = {
+                    ("spec", *path): (*_MATRIX, *path, at) for path, at in places if path[0] in _FIELDS
+                }
+                entries.append(_Entry(values, _MATRIX, renamed))
     hint = "write values of the axes exactly as in the lists; an entry of include needs no exclude"
     return entries, [
         source.problem(

@@ -35,9 +35,10 @@ def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
     by_document: dict[int, list[Fix]] = defaultdict(list)
     for fix in sorted(fixes, key=lambda fix: all(edit.op != "move" for edit in fix.edits)):
         by_document[fix.document].append(fix)
-    for document, some in by_document.items() if parts else ():
-        parts[document], done = _mended(parts[document], some)
-        applied += done
+    if parts:
+        for document, some in by_document.items():
+            parts[document], done = _mended(parts[document], some)
+            applied += done
     return "".join((head, *parts)), applied
 
 

@@ -74,12 +74,13 @@ def _scripts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("GIT123", (), "warning")
 def _nulls(resource: Resource, _objects: ObjectSet) -> Findings:
     # Hardly any object has one, and no walk in Python sees that as fast as the interpreter prints the object.
-    for path, value in values_in(resource.data) if "None" in repr(resource.data) else ():
-        if value is None and path[-1] != "creationTimestamp":
-            fix = edits.remove(path) if isinstance(path[-1], str) else None
-            yield Finding(
-                path, "the key has no value: some tools keep the null, others drop the key", fix=fix
-            )
+    if "None" in repr(resource.data):
+        for path, value in values_in(resource.data):
+            if value is None and path[-1] != "creationTimestamp":
+                fix = edits.remove(path) if isinstance(path[-1], str) else None
+                yield Finding(
+                    path, "the key has no value: some tools keep the null, others drop the key", fix=fix
+                )
 
 
 _Identity = tuple[str, str, str, str, str]

@@ -133,15 +133,16 @@ def _sibling(
     """Say that another flavor of the group has all labels of one, and those beside that the pods select."""
     for _, group in queue.groups:
         for name in names:
-            for other in group if name in group else ():
-                own, more = known.flavors[name].labels, known.flavors[other].labels
-                beside = {key: value for key, value in more.items() if key not in own}
-                selected = [key for key in beside if key in fixed]
-                if selected and own.items() <= more.items() and {**fixed, **beside} == fixed:
-                    label = f"{selected[0]}={fixed[selected[0]]}"
-                    reason = f"they select {label} and run on nodes of flavor {other}, "
-                    reason += "but Kueue counts them in flavor"
-                    return f"{reason} {name}", _APART
+            if name in group:
+                for other in group:
+                    own, more = known.flavors[name].labels, known.flavors[other].labels
+                    beside = {key: value for key, value in more.items() if key not in own}
+                    selected = [key for key in beside if key in fixed]
+                    if selected and own.items() <= more.items() and {**fixed, **beside} == fixed:
+                        label = f"{selected[0]}={fixed[selected[0]]}"
+                        reason = f"they select {label} and run on nodes of flavor {other}, "
+                        reason += "but Kueue counts them in flavor"
+                        return f"{reason} {name}", _APART
     return None
 
 

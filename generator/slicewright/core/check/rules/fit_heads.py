@@ -83,10 +83,11 @@ def _at_once(objects: ObjectSet) -> dict[str, dict[str, int]]:
     for resource in objects.all:
         is_queued = resource.kind in RUN_KINDS and QUEUE in resource.labels
         ask = asked(resource, objects) if is_queued else None
-        for choice in ask.choices if ask else ():
-            head = choice.pods[0]
-            if ask and len(choice.flavors) == 1 and "cpu" in choice.requests and _has_node(resource, head):
-                waiting[choice.flavors[0], ask.queue.name].append((ask, head))
+        if ask:
+            for choice in ask.choices:
+                head = choice.pods[0]
+                if len(choice.flavors) == 1 and "cpu" in choice.requests and _has_node(resource, head):
+                    waiting[choice.flavors[0], ask.queue.name].append((ask, head))
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for (flavor, queue), heads in waiting.items():
         found[flavor][queue] = min(_fitting(heads, flavor))

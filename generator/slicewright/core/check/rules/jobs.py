@@ -137,17 +137,18 @@ def _repeated_ports(containers: Iterable[tuple[Path, dict[str, Any]]], *, on_hos
 
 @rule("JS126", {"Job"})
 def _job_name(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods if resource.server_name else ():
-        completions = number(pods.job.get("completions"))
-        name = resource.server_name
-        if pods.job.get("completionMode") == "Indexed" and completions:
-            name = f"{name}-{completions - 1}"
-            # A host name may begin with a digit, unlike the DNS-1035 label.
-            if refusal := against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name):
-                yield Finding(resource.name_path, f"host name '{name}' {refusal}")
-        elif len(name) > MAX_LABEL:
-            message = f"name '{name}' has {len(name)} characters; the limit is {MAX_LABEL}"
-            yield Finding(resource.name_path, message)
+    if resource.server_name:
+        for pods in resource.pods:
+            completions = number(pods.job.get("completions"))
+            name = resource.server_name
+            if pods.job.get("completionMode") == "Indexed" and completions:
+                name = f"{name}-{completions - 1}"
+                # A host name may begin with a digit, unlike the DNS-1035 label.
+                if refusal := against_dns1035(f"x{name[1:]}" if name[:1].isdigit() else name):
+                    yield Finding(resource.name_path, f"host name '{name}' {refusal}")
+            elif len(name) > MAX_LABEL:
+                message = f"name '{name}' has {len(name)} characters; the limit is {MAX_LABEL}"
+                yield Finding(resource.name_path, message)
 
 
 @rule("JS127", JOB_KINDS)

@@ -28,19 +28,20 @@ def _names(resource: Resource, _objects: ObjectSet) -> Findings:
     if refusal and 0 < len(name) <= MAX_LABEL:
         yield Finding(resource.name_path, f"JobSet name '{name}' {refusal}", _renamed("JobSet", name))
         return
-    for pods in resource.pods if name else ():
-        path = (*pods.path[:3], "name")
-        job = f"{name}-{pods.name}-{pods.replicas - 1}"
-        completions = number(pods.job.get("completions"))
-        if refusal := dns.against_dns1035(job):
-            # The second name is after a letter and a hyphen, so it may begin with a digit.
-            is_valid = dns.is_subdomain(pods.name) and "." not in pods.name
-            hint = "" if is_valid else _renamed("replicatedJob", pods.name)
-            yield Finding(path, f"Job name '{job}' {refusal}", hint)
-        elif is_indexed(pods) and completions is not None:
-            pod = f"{job}-{completions - 1}-abcde"
-            if refusal := dns.against_dns1035(pod):
-                yield Finding(path, f"pod name '{pod}' {refusal}")
+    if name:
+        for pods in resource.pods:
+            path = (*pods.path[:3], "name")
+            job = f"{name}-{pods.name}-{pods.replicas - 1}"
+            completions = number(pods.job.get("completions"))
+            if refusal := dns.against_dns1035(job):
+                # The second name is after a letter and a hyphen, so it may begin with a digit.
+                is_valid = dns.is_subdomain(pods.name) and "." not in pods.name
+                hint = "" if is_valid else _renamed("replicatedJob", pods.name)
+                yield Finding(path, f"Job name '{job}' {refusal}", hint)
+            elif is_indexed(pods) and completions is not None:
+                pod = f"{job}-{completions - 1}-abcde"
+                if refusal := dns.against_dns1035(pod):
+                    yield Finding(path, f"pod name '{pod}' {refusal}")
 
 
 def _renamed(kind: str, name: str) -> str:

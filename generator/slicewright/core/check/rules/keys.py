@@ -57,8 +57,9 @@ def _selected(resource: Resource) -> Iterator[Path]:
         yield from _below(resource, ("spec", "workers", index, "nodeSelector"))
     if resource.kind == "ResourceFlavor":
         yield from _below(resource, ("spec", "nodeLabels"))
-    for index, _ in entries(at(resource.data, "spec", "levels")) if resource.kind == "Topology" else ():
-        yield "spec", "levels", index, "nodeLabel"
+    if resource.kind == "Topology":
+        for index, _ in entries(at(resource.data, "spec", "levels")):
+            yield "spec", "levels", index, "nodeLabel"
 
 
 def _below(resource: Resource, path: Path) -> Iterator[Path]:
@@ -85,7 +86,7 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _own_labels(objects: ObjectSet) -> frozenset[str]:
     """Return the labels that the pools of a TPUCluster have."""
-    pools = entries(objects.site.cluster.spec.get("pools")) if objects.site else ()
+    pools = entries(objects.site and objects.site.cluster.spec.get("pools"))
     return frozenset(key for _, pool in pools for key in mapping(pool.get("labels")))
 
 

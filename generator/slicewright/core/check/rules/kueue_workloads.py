@@ -184,12 +184,13 @@ def _too_many_podsets(resource: Resource, _objects: ObjectSet) -> Findings:
 def _gates(resource: Resource, _objects: ObjectSet) -> Findings:
     gates = resource.annotations.get(labels.GATED_BY, "")
     seen: set[str] = set()
-    for gate in map(str.strip, gates.split(",")) if gates else ():
-        if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
-            refusal = f"gate '{gate}' is not a domain with a path of at most 63 characters"
-            message = f"duplicate gate '{gate}'" if gate in seen else refusal
-            yield Finding(("metadata", "annotations", labels.GATED_BY), message)
-        seen.add(gate)
+    if gates:
+        for gate in map(str.strip, gates.split(",")):
+            if gate in seen or len(gate) > MAX_LABEL or not is_domain_prefixed_path(gate):
+                refusal = f"gate '{gate}' is not a domain with a path of at most 63 characters"
+                message = f"duplicate gate '{gate}'" if gate in seen else refusal
+                yield Finding(("metadata", "annotations", labels.GATED_BY), message)
+            seen.add(gate)
 
 
 @rule("KQ143", {"JobSet", "Job"})

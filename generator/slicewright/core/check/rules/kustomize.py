@@ -135,13 +135,14 @@ def _mentions(data: Any, name: str) -> bool:
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     contents = composed(resource, objects)
     gone = objects.once("deleted by patches", deleted)
-    for patch in patches(resource, objects) if contents else ():
-        target = patch.target
-        if patch.deletes or not target or (target.get("kind", ""), target.get("name", "")) in gone:
-            continue
-        if not any(selects(target, part, objects) for part in contents):
-            fields = " ".join(f"{key}: {value}" for key, value in target.items())
-            yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
+    if contents:
+        for patch in patches(resource, objects):
+            target = patch.target
+            if patch.deletes or not target or (target.get("kind", ""), target.get("name", "")) in gone:
+                continue
+            if not any(selects(target, part, objects) for part in contents):
+                fields = " ".join(f"{key}: {value}" for key, value in target.items())
+                yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
 
 
 @rule("KUS106", KUSTOMIZATIONS, "warning")
@@ -193,9 +194,10 @@ def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
     for index, entry in entries(resource.data.get("replicas")):
         named = [part for part in built(resource, objects) if part.name == entry.get("name")]
         # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
-        for part in named if all(part.kind not in _SCALED for part in named) else ():
-            message = f"'replicas' cannot change {part.kind} '{part.name}', so the build fails"
-            yield Finding(("replicas", index), message)
+        if all(part.kind not in _SCALED for part in named):
+            for part in named:
+                message = f"'replicas' cannot change {part.kind} '{part.name}', so the build fails"
+                yield Finding(("replicas", index), message)
 
 
 @rule("KUS110", KUSTOMIZATIONS)

@@ -58,14 +58,15 @@ def _shared(resource: Resource, objects: ObjectSet) -> Findings:
     groups = count(at(resource.data, "spec", "replicas"))
     groups *= (_size(resource) // (_sub_group(resource) or _size(resource) or 1)) or 1
     placed = any(key in resource.annotations for key in (LWS_EXCLUSIVE, _SUBGROUP_EXCLUSIVE))
-    for row, pods in slices(resource, objects) if groups > 1 and not placed else ():
-        keys = [key for entry in pods for key in entry.annotations]
-        by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, LWS_EXCLUSIVE) for key in keys)
-        if not by_kueue and not any(entry.spec.get("affinity") for entry in pods):
-            message = f"{groups} slices of {row.topology} have no exclusive placement and can share"
-            place = ("metadata", "annotations", LWS_EXCLUSIVE)
-            fix = edits.write(resource.data, {place: NODE_POOL}) if _sub_group(resource) is None else None
-            yield Finding(("metadata",), f"{message} a node pool", fix=fix)
+    if groups > 1 and not placed:
+        for row, pods in slices(resource, objects):
+            keys = [key for entry in pods for key in entry.annotations]
+            by_kueue = any(key.startswith(PODSET) or key in (SLICE_TOPOLOGY, LWS_EXCLUSIVE) for key in keys)
+            if not by_kueue and not any(entry.spec.get("affinity") for entry in pods):
+                message = f"{groups} slices of {row.topology} have no exclusive placement and can share"
+                place = ("metadata", "annotations", LWS_EXCLUSIVE)
+                fix = edits.write(resource.data, {place: NODE_POOL}) if _sub_group(resource) is None else None
+                yield Finding(("metadata",), f"{message} a node pool", fix=fix)
 
 
 @rule("LWS103", _KIND, "warning")

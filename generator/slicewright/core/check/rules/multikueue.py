@@ -87,12 +87,13 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     for path, name, _ in remote[1:]:
         message = f"'{name}' is a second MultiKueue check of the queue"
         yield Finding(path, message, "name all clusters in one check")
-    for path, name, _ in of_queue if remote else ():
-        if controllers.get(name) == {PROVISIONING_CONTROLLER}:
-            hint = "give the check to the queues of the worker clusters"
-            yield Finding(
-                path, f"provisioning check '{name}' cannot be combined with a MultiKueue check", hint
-            )
+    if remote:
+        for path, name, _ in of_queue:
+            if controllers.get(name) == {PROVISIONING_CONTROLLER}:
+                hint = "give the check to the queues of the worker clusters"
+                yield Finding(
+                    path, f"provisioning check '{name}' cannot be combined with a MultiKueue check", hint
+                )
 
 
 @rule("MK107", RUN_KINDS)

@@ -71,7 +71,8 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
 @rule("TPU145", TEMPLATE_KINDS | {"ResourceFlavor"})
 def _contradictions(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        yield from _affinity(pods) if "affinity" in pods.spec else ()
+        if "affinity" in pods.spec:
+            yield from _affinity(pods)
         selector = pods.selector
         if SLICE_TOPOLOGY in pods.annotations:  # the topology is that of a part, or of several together
             selector = {key: value for key, value in selector.items() if key != TOPOLOGY}

@@ -89,23 +89,25 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
 def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
     managers = (flags(container) for _, _, container in _managers(resource))
     served = {manager[_SERVER_PORT][1] for manager in managers if _SERVER_PORT in manager}
-    for path, container in resource.containers if len(served) == 1 else ():
-        index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
-        if address and address.rpartition(":")[2] not in served:
-            message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
-            yield Finding((*path, "args", index), message)
+    if len(served) == 1:
+        for path, container in resource.containers:
+            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
+            if address and address.rpartition(":")[2] not in served:
+                message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
+                yield Finding((*path, "args", index), message)
 
 
 @rule("PW104", _JOBSET)
 def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         served = {proxy[_SERVER_PORT][1] for proxy in _proxies(_all(pods)) if _SERVER_PORT in proxy}
-        for path, container in _all(pods) if served else ():
-            for index, entry in entries(container.get("env")):
-                value = text(entry.get("value"))
-                if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
-                    message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
-                    yield Finding((*path, "env", index, "value"), message)
+        if served:
+            for path, container in _all(pods):
+                for index, entry in entries(container.get("env")):
+                    value = text(entry.get("value"))
+                    if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
+                        message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
+                        yield Finding((*path, "env", index, "value"), message)
 
 
 @rule("PW105", _JOBSET)
@@ -147,12 +149,13 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
     if at(resource.data, "spec", "coordinator") is not None:
         return
     for pods in resource.pods:
-        for path, container in _all(pods) if COORDINATOR not in pods.labels | pods.annotations else ():
-            for index, entry in entries(container.get("env")):
-                if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
-                    message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
-                    yield Finding((*path, "env", index), message)
-                    return
+        if COORDINATOR not in pods.labels | pods.annotations:
+            for path, container in _all(pods):
+                for index, entry in entries(container.get("env")):
+                    if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
+                        message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
+                        yield Finding((*path, "env", index), message)
+                        return
 
 
 @rule("PW109", _JOBSET)
@@ -162,12 +165,11 @@ def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
             _SERVER_PORT not in flags(container) and container.get("name") != manager.get("name")
             for _, container in pods.containers
         )
-        for path, container in pods.containers if has_program else ():
-            if _SERVER_PORT in flags(container):
-                message = (
-                    f"container '{container.get('name')}' never exits, but the program in the same pod does"
-                )
-                yield Finding(path, message)
+        if has_program:
+            for path, container in pods.containers:
+                if _SERVER_PORT in flags(container):
+                    message = f"container '{container.get('name')}' never exits, "
+                    yield Finding(path, f"{message}but the program in the same pod does")
         for path, container in pods.init_containers:
             if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
                 message = f"init container '{container.get('name')}' never exits, so nothing after it starts"
@@ -246,12 +248,13 @@ def elastic_slices(resource: Resource) -> Path:
 
 @rule("PW133", _JOBSET, "warning")
 def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in _workers(resource) if elastic_slices(resource) else ():
-        for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
-            conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
-            if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
-                message = "a lost host fails its slice immediately, although the slice is elastic"
-                yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+    if elastic_slices(resource):
+        for pods in _workers(resource):
+            for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
+                conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
+                if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+                    message = "a lost host fails its slice immediately, although the slice is elastic"
+                    yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
 
 
 @rule("PW135", POD_KINDS)

@@ -93,12 +93,13 @@ def _words_of_pods(pods: Pods) -> Findings:
 
 def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ...]]) -> Findings:
     for way, words in known.items():
-        for place, steps in along(way, holder) if way[0] in holder else ():
-            word = steps[-1]
-            if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
-                where = (*path, *place)
-                hint, fix = did_you_mean(word, filter(None, words)), of_choice(word, words, where)
-                yield Finding(where, f"'{word}' is not a valid {place[-1]}", hint, fix)
+        if way[0] in holder:
+            for place, steps in along(way, holder):
+                word = steps[-1]
+                if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
+                    where = (*path, *place)
+                    hint, fix = did_you_mean(word, filter(None, words)), of_choice(word, words, where)
+                    yield Finding(where, f"'{word}' is not a valid {place[-1]}", hint, fix)
 
 
 @rule("JS134", TEMPLATE_KINDS)
@@ -151,11 +152,12 @@ def _labels(pods: Pods) -> Findings:
 def _whole(pods: Pods) -> Findings:
     if pods.spec.get("containers") == []:
         yield Finding((*pods.spec_path, "containers"), "the pods have no container", "add a container")
-    for path, container in pods.containers if pods.spec.get("hostNetwork") is True else ():
-        for index, port in entries(container.get("ports")):
-            if port.get("hostPort") not in (None, 0, port.get("containerPort")):
-                message = "with hostNetwork the hostPort must be the containerPort"
-                yield Finding((*path, "ports", index, "hostPort"), message, "leave hostPort out")
+    if pods.spec.get("hostNetwork") is True:
+        for path, container in pods.containers:
+            for index, port in entries(container.get("ports")):
+                if port.get("hostPort") not in (None, 0, port.get("containerPort")):
+                    message = "with hostNetwork the hostPort must be the containerPort"
+                    yield Finding((*path, "ports", index, "hostPort"), message, "leave hostPort out")
 
 
 def _volumes(pods: Pods) -> Findings:

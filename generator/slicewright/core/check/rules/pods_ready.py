@@ -80,9 +80,10 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
         return  # a flavor says it for all of its runs
     queue = queue_of(resource, objects)
     queued = queued_flavors(objects).get(queue.name) if queue else None
-    for pods in resource.pods if not queued else ():
-        if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
-            yield Finding(pods.selector_path(FLEX_START), message)
+    if not queued:
+        for pods in resource.pods:
+            if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
+                yield Finding(pods.selector_path(FLEX_START), message)
 
 
 @once
@@ -118,8 +119,8 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("KQ165", {"JobSet", "PathwaysJob"}, "warning")
 def _recovery(resource: Resource, objects: ObjectSet) -> Findings:
     timeout = objects.once("recovery timeout of Kueue", _recovery_timeout)
-    path = elastic_slices(resource) if QUEUE in resource.labels and timeout else ()
-    if path:
+    path = elastic_slices(resource)
+    if path and timeout and QUEUE in resource.labels:
         message = (
             f"the run can go on without a slice, but Kueue evicts it {plain(timeout)} s after it loses one"
         )

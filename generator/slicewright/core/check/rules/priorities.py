@@ -83,7 +83,8 @@ def _users(objects: ObjectSet) -> dict[str, Resource]:
     """Return, by the name of a class, the first object in a queue whose TPU pods name it."""
     users: dict[str, Resource] = {}
     for resource in objects.all:
-        for pods in resource.pods if QUEUE in resource.labels else ():
-            if is_tpu(pods):
-                users.setdefault(text(pods.spec.get("priorityClassName")), resource)
+        if QUEUE in resource.labels:
+            for pods in resource.pods:
+                if is_tpu(pods):
+                    users.setdefault(text(pods.spec.get("priorityClassName")), resource)
     return users

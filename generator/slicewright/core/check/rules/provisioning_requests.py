@@ -39,14 +39,15 @@ def _chips(ask: Asked, objects: ObjectSet) -> Counter[Shape]:
     """Return how many chips a run requests of slices of each shape."""
     chips: Counter[Shape] = Counter()
     for choice in ask.choices:
-        for pods in choice.pods if choice.flavors and TPU in choice.requests else ():
-            flavor = ask.known.flavors.get(choice.flavors[0])
-            labels = {**(flavor.labels if flavor else {}), **pods.nodes.fixed()}
-            keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
-            rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))
-            each = pods.requests[TPU] / pods.count
-            rows = [row for row in rows if row.chips_per_host == each] or rows
-            chips.update({row: int(pods.requests[TPU]) for row in rows[:1]})
+        if choice.flavors and TPU in choice.requests:
+            for pods in choice.pods:
+                flavor = ask.known.flavors.get(choice.flavors[0])
+                labels = {**(flavor.labels if flavor else {}), **pods.nodes.fixed()}
+                keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
+                rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))
+                each = pods.requests[TPU] / pods.count
+                rows = [row for row in rows if row.chips_per_host == each] or rows
+                chips.update({row: int(pods.requests[TPU]) for row in rows[:1]})
     return chips
 
 

@@ -225,12 +225,13 @@ def _version(resource: Resource, _objects: ObjectSet) -> Findings:
     way, spec = cluster(resource)
     version = text(spec.get("rayVersion"))
     images = [text(container.get("image")) for pods in resource.pods for _, container in pods.containers]
-    for image in images if version else ():
-        release = _IMAGE.fullmatch(image)
-        if release and release[1] != version:
-            message = f"rayVersion is {version}, but image '{image}' has {release[1]}"
-            yield Finding((*way, "rayVersion"), message)
-            return
+    if version:
+        for image in images:
+            release = _IMAGE.fullmatch(image)
+            if release and release[1] != version:
+                message = f"rayVersion is {version}, but image '{image}' has {release[1]}"
+                yield Finding((*way, "rayVersion"), message)
+                return
 
 
 @rule("RAY112", {"RayJob", "RayService"})

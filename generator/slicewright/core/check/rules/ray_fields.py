@@ -27,10 +27,11 @@ def _when(*fields: tuple[str, Any]) -> limits.Test:
     """Return the test of a field that cannot be combined with a value of another one beside it."""
 
     def test(value: Any, within: dict[str, Any]) -> limits.Refusal | None:
-        for key, other in fields if value not in (None, False, {}, []) else ():
-            if within.get(key) == other or (other is ... and within.get(key)):
-                value_of_key = "" if other is ... else f": {'true' if other is True else other}"
-                return f"cannot be combined with {key}{value_of_key}", _LEAVE_OUT
+        if value not in (None, False, {}, []):
+            for key, other in fields:
+                if within.get(key) == other or (other is ... and within.get(key)):
+                    value_of_key = "" if other is ... else f": {'true' if other is True else other}"
+                    return f"cannot be combined with {key}{value_of_key}", _LEAVE_OUT
         return None
 
     return test

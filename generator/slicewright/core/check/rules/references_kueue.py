@@ -169,7 +169,7 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
     name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
     queues = () if objects.is_cluster else objects.candidates("LocalQueue", name, namespace, resource.file)
 
-    known = (*queues, *objects.widest.candidates("LocalQueue", name, namespace)) if queues else ()
+    known = (*queues, *objects.widest.candidates("LocalQueue", name, namespace))
     is_own = (may_be(queue.namespace or "default", namespace or "default") for queue in known)
     if queues and not any(is_own):
         theirs = f"is in namespace '{queues[0].namespace}'" if queues[0].namespace else "has no namespace"

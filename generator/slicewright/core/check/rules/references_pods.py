@@ -187,19 +187,20 @@ def _namespaced(kind: str) -> Check:
             own = [*own, known.get("default", set())] if resource.namespace else list(known.values())
         in_file = resource.file in objects.once(f"files with {kind}", files)
         names = set().union(*own)
-        for pods in resource.pods if names else ():
-            for reference in references(pods):
-                name = reference.name
-                if (
-                    reference.kind == kind
-                    and name not in names
-                    and name not in _INJECTED
-                    and is_subdomain(name)
-                    and not objects.has(kind, name, resource.namespace)
-                    and (objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
-                ):
-                    message = f"{kind} '{name}' is not defined in namespace '{namespace}'"
-                    yield Finding(reference.path, message, did_you_mean(name, names))
+        if names:
+            for pods in resource.pods:
+                for reference in references(pods):
+                    name = reference.name
+                    if (
+                        reference.kind == kind
+                        and name not in names
+                        and name not in _INJECTED
+                        and is_subdomain(name)
+                        and not objects.has(kind, name, resource.namespace)
+                        and (objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
+                    ):
+                        message = f"{kind} '{name}' is not defined in namespace '{namespace}'"
+                        yield Finding(reference.path, message, did_you_mean(name, names))
 
     return check
 
@@ -256,10 +257,11 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
             other = beside.get((kind, namespace, name))
             holders = objects.candidates(kind, name, resource.namespace, resource.file)
             absent = [absent_keys(reference.keys, holder.data) for holder in holders or filter(None, [other])]
-            for key in absent[0] if absent else ():
-                if all(key in keys for keys in absent):
-                    message = f"{kind} '{name}' of namespace '{namespace}' has no key '{key}'"
-                    yield Finding(reference.path, message)
+            if absent:
+                for key in absent[0]:
+                    if all(key in keys for keys in absent):
+                        message = f"{kind} '{name}' of namespace '{namespace}' has no key '{key}'"
+                        yield Finding(reference.path, message)
 
 
 @rule("REF125", TEMPLATE_KINDS)
@@ -305,8 +307,9 @@ def _queue_classes(objects: ObjectSet) -> set[str]:
 @rule("REF126", TEMPLATE_KINDS, "warning")
 def _compute_class(resource: Resource, objects: ObjectSet) -> Findings:
     known = [compute_class.name for compute_class in objects.of_kind("ComputeClass")]
-    for _, entry in entries(objects.site.cluster.spec.get("computeClasses")) if objects.site else ():
-        known.append(text(entry.get("name")))
+    if objects.site:
+        for _, entry in entries(objects.site.cluster.spec.get("computeClasses")):
+            known.append(text(entry.get("name")))
     for pods in resource.pods:
         name = pods.selector.get(COMPUTE_CLASS, "")
         is_known = not name or name in (*known, *_GKE_CLASSES) or objects.has("ComputeClass", name)

@@ -36,8 +36,9 @@ _OWN_FUSE = (
 
 def _of_slices(resource: Resource) -> tuple[Pods, ...]:
     """Return the pods of a program on TPUs, its heads without chips too; not what tunes the hosts."""
-    is_program = resource.kind != "DaemonSet" and any(is_tpu(pods) for pods in resource.pods)
-    return resource.pods if is_program else ()
+    if resource.kind == "DaemonSet" or not any(is_tpu(pods) for pods in resource.pods):
+        return ()
+    return resource.pods
 
 
 @rule("TPU131", POD_KINDS, "warning")
@@ -80,10 +81,11 @@ def _level(resource: Resource, objects: ObjectSet) -> tuple[str, str]:
     if namespaces := objects.candidates("Namespace", name, near=resource.file):
         levels = {namespace.labels.get(POD_SECURITY, "") for namespace in namespaces}
         return levels.pop() if len(levels) == 1 else "", f"namespace '{name}'"
-    for _, team in entries(objects.site.cluster.spec.get("teams")) if objects.site else ():
-        if team.get("namespace") == name:
-            level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))
-            return level, f"namespace '{name}' of team '{team.get('name')}'"
+    if objects.site:
+        for _, team in entries(objects.site.cluster.spec.get("teams")):
+            if team.get("namespace") == name:
+                level = text(team.get("podSecurity")) or text(mapping(team.get("labels")).get(POD_SECURITY))
+                return level, f"namespace '{name}' of team '{team.get('name')}'"
     return "", ""
 
 
@@ -138,12 +140,13 @@ def _fuse_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
     is_pathways_job = resource.kind == "PathwaysJob"
     for pods in resource.pods:
         own = pods.annotations.get(FUSE) or (resource.annotations.get(FUSE) if is_pathways_job else "")
-        for index, volume in entries(pods.spec.get("volumes")) if own != "true" else ():
-            if at(volume, "csi", "driver") == FUSE_DRIVER:
-                message = f"the pods have a GCS FUSE volume but no annotation {FUSE}"
-                path: Path = (*(() if is_pathways_job else pods.path), "metadata", "annotations", FUSE)
-                fix = edits.write(resource.data, {path: "true"})
-                yield Finding((*pods.spec_path, "volumes", index), message, fix=fix)
+        if own != "true":
+            for index, volume in entries(pods.spec.get("volumes")):
+                if at(volume, "csi", "driver") == FUSE_DRIVER:
+                    message = f"the pods have a GCS FUSE volume but no annotation {FUSE}"
+                    path: Path = (*(() if is_pathways_job else pods.path), "metadata", "annotations", FUSE)
+                    fix = edits.write(resource.data, {path: "true"})
+                    yield Finding((*pods.spec_path, "volumes", index), message, fix=fix)
 
 
 @rule("TPU135", {"ServiceAccount"})

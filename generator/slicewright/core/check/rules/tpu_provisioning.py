@@ -75,7 +75,7 @@ def _unknown_labels(resource: Resource, objects: ObjectSet) -> Findings:
 def own_labels(objects: ObjectSet) -> frozenset[str]:
     """Return the labels that people put on nodes, as far as flavors and the cluster's file tell."""
     own = [at(flavor.data, "spec", "nodeLabels") for flavor in objects.of_kind("ResourceFlavor")]
-    pools = entries(objects.site.cluster.spec.get("pools")) if objects.site else ()
+    pools = entries(objects.site and objects.site.cluster.spec.get("pools"))
     return frozenset().union(*map(texts, (*own, *(pool.get("labels") for _, pool in pools))))
 
 
@@ -142,10 +142,11 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
         deadlines["metadata", "labels", MAX_EXECUTION_TIME] = digits(
             resource.labels.get(MAX_EXECUTION_TIME, "")
         )
-        for path, deadline in deadlines.items() if life else ():
-            if deadline is not None and deadline > life:
-                message = f"the deadline is {deadline} s, but the nodes live {life} s"
-                yield Finding(path, message, f"write at most {life}, and allow time for the start")
+        if life:
+            for path, deadline in deadlines.items():
+                if deadline is not None and deadline > life:
+                    message = f"the deadline is {deadline} s, but the nodes live {life} s"
+                    yield Finding(path, message, f"write at most {life}, and allow time for the start")
 
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
@@ -214,15 +215,17 @@ def _way_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
     }
     # Flavors that never say how nodes are bought may hold several kinds.
     says = any(way in flavor.labels for flavor in ask.known.flavors.values() for way in PURCHASE)
-    for pods in resource.pods if says else ():
-        choice = members.get(pods.name or "main")
-        flavors = [ask.known.flavors[name] for name in choice.group] if choice else []
-        for key in (SPOT, FLEX_START) if flavors else ():
-            if pods.selector.get(key) == "true" and not any(_is_of(flavor, key) for flavor in flavors):
-                message = (
-                    f"the pods select {key}=true, but no flavor of ClusterQueue '{ask.queue.name}' has it"
-                )
-                yield Finding(pods.selector_path(key), message)
+    if says:
+        for pods in resource.pods:
+            choice = members.get(pods.name or "main")
+            flavors = [ask.known.flavors[name] for name in choice.group] if choice else []
+            if flavors:
+                for key in (SPOT, FLEX_START):
+                    is_selected = pods.selector.get(key) == "true"
+                    if is_selected and not any(_is_of(flavor, key) for flavor in flavors):
+                        message = f"the pods select {key}=true, but no flavor of "
+                        message += f"ClusterQueue '{ask.queue.name}' has it"
+                        yield Finding(pods.selector_path(key), message)
 
 
 def _is_of(flavor: Flavor, key: str) -> bool:
@@ -231,12 +234,13 @@ def _is_of(flavor: Flavor, key: str) -> bool:
 
 @rule("TPU127", {"JobSet", "Job"})
 def _queued(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods if PROVISIONING_REQUEST_DURATION in resource.annotations else ():
-        if is_tpu(pods) and not _tolerates(pods, QUEUED):
-            message = "queued nodes have a taint, but the pods do not tolerate it"
-            fix = _tolerated(resource, pods, QUEUED)
-            # The flavor of their queue may tolerate it.
-            yield Finding(pods.spec_path, message, fix=fix, is_certain=objects.is_cluster)
+    if PROVISIONING_REQUEST_DURATION in resource.annotations:
+        for pods in resource.pods:
+            if is_tpu(pods) and not _tolerates(pods, QUEUED):
+                message = "queued nodes have a taint, but the pods do not tolerate it"
+                fix = _tolerated(resource, pods, QUEUED)
+                # The flavor of their queue may tolerate it.
+                yield Finding(pods.spec_path, message, fix=fix, is_certain=objects.is_cluster)
 
 
 @rule("TPU128", {"ComputeClass"}, says=("Flex Start provisioning model is incompatible with Spot",))
@@ -260,11 +264,12 @@ def _classes(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU129", {"JobSet", "Job"})
 def _machine_of_queue(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in resource.pods if PROVISIONING_REQUEST_DURATION in resource.annotations else ():
-        rows = shapes(pods, objects)
-        if rows and all(row.machine.queued is False for row in rows):
-            path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
-            yield Finding(path, f"queued provisioning does not support {rows[0].accelerator}")
+    if PROVISIONING_REQUEST_DURATION in resource.annotations:
+        for pods in resource.pods:
+            rows = shapes(pods, objects)
+            if rows and all(row.machine.queued is False for row in rows):
+                path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
+                yield Finding(path, f"queued provisioning does not support {rows[0].accelerator}")
 
 
 def _features(
@@ -284,13 +289,14 @@ def _features(
 def minimum_version(resource: Resource, objects: ObjectSet) -> Findings:
     """Find TPU features that need a later version of GKE than the cluster has."""
     version = text(at(objects.site.cluster.spec, "gke", "version")) if objects.site else ""
-    for pods in resource.pods if version else ():
-        machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
-        if not machines:
-            continue
-        generation = objects.catalogue.generations[machines[0].generation]
-        for feature, name in _features(resource, pods, objects, generation):
-            minimum = generation.minimum_gke.get(feature, ())
-            if minimum and is_below(version, minimum):
-                message = f"{name} needs GKE {' or '.join(minimum)}, but the cluster has {version}"
-                yield Finding(pods.selector_path(ACCELERATOR), message)
+    if version:
+        for pods in resource.pods:
+            machines = objects.catalogue.accelerators.get(pods.selector.get(ACCELERATOR, ""))
+            if not machines:
+                continue
+            generation = objects.catalogue.generations[machines[0].generation]
+            for feature, name in _features(resource, pods, objects, generation):
+                minimum = generation.minimum_gke.get(feature, ())
+                if minimum and is_below(version, minimum):
+                    message = f"{name} needs GKE {' or '.join(minimum)}, but the cluster has {version}"
+                    yield Finding(pods.selector_path(ACCELERATOR), message)

@@ -181,7 +181,8 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
         services = objects.candidates("Service", name, resource.namespace, resource.file)
         unfit = list(filter(None, (_unfit(service, resource, pods, path) for service in services)))
         if services:
-            yield from unfit[:1] if len(unfit) == len(services) else ()
+            if len(unfit) == len(services):
+                yield unfit[0]
         elif (objects.is_cluster or objects.of_kind("Service")) and not objects.has(
             "Service", name, resource.namespace
         ):

@@ -70,16 +70,17 @@ def _meant_runtime(name: str, objects: ObjectSet) -> str:
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
     steps = [list(training.steps_of(runtime)) for runtime in training.runtimes_of(resource, objects)]
     runtimes = [{step.name: step.containers() for step in of_runtime} for of_runtime in steps]
-    for path, name, spec in training.overrides_of(resource) if runtimes else ():
-        if not any(name in runtime for runtime in runtimes):
-            hint = did_you_mean(name, runtimes[0])
-            yield Finding(path, f"the runtime has no replicatedJob '{name}'", hint)
-            continue
-        for _, container in chain(entries(spec.get("containers")), entries(spec.get("initContainers"))):
-            own = text(container.get("name"))
-            if not any(own in runtime.get(name, ()) for runtime in runtimes):
-                message = f"replicatedJob '{name}' of the runtime has no container '{own}'"
-                yield Finding(path, message, "name a container of the runtime")
+    if runtimes:
+        for path, name, spec in training.overrides_of(resource):
+            if not any(name in runtime for runtime in runtimes):
+                hint = did_you_mean(name, runtimes[0])
+                yield Finding(path, f"the runtime has no replicatedJob '{name}'", hint)
+                continue
+            for _, container in chain(entries(spec.get("containers")), entries(spec.get("initContainers"))):
+                own = text(container.get("name"))
+                if not any(own in runtime.get(name, ()) for runtime in runtimes):
+                    message = f"replicatedJob '{name}' of the runtime has no container '{own}'"
+                    yield Finding(path, message, "name a container of the runtime")
 
 
 def _nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]:
@@ -188,15 +189,19 @@ def _initializers(resource: Resource, objects: ObjectSet) -> Findings:
         {step.name for step in training.steps_of(runtime)}
         for runtime in training.runtimes_of(resource, objects)
     ]
-    for key in ("dataset", "model") if runtimes else ():
-        path, name = ("spec", "initializer", key), f"{key}-initializer"
-        if at(resource.data, *path) is not None and not any(name in steps for steps in runtimes):
-            yield Finding(path, f"the runtime has no replicatedJob '{name}'", "name a runtime that has one")
+    if runtimes:
+        for key in ("dataset", "model"):
+            path, name = ("spec", "initializer", key), f"{key}-initializer"
+            if at(resource.data, *path) is not None and not any(name in steps for steps in runtimes):
+                yield Finding(
+                    path, f"the runtime has no replicatedJob '{name}'", "name a runtime that has one"
+                )
 
 
 @rule("TRAIN110", _JOB, "warning")
 def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods in _nodes(resource, objects) if training.runtimes_of(resource, objects) else ():
-        missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
-        if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
-            yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")
+    if training.runtimes_of(resource, objects):
+        for pods in _nodes(resource, objects):
+            missing = [key for key in (ACCELERATOR, TOPOLOGY) if key not in pods.selector]
+            if pods.asks_for_tpu and missing and not is_placed_otherwise(pods):
+                yield Finding(("spec", "runtimeRef"), f"TPU nodes of the job select no {joined(missing)}")

@@ -90,8 +90,9 @@ def _unserved(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("JS132", {"JobSet"})
 def _newer_fields(resource: Resource, objects: ObjectSet) -> Findings:
     releases = pinned(objects, "jobset")
-    for way, since in _SINCE.items() if releases else ():
-        if all(release < since for release in releases):
-            for path in (path for path, steps in along(way, resource.data) if steps[-1] is not None):
-                message = f"JobSet {_shown(releases[-1])} does not know {path[-1]} and drops it"
-                yield Finding(path, message, f"install JobSet {_shown(since)} or later")
+    if releases:
+        for way, since in _SINCE.items():
+            if all(release < since for release in releases):
+                for path in (path for path, steps in along(way, resource.data) if steps[-1] is not None):
+                    message = f"JobSet {_shown(releases[-1])} does not know {path[-1]} and drops it"
+                    yield Finding(path, message, f"install JobSet {_shown(since)} or later")
