@@ -302,7 +302,7 @@ def on_a_terminal(repo: Repo) -> str:
     return shown.rstrip("\n")
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_first_render_of_a_clone_says_what_to_do_next(repo: Repo) -> None:
     """Where nothing changed, a person on a terminal reads one line of what there is to do; CI does not."""
     new = "slicewright new NAME --tpu TPU --image IMAGE"

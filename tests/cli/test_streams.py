@@ -80,7 +80,7 @@ def test_reader_that_leaves_early_is_no_failure(repo: Repo) -> None:
     assert shell(repo, "slicewright catalog v5p | true") == (0, "", "")
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_verdict_does_not_depend_on_the_reader(repo: Repo) -> None:
     """A check that fails exits 1 whether or not somebody read to the end, and a render writes its files."""
     assert shell(repo, "slicewright render --check | true")[0] == 1

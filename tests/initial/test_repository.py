@@ -233,7 +233,7 @@ def commit_of(root: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -> None:
     """`git commit --all` does not take the file of a new run, which is on disk, so that it renders alike."""
     root = tmp_path / "training"
@@ -256,7 +256,7 @@ def test_hook_stops_a_commit_that_leaves_a_run_out(made: Path, tmp_path: Path) -
     assert git(root, "show", "--name-only", "--format=", "HEAD", "--", new) == new
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_revision_of_make_diff_is_no_command(made: Path, tmp_path: Path) -> None:
     """Whatever stands in REV is one word for slicewright, and no option of its."""
     command = f"SLICEWRIGHT={BIN}/slicewright"

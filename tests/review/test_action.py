@@ -88,7 +88,7 @@ def variables(api: Service) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_green_pull_request_gets_a_summary_a_comment_and_a_report(
     tmp_path: Path, start: Path, api: Service
 ) -> None:

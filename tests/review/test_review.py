@@ -40,7 +40,7 @@ def outside_of_code(text: str) -> list[str]:
     return [line for line in found if not line.startswith("fence")]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_change_is_told_in_words_and_its_objects_are_folded(repo: Repo, tmp_path: Path) -> None:
     """Each check has a line; of a green one the difference is left, and its YAML is folded."""
     repo.workload("a")

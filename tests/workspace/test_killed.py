@@ -166,7 +166,7 @@ def test_sigkill_at_random_moments_is_repaired(empty: Repo, tmp_path_factory: py
     assert expected == completed(empty)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_two_renders_at_once_make_the_tree_of_one(
     changed: Repo, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
