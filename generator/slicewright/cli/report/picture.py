@@ -1,5 +1,6 @@
 """The end of a terminal, drawn over itself: the picture of a rehearsal, or what `status --watch` shows."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -59,7 +60,9 @@ class Picture:
     """The end of a terminal, drawn over itself; the last picture stays with `is_kept`."""
 
     def __init__(self, stream: IO[str], *, is_kept: bool) -> None:
-        self._console = _Console(file=stream, force_terminal=True)
+        # The width is that of the terminal: a shell may have exported the COLUMNS of an earlier one.
+        environ = {key: value for key, value in os.environ.items() if key not in {"COLUMNS", "LINES"}}
+        self._console = _Console(file=stream, force_terminal=True, _environ=environ)
         self._live = Live(
             console=self._console,
             auto_refresh=False,
