@@ -31,7 +31,8 @@ SAMPLES: tuple[Mapping[str, str], ...] = (
 )
 """Values for placeholders, by the last key of a path. A problem with each of them depends on none."""
 
-_SIGNS = ("$", "<", "{{", "__", "@", "%", "YOUR", "REPLACE", "CHANGE", "PLACEHOLDER")
+_MAY_HOLD = re.compile(r"[$<@%]|\{\{|__|YOUR|REPLACE|CHANGE|PLACEHOLDER").search
+"""Tells at a glance whether a text may hold a placeholder: few do, and the pattern of them takes its time."""
 _BLANK = re.compile(r"\s")
 _TEXTS = frozenset({"data", "stringData", "binaryData"})
 """Fields of a ConfigMap and a Secret, which hold files."""
@@ -40,7 +41,7 @@ _EXPANDED = frozenset({"command", "args", "env", "subPathExpr"})
 
 def placeholders_in(data: dict[str, Any]) -> Placeholders:
     """Return the placeholders in an object."""
-    if not _may_hold(repr(data)):
+    if not _MAY_HOLD(repr(data)):
         return {}
     each = ((path, _tokens(path, value)) for path, value in values_in(data) if path and path[0] not in _TEXTS)
     return {path: tokens for path, tokens in each if tokens}
@@ -49,18 +50,13 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
 def _tokens(path: Path, value: Any) -> list[str]:
     """Return the placeholders in the last key of a path, and those in its value."""
     tokens = []
-    if isinstance(path[-1], str) and _may_hold(path[-1]):
+    if isinstance(path[-1], str) and _MAY_HOLD(path[-1]):
         tokens += TOKEN.findall(path[-1])
-    if isinstance(value, str) and _may_hold(value) and _is_word(value):
+    if isinstance(value, str) and _MAY_HOLD(value) and _is_word(value):
         tokens += TOKEN.findall(value)
     if _EXPANDED.isdisjoint(path):
         return tokens
     return [token for token in tokens if not re.fullmatch(EXPANSION, token)]
-
-
-def _may_hold(text: str) -> bool:
-    """Tell at a glance whether a text may hold a placeholder: few do, and the pattern takes its time."""
-    return any(sign in text for sign in _SIGNS)
 
 
 def _is_word(text: str) -> bool:
