@@ -72,6 +72,15 @@ def test_slice_shares_its_node_pool_with_another() -> None:
     assert [True, True] == [piece.exclusive for timeline in later.values() for piece in timeline.slices]
 
 
+def test_slice_that_starts_again_is_not_its_own_neighbour() -> None:
+    """Its new pod may be seen before the end of the old one."""
+    found = told(
+        pod(2, "x"), says(5, "evicted", reason="Preempted"), pod(6, "y"), gone(7, "x"), queued=[A]
+    )[A]  # fmt: skip
+
+    assert [(2, True), (6, True)] == [(piece.start, piece.exclusive) for piece in found.slices]
+
+
 def test_pods_that_could_not_be_made_are_forgotten_when_all_run() -> None:
     """The controller has tried again: that is not a valid reason any more for what comes later."""
     found = told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from functools import partial
 
@@ -50,6 +51,28 @@ def test_clock_goes_on_from_where_its_pace_changed(monkeypatch: pytest.MonkeyPat
 
     assert [20.0, 20.0, 20.0, 22.0, 42.0] == found
     assert (110.0, 11.0) == (clock.now(), clock.elapsed())
+
+
+def test_clock_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where one thread stops it while another one reads it: events would change their order."""
+    real, clock = 100.0, Clock(10.0)
+    stops = threading.Thread(target=lambda: clock.set_pace(0.0))
+
+    def monotonic() -> float:
+        nonlocal real
+        if threading.current_thread() is threading.main_thread() and not stops.ident:
+            stops.start()
+            stops.join(0.2)
+            real += 1.0
+        return real
+
+    monkeypatch.setattr(time, "monotonic", lambda: real)
+    clock.start()
+    monkeypatch.setattr(time, "monotonic", monotonic)
+    before = clock.now()
+    stops.join()
+
+    assert before <= clock.now()
 
 
 def test_skipped_time_has_passed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import threading
 import time
 from collections.abc import Callable
 
@@ -51,6 +52,8 @@ class Clock:
         """When the present pace began, in real time and on this clock without what was skipped; the pace."""
         self.skipped = 0.0
         """The seconds that were skipped."""
+        self._lock = threading.RLock()
+        """A thread that reads while another one changes the pace must not see a later moment."""
 
     def start(self) -> None:
         """Begin at 0."""
@@ -59,8 +62,9 @@ class Clock:
 
     def now(self) -> float:
         """Return the seconds since the start."""
-        began, moment, pace = self._since
-        return moment + (time.monotonic() - began) * pace + self.skipped
+        with self._lock:
+            began, moment, pace = self._since
+            return moment + (time.monotonic() - began) * pace + self.skipped
 
     def elapsed(self) -> float:
         """Return the seconds of real time since the start."""
@@ -68,12 +72,14 @@ class Clock:
 
     def set_pace(self, pace: float) -> None:
         """Set how many seconds pass in a second of real time; 0 stops the clock."""
-        if pace != self._since[2]:
-            self._since = time.monotonic(), self.now() - self.skipped, pace
+        with self._lock:
+            if pace != self._since[2]:
+                self._since = time.monotonic(), self.now() - self.skipped, pace
 
     def skip_to(self, moment: float) -> None:
         """Go on from a later moment at once; only one thread may skip."""
-        self.skipped += max(0.0, moment - self.now())
+        with self._lock:
+            self.skipped += max(0.0, moment - self.now())
 
     def real(self, seconds: float) -> float:
         """Return how many real seconds a span of the rehearsal takes where nothing of it is skipped."""

@@ -111,10 +111,13 @@ def _all_lost(pods: Iterable[Pod], at: float) -> bool:
 
 
 def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slice:
+    mine = piece.run, piece.slice.job  # a slice that starts again is not its own neighbour
     beside = {
         other.run
         for pool in piece.slice.node_pools
         for other in on_pool[pool]
-        if other is not piece and other.slice.start < piece.whole and piece.slice.start < other.whole
+        if (other.run, other.slice.job) != mine
+        and other.slice.start < piece.whole
+        and piece.slice.start < other.whole
     }
     return replace(piece.slice, exclusive=not beside, shared_with=tuple(sorted(beside)))
