@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slicewright.core.catalogue.fields import CatalogueError
-from slicewright.core.check.unknown_kind import removed_apis
 from slicewright.core.compose.spec import FILE_NAME
 from slicewright.core.document.read import read_documents
 from slicewright.core.intent.check import Schemas
 from slicewright.core.intent.source import Source
 from slicewright.core.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
 from slicewright.core.problem import Problem
+from slicewright.core.removed_apis import removed_apis
 from slicewright.core.schema.kind import file_of
 from slicewright.documentation import page
 from slicewright.version import __version__
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.check.unknown_kind import Removed
     from slicewright.core.intent.source import SourceFile
+    from slicewright.core.removed_apis import Removed
     from slicewright.core.render.repository import Package
 
 

@@ -11,12 +11,13 @@ from slicewright.core.check import cel
 from slicewright.core.check.explain import explained
 from slicewright.core.check.kinds import BadSchemaError, KindChecks, KindSchemas
 from slicewright.core.check.model import Resource, grouped
-from slicewright.core.check.unknown_kind import Removed, unknown_kind
+from slicewright.core.check.unknown_kind import unknown_kind
 from slicewright.core.check.unpack import nested, outside
 from slicewright.core.intent.fixes import vouched
 from slicewright.core.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
 from slicewright.core.mend.kueue import to_v1beta2
 from slicewright.core.problem import Problem, Severity, did_you_mean
+from slicewright.core.removed_apis import Removed
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from slicewright.core.problem import did_you_mean, only_near, steps_between
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from slicewright.core.check.kinds import KindSchemas
     from slicewright.core.check.model import Resource
     from slicewright.core.problem import Problem, Severity
+    from slicewright.core.removed_apis import Removed
 
 _WHOLE = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
 """Groups of Kubernetes that hold no kind without a schema, unless it was removed."""
@@ -28,29 +27,6 @@ _SHORT = 3
 _SERVED = frozenset({("cloud.google.com/v1beta1", "BackendConfig")})
 """Versions that a controller still serves beside the one with a schema here: that of GKE's Ingress."""
 _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then validate --schema DIR"
-
-
-class RemovedApi(Struct, frozen=True):
-    """An API that is no longer served."""
-
-    by: str
-    """Project and version: `Kubernetes 1.26`."""
-    successor: str
-    """The apiVersion that took its place; empty for none."""
-
-
-Removed = dict[tuple[str, str], RemovedApi]
-"""By apiVersion and kind; the kind is empty where all kinds of a version are gone."""
-
-
-def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:
-    """Return the removed APIs that a data file lists."""
-    return {
-        (entry["api"], kind): RemovedApi(f"{project['by']} {entry['in']}", entry.get("write", ""))
-        for project in projects
-        for entry in project["removed"]
-        for kind in entry.get("kinds", [""])
-    }
 
 
 def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> Problem:
