@@ -16,7 +16,7 @@ LEFT_OUT = -m "$(if $(ALL),ci or workflow,ci and not workflow)"
 # Each process starts a cluster, which takes 11 s of CPU time.
 CLUSTERS ?= 4
 # Files are begun in this order: what takes longest first, so that all processes end at about the same time.
-CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/binaries
+CLUSTER_TESTS := tests/e2e_rehearsal tests/testbed tests/e2e_rules tests/e2e tests/programs
 # They measure waits to a few seconds: nothing else may run beside them.
 TIMED_TESTS := $(addprefix tests/e2e_rehearsal/test_,what_if.py idle_time.py queueing_theory.py swept_changes.py no_pods.py)
 # What kind is for: objects, controllers and containers as a cluster has them. What Kueue decides is the same everywhere.
@@ -71,7 +71,7 @@ lint: $(VENV)/.dev ## Lint and check the format.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yaml
-	@$(BIN)/shellcheck .ci/run .ci/kind .ci/from-nothing generator/slicewright/provision/lib.sh tests/provision/stubs/*
+	@$(BIN)/shellcheck .ci/run .ci/kind .ci/from-nothing generator/slicewright/provision/lib.sh tests/rendering/provision/stubs/*
 
 .PHONY: types
 types: $(VENV)/.dev ## Check the types.
@@ -141,7 +141,7 @@ e2e-argocd: $(VENV)/.dev tools ## Sync with a real Argo CD: needs Linux, git and
 .PHONY: e2e-terraform
 e2e-terraform: $(VENV)/.dev ## Validate the Terraform with the real google provider: needs a way to download it.
 	@$(BIN)/slicewright tools build tofu
-	@$(BIN)/python -m tests.provision.e2e_terraform
+	@$(BIN)/python -m tests.rendering.provision.e2e_terraform
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the code, and apply the fixes of the linter.

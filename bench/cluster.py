@@ -12,9 +12,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
-from slicewright.core.kubernetes.labels import (
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
+from slicewright.kubernetes.labels import (
     ACCELERATOR,
     EXCLUSIVE_TOPOLOGY,
     NODE_POOL,
@@ -22,14 +22,14 @@ from slicewright.core.kubernetes.labels import (
     TOPOLOGY,
     TPU,
 )
-from slicewright.core.render.repository import Settings, read_repository
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.repository import Settings, read_repository
 from slicewright.testbed import supervisor
-from slicewright.testbed.cluster import Cluster
-from slicewright.workspace.package import package
+from slicewright.testbed.bed_cluster import Cluster
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.shape import Shape
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.catalogue.shape import Shape
+    from slicewright.kubernetes.types import Object
 
 
 _TPU = "v5litepod-64"

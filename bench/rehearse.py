@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import Rehearsal
-from slicewright.rehearsal.scenario import Scenario, scenarios
+from slicewright.project.repository_reader import read_checkout
+from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.rehearsal import Rehearsal
+from slicewright.rehearse.scenario import Scenario, scenarios
 from slicewright.testbed import supervisor
-from slicewright.testbed.cluster import Cluster
-from slicewright.workspace.repository_reader import read_checkout
+from slicewright.testbed.bed_cluster import Cluster
 
 if TYPE_CHECKING:
     from slicewright.testbed.bed import Bed

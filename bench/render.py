@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 from bench.workloads import make_repository
-from slicewright.binaries.find import find
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import find
 
 _MEBI = 1024 * 1024
 
@@ -104,8 +104,8 @@ def stages(root: Path) -> dict[str, float]:
     code = (
         "import time, json; t0 = time.perf_counter()\n"
         "from pathlib import Path; from slicewright import load, render\n"
-        "from slicewright.workspace import write\n"
-        "from slicewright.workspace.package import package\n"
+        "from slicewright.rendering.io import write\n"
+        "from slicewright.rendering.io.package_data import package\n"
         "t1 = time.perf_counter(); package(); t2 = time.perf_counter(); c = load('.')\n"
         "t3 = time.perf_counter(); r = render(c); t4 = time.perf_counter()\n"
         "write.apply(Path('.'), r.writes, r.deletes); t5 = time.perf_counter()\n"

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from bench.render import keep_bytecode, timed
 from bench.workloads import make_repository
-from slicewright.binaries.find import find
-from slicewright.core.problem import Problem
-from slicewright.core.schema.kind import LOCATION
-from slicewright.workspace.kinds import packaged
+from slicewright.check.io.schema_folders import packaged
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import find
+from slicewright.schema.kind import LOCATION
 
 _DIGEST = f"bench@sha256:{'0123456789abcdef' * 4}"
 _VALIDATE = [sys.executable, "-m", "slicewright", "validate"]

@@ -7,11 +7,11 @@ every optional field, an empty string where an enum is optional, a number as qua
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slicewright.core.problem import pointer
-from slicewright.core.schema import kind
-from slicewright.core.schema.kind import Kind, KindSchema, document, list_map
-from slicewright.core.schema.sharing import references
-from slicewright.core.schema_from_crd import Schema, add_format
+from slicewright.kubernetes.problem import pointer
+from slicewright.schema import kind
+from slicewright.schema.from_crd import Schema, add_format
+from slicewright.schema.kind import Kind, KindSchema, document, list_map
+from slicewright.schema.sharing import references
 
 Components = dict[str, dict[str, Any]]
 

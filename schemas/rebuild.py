@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from openapi import from_openapi, trimmed
-from slicewright.core.check.cel import is_known
-from slicewright.core.schema.crd import CRD, from_configuration, from_crd, from_structural
-from slicewright.core.schema.kind import KEY, Kind, KindSchema
-from slicewright.core.schema.sharing import FILE, shared, shared_by_all
-from slicewright.core.schema_from_crd import DRAFT, dumps
+from slicewright.check.cel import is_known
+from slicewright.schema.crd import CRD, from_configuration, from_crd, from_structural
+from slicewright.schema.from_crd import DRAFT, dumps
+from slicewright.schema.kind import KEY, Kind, KindSchema
+from slicewright.schema.sharing import FILE, shared, shared_by_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,14 +18,14 @@ from click.testing import CliRunner
 from tests import files, words
 from tests.properties import load_profile
 
-from slicewright.binaries import find
 from slicewright.cli.main import cli
-from slicewright.workspace.package import package
+from slicewright.programs import find
+from slicewright.rendering.io.package_data import package
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from slicewright.testbed.cluster import Cluster
+    from slicewright.testbed.bed_cluster import Cluster
 
 PROJECT = files.PROJECT
 
@@ -254,7 +254,7 @@ def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """
     from tests.testbed.kit import keeping_logs  # noqa: PLC0415 - for tests of clusters only
 
-    from slicewright.testbed.cluster import Cluster  # noqa: PLC0415
+    from slicewright.testbed.bed_cluster import Cluster  # noqa: PLC0415
 
     with keeping_logs(Cluster(), request) as cluster:
         yield cluster

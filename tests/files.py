@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicewright.binaries.find import find
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import errors
-from slicewright.core.render.repository import Settings, read_repository
-from slicewright.workspace.package import package
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.problem import errors
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.repository import Settings, read_repository
 
 if TYPE_CHECKING:
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 
 def resolve_text(text: str) -> ResolvedCluster:

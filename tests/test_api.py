@@ -9,8 +9,8 @@ import pytest
 
 import slicewright
 from slicewright import api
-from slicewright.core.plan.plan import Plan
-from slicewright.workspace import write
+from slicewright.rendering.io import write
+from slicewright.rendering.plan.plan import Plan
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests import words
 
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
 
 FOLDER = Path(__file__).parent / "messages"
 HINT = "  hint: "

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicewright.binaries.build import go_environ
-from slicewright.binaries.find import platform_name
+from slicewright.programs.build import go_environ
+from slicewright.programs.find import platform_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.binaries.build import Workshop
-    from slicewright.binaries.pins import Tool
+    from slicewright.programs.build import Workshop
+    from slicewright.programs.pins import Tool
 
 HERE = Path(__file__).parent
 

@@ -27,10 +27,10 @@ from hatchling.builders.wheel import WheelBuilder
 from packageurl import PackageURL
 from tools.linked import Module, licenses, linked
 
-from slicewright.binaries import find
-from slicewright.binaries.build import Workshop, build_all, workshop
-from slicewright.binaries.pins import Tool, tools
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs import find
+from slicewright.programs.build import Workshop, build_all, workshop
+from slicewright.programs.pins import Tool, tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, InclusionLevel
 
-from slicewright.initial.files import SCHEMAS
-from slicewright.workspace.package import data_folder
+from slicewright.project.init.new_files import SCHEMAS
+from slicewright.rendering.io.package_data import data_folder
 from website import commands, rules
 
 if TYPE_CHECKING:

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 import yaml
 from click.testing import CliRunner
-from tests.plan import kit as workloads
-from tests.platforms import kit as platforms
-from tests.provision import kit as provision
-from tests.rules.kit import FIXTURES, findings_of
+from tests.check.rules.kit import FIXTURES, findings_of
+from tests.rendering.plan import kit as workloads
+from tests.rendering.platform import kit as platforms
+from tests.rendering.provision import kit as provision
 
+from slicewright.check.rules.every import RULES
 from slicewright.cli.main import cli
-from slicewright.core.check.rules.every import RULES
-from slicewright.core.document.difference import unified
-from slicewright.core.mend.files import mended
-from slicewright.core.problem import in_order
+from slicewright.document.edit_file import mended
+from slicewright.document.text_difference import unified
+from slicewright.kubernetes.problem import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from slicewright.workspace.meaning import Meaning
+    from slicewright.check.io.meaning import Meaning
 
 Files = dict[str, str]
 """Texts by paths."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slicewright.workspace.meaning import FIXES, rule_subjects, subjects
+from slicewright.check.io.meaning import FIXES, rule_subjects, subjects
 from website.inputs import fixed, of_problem, of_rule, repository
 from website.markdown import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.workspace.meaning import Meaning, Subject
+    from slicewright.check.io.meaning import Meaning, Subject
     from website.inputs import Files
 
 

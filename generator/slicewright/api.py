@@ -10,21 +10,21 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from slicewright.core.compose.kustomization import Composed
-from slicewright.core.compose.kustomization import compose as _compose
-from slicewright.core.plan.plan import Plan
-from slicewright.core.problem import Problem, in_order
-from slicewright.core.render.changes import render as _render
-from slicewright.core.render.plans import plan_all
-from slicewright.core.render.rendering import Rendering
-from slicewright.workspace.judge import judged
-from slicewright.workspace.repository_reader import (
+from slicewright.kubernetes.problem import Problem, in_order
+from slicewright.project.judge import judged
+from slicewright.project.repository_reader import (
     Checkout,
     NoRepositoryError,
     WrongVersionError,
     find_root,
     read_checkout,
 )
+from slicewright.rendering.changes import render as _render
+from slicewright.rendering.compose.kustomization import Composed
+from slicewright.rendering.compose.kustomization import compose as _compose
+from slicewright.rendering.plan.plan import Plan
+from slicewright.rendering.plans import plan_all
+from slicewright.rendering.rendering import Rendering
 
 __all__ = [
     "Checkout",

@@ -7,11 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-from tests.platforms.kit import cluster, repository
+from tests.rendering.platform.kit import cluster, repository
 
-from slicewright.core.capacity.capacity import Report, capacity
-from slicewright.core.record import record as record_of
-from slicewright.workspace.package import data_folder
+from slicewright.capacity.cluster_capacity import Report, capacity
+from slicewright.kubernetes.record import record as record_of
+from slicewright.rendering.io.package_data import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

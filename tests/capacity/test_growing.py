@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.platforms.kit import one, said, site
+from tests.rendering.platform.kit import one, said, site
 
-from slicewright.core.plan.scaling import SizeRange, size_range
-from slicewright.rehearsal.node_pools import capacity, room
+from slicewright.rehearse.simulated_pools import capacity, room
+from slicewright.rendering.plan.scaling import SizeRange, size_range
 
 from .kit import record
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.cpu_machine import CpuMachine
 
 QUEUE = "clusterQueues: [{name: q, quota: [{pool: a}], localQueues: [{name: queue}]}]"
 EIGHT = "name: a, tpu: v5litepod-8, slices: 2"

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.platforms.kit import repository
-from tests.platforms.test_properties import PROFILE, chips_of, clusters, nominal_chips, roots
+from tests.rendering.platform.kit import repository
+from tests.rendering.platform.test_properties import PROFILE, chips_of, clusters, nominal_chips, roots
 
-from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.quota import most
-from slicewright.core.check.quota_read import quotas
-from slicewright.core.platform.queues import cluster_queues
-from slicewright.core.platform.tree import objects
-from slicewright.core.record import record
+from slicewright.kubernetes.record import record
+from slicewright.kueue.quota import most
+from slicewright.kueue.quota_read import quotas
+from slicewright.objects.model import ObjectSet, Resource
+from slicewright.rendering.io.package_data import catalogue
+from slicewright.rendering.platform.platform_files import objects
+from slicewright.rendering.platform.queues import cluster_queues
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.workspace.package import catalogue
 
 from .kit import report
 

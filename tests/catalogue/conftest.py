@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import slicewright
-from slicewright.core.catalogue.read import FILES, read_catalogue
+from slicewright.catalogue.parse import FILES, read_catalogue
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.catalogue.catalogue import Catalogue
 
 DATA = Path(slicewright.__file__).parent / "catalog"
 

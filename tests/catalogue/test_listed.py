@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from slicewright.core.catalogue.read import FILES, read_catalogue
-from slicewright.core.catalogue.resolve import TpuRequest, resolve
-from slicewright.core.catalogue.shape import Shape
+from slicewright.catalogue.parse import FILES, read_catalogue
+from slicewright.catalogue.resolve import TpuRequest, resolve
+from slicewright.catalogue.shape import Shape
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.catalogue.catalogue import Catalogue
 
 
 def row(catalogue: Catalogue, name: str) -> Shape:

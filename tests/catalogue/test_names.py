@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.catalogue.resolve import TpuRequest, resolve
-from slicewright.core.catalogue.shape import Shape
+from slicewright.catalogue.resolve import TpuRequest, resolve
+from slicewright.catalogue.shape import Shape
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.catalogue.catalogue import Catalogue
 
 
 def found(catalogue: Catalogue, request: TpuRequest) -> Shape:

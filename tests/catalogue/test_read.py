@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from slicewright.core.catalogue.read import read_catalogue
+from slicewright.catalogue.parse import read_catalogue
 
 SMALL = """
 generation: v9

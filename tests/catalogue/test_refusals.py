@@ -9,11 +9,11 @@ import pytest
 import yaml
 from tests.words import places
 
-from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.core.problem import Problem
+from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.kubernetes.problem import Problem
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.catalogue.catalogue import Catalogue
 
 REFUSALS = yaml.load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 

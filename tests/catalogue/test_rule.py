@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.core.catalogue.geometry import shapes_of
-from slicewright.core.catalogue.resolve import TpuRequest, resolve
-from slicewright.core.catalogue.shape import Rule, Shape
+from slicewright.catalogue.geometry import shapes_of
+from slicewright.catalogue.resolve import TpuRequest, resolve
+from slicewright.catalogue.shape import Rule, Shape
 
 if TYPE_CHECKING:
-    from slicewright.core.catalogue.catalogue import Catalogue
+    from slicewright.catalogue.catalogue import Catalogue
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from tests import files
 from tests.conftest import Done
 
+from slicewright.check.engine import Engine
+from slicewright.check.io.schema_folders import kind_schemas
+from slicewright.check.reasons import Ignores
 from slicewright.cli.validate import validate
-from slicewright.core.check.engine import Engine
-from slicewright.core.check.model import Resource
-from slicewright.core.check.reasons import Ignores
-from slicewright.workspace import package
-from slicewright.workspace.kinds import kind_schemas
+from slicewright.objects.model import Resource
+from slicewright.rendering.io import package_data as package
 
 if TYPE_CHECKING:
     from click import Command
 
-    from slicewright.core.problem import Problem
+    from slicewright.kubernetes.problem import Problem
 
 CONTAINER: dict[str, Any] = {"name": "main", "image": "image:1"}
 

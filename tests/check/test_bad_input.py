@@ -14,10 +14,11 @@ from tests.document.kit import LINES
 from tests.properties import share
 from tests.words import places
 
-from slicewright.core.check.units import Unit
-from slicewright.core.document.document import MAX_VALUES
-from slicewright.core.problem import Problem
-from slicewright.workspace import discovery, load, text_file
+from slicewright.check.io import discovery, load
+from slicewright.check.units import Unit
+from slicewright.document import io as text_file
+from slicewright.document.document import MAX_VALUES
+from slicewright.kubernetes.problem import Problem
 
 BOMB = "apiVersion: v1\nkind: A\na: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{above}'] * 9)}]\n"

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from tests.check.kit import jobset, problems
 from tests.check.test_engines_agree import valid
-from tests.schema_kinds.kit import FILES, load
+from tests.schema.kit import FILES, load
 
-from slicewright.core.check import cel
-from slicewright.core.compose import patch
-from slicewright.core.schema.kind import file_of
+from slicewright.check import cel
+from slicewright.document import json_patch as patch
+from slicewright.schema.kind import file_of
 
 HERE = Path(__file__).parent
 GROUP = "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true"

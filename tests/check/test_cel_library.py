@@ -11,8 +11,8 @@ import pytest
 import yaml
 from tests.check.kit import run, write
 
+from slicewright.check import cel
 from slicewright.cli.schema import schema
-from slicewright.core.check import cel
 
 HERE = Path(__file__).parent
 STRANGER = yaml.safe_load((HERE / "stranger.yaml").read_text(encoding="utf-8"))

@@ -12,8 +12,8 @@ from tests.check.kit import BAD_CONFIG_MAP, run, write
 from tests.check.past import commit, found
 from tests.files import git
 
-from slicewright.gitrepo import GitError
-from slicewright.workspace.change import tree_before
+from slicewright.diff.io.changed_files import tree_before
+from slicewright.diff.io.git import GitError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.core.check.passed_by import HELM, TEMPLATE
+from slicewright.check.passed_by import HELM, TEMPLATE
 
 if TYPE_CHECKING:
     from pathlib import Path

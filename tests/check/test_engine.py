@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from tests.check.kit import engine, found, jobset, problems
 
-from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.kinds import BadSchemaError, KindSchemas
-from slicewright.core.check.model import Finding, ObjectSet, Resource, Rule
-from slicewright.core.check.run import RuleSet
-from slicewright.core.check.unpack import unpack
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.problem import Problem
-from slicewright.workspace.package import catalogue
+from slicewright.check.engine import Engine, SkipKind
+from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
+from slicewright.check.run import RuleSet
+from slicewright.check.unpack import unpack
+from slicewright.document.read import read_documents
+from slicewright.intent.source import Source, SourceFile
+from slicewright.kubernetes.problem import Problem
+from slicewright.objects.model import Finding, ObjectSet, Resource, Rule
+from slicewright.rendering.io.package_data import catalogue
 
 THING = {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": "a"}}
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.check.kit import engine, jobset
 from tests.check.test_table import TABLE
 from tests.properties import share
-from tests.schema_kinds.kit import kubeconform
+from tests.schema.kit import kubeconform
 
-from slicewright.core.check.model import Resource
-from slicewright.workspace.discovery import of_overlays
-from slicewright.workspace.load import load
+from slicewright.check.io.discovery import of_overlays
+from slicewright.check.io.load import load
+from slicewright.objects.model import Resource
 
 pytestmark = pytest.mark.tools
 

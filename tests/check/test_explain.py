@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from tests.check.kit import jobset, problems, run
 
-from slicewright.core.check.explain import explained
+from slicewright.check.schema_messages import explained
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import CONFIG_MAP, run, write
 
-from slicewright.core.check.filling import filled, read_values
+from slicewright.check.filling import filled, read_values
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.check.io import kustomizations as kustomize
 from slicewright.cli import mending
-from slicewright.core.problem import Problem
-from slicewright.core.run import header
-from slicewright.workspace import kustomize
-from slicewright.workspace.write import replace_file
+from slicewright.kubernetes.problem import Problem
+from slicewright.rendering.io.write import replace_file
+from slicewright.rendering.run import header
 
 from .kit import run
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.workspace import helm, kustomize
+from slicewright.check.io import helm
+from slicewright.check.io import kustomizations as kustomize
 
 _RENDERED = f"""\
 ---

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.workspace import ignore_files
-from slicewright.workspace.text_file import read_file
+from slicewright.check.io import ignore_files
+from slicewright.document.io import read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Done, Repo
 
-    from slicewright.core.problem import Problem
+    from slicewright.kubernetes.problem import Problem
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
@@ -254,7 +254,7 @@ def test_nothing_of_the_rules_is_imported_for_nothing(empty: Repo) -> None:
     empty.write("clusters/c1.yaml", CLUSTER + "  kueue: {}\n")
     empty.workload("a", FITS)
     empty.run("render")
-    heavy = "('slicewright.core.check.rules.every', 'slicewright.core.check.judge', 'slicewright.binaries')"
+    heavy = "('slicewright.check.rules.every', 'slicewright.check.judge_render', 'slicewright.programs')"
     code = (
         "import sys\nfrom slicewright.cli.main import cli\n"
         "try:\n    cli(['render'], prog_name='slicewright')\nexcept SystemExit:\n    pass\n"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, Alone, engine, jobset, run, write
 
-from slicewright.core.check.examine import Judges, examine
-from slicewright.core.check.run import RuleSet
-from slicewright.workspace import discovery
-from slicewright.workspace.examine_units import examine_units
-from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
+from slicewright.check.examine import Judges, examine
+from slicewright.check.io import discovery
+from slicewright.check.io.examine_units import examine_units
+from slicewright.check.io.kubeconform import BrokenToolError, Kubeconform
+from slicewright.check.run import RuleSet
 
 if TYPE_CHECKING:
     from pathlib import Path

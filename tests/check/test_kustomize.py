@@ -10,10 +10,11 @@ import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.words import places
 
-from slicewright.core.compose.spec import is_remote
-from slicewright.core.problem import Problem
-from slicewright.workspace import kustomize, text_file
-from slicewright.workspace.kustomize import Kustomizations
+from slicewright.check.io import kustomizations as kustomize
+from slicewright.check.io.kustomizations import Kustomizations
+from slicewright.document import io as text_file
+from slicewright.kubernetes.problem import Problem
+from slicewright.rendering.compose.spec import is_remote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,7 +211,7 @@ def test_compose_that_cannot_look_into_a_folder_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error of the system while composing is reported with the folder."""
-    from slicewright.workspace import load  # noqa: PLC0415
+    from slicewright.check.io import load  # noqa: PLC0415
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.check.kit import found, jobset, problems
 
-from slicewright.core.check.kinds import ListMaps
+from slicewright.check.kind_schemas import ListMaps
 
 POD = "spec.replicatedJobs[0].template.spec.template.spec"
 SLICE = f"{POD}.containers[0]"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.check.kit import CONFIG_MAP, run, write
-from tests.schema_kinds.kit import is_same, load
-from tests.schema_kinds.test_crd import crd
+from tests.schema.kit import is_same, load
+from tests.schema.test_crd import crd
 
+from slicewright.check.io.meaning import all_rules
 from slicewright.cli.rule import rule
 from slicewright.cli.schema import schema
-from slicewright.workspace.meaning import all_rules
 
 MANIFESTS = Path(__file__).resolve().parents[2] / "bases/controllers"
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.check.kit import engine, run, write
 
-from slicewright.binaries.find import find
-from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.model import Resource
-from slicewright.core.problem import Problem
-from slicewright.workspace.kinds import kind_schemas
+from slicewright.check.engine import Engine, SkipKind
+from slicewright.check.io.schema_folders import kind_schemas
+from slicewright.kubernetes.problem import Problem
+from slicewright.objects.model import Resource
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.workspace import kustomize
+from slicewright.check.io import kustomizations as kustomize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

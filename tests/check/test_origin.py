@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import PROJECT
 
-from slicewright.core.check.model import Resource
-from slicewright.core.check.origin import Origins, of_cluster
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.platform.tree import objects
-from slicewright.core.problem import errors
-from slicewright.core.render import tree
-from slicewright.core.render.changes import render
-from slicewright.core.render.repository import Repository, Settings, read_repository
-from slicewright.workspace.package import package
+from slicewright.check.origin import Origins, of_cluster
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.problem import errors
+from slicewright.objects.model import Resource
+from slicewright.rendering import overlays as tree
+from slicewright.rendering.changes import render
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.platform.platform_files import objects
+from slicewright.rendering.repository import Repository, Settings, read_repository
 
 if TYPE_CHECKING:
-    from slicewright.core.problem import Path
+    from slicewright.kubernetes.problem import Path
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: "
 CLUSTER = """\

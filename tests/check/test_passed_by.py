@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.core.check.passed_by import (
+from slicewright.check.passed_by import (
     COMPONENT,
     DEAD_LINK,
     HELM,
@@ -24,8 +24,8 @@ from slicewright.core.check.passed_by import (
     is_template,
     reason,
 )
-from slicewright.core.document.read import read_documents
-from slicewright.core.problem import errors
+from slicewright.document.read import read_documents
+from slicewright.kubernetes.problem import errors
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

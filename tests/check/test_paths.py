@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.binaries.find import find
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,14 @@ from tests.check.kit import BAD_CONFIG_MAP, run, write
 from tests.conftest import JOB
 from tests.words import places
 
-from slicewright.core.check.reasons import Entry
+from slicewright.check.reasons import Entry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Repo
 
-    from slicewright.core.problem import Problem
+    from slicewright.kubernetes.problem import Problem
 
 IGNORED = "ignore: [{rule: SCHEMA003, reason: meant}]\n"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tests.check.kit import run, write
-from tests.rules.kit import FIXTURES
-from tests.rules.verdicts import FILES
+from tests.check.rules.kit import FIXTURES
+from tests.check.rules.verdicts import FILES
 
-from slicewright.core.check.rules.every import RULES
-from slicewright.core.check.run import RuleSet
-from slicewright.core.problem import Path as Way
-from slicewright.core.problem import Problem
+from slicewright.check.rules.every import RULES
+from slicewright.check.run import RuleSet
+from slicewright.kubernetes.problem import Path as Way
+from slicewright.kubernetes.problem import Problem
 
 SAID_BY_JS117 = "StartupPolicy and DependsOn APIs are mutually exclusive"
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
+from slicewright.check.examine import Report
+from slicewright.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.cli.report import FORMS, writer
-from slicewright.core.check.examine import Report
-from slicewright.core.check.passed_by import NO_OBJECT, PassedBy
-from slicewright.core.problem import Problem, by_sweep
+from slicewright.kubernetes.problem import Problem, by_sweep
 
 if TYPE_CHECKING:
     from pathlib import Path

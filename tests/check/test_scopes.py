@@ -26,8 +26,8 @@ from tests.check.tree_objects import (
     topology,
 )
 
-from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.workspace.package import catalogue
+from slicewright.objects.model import ObjectSet, Resource
+from slicewright.rendering.io.package_data import catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from tests.check.kit import run, write
 from tests.check.test_kustomize import COMPONENT
 from tests.check.tree_objects import findings_of, job, local, queue
 
-from slicewright.workspace import kustomize
+from slicewright.check.io import kustomizations as kustomize
 
 if TYPE_CHECKING:
     from pathlib import Path

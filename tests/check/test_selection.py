@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, run, write
 
-from slicewright.core.check.selection import Selection
-from slicewright.core.problem import Problem
+from slicewright.check.selection import Selection
+from slicewright.kubernetes.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.check.kit import CONTAINER, found, jobset
-from tests.schema_kinds.kit import kubeconform
+from tests.schema.kit import kubeconform
 
 ORDERED: dict[str, Any] = {
     "startupPolicy": {"startupPolicyOrder": "InOrder"},

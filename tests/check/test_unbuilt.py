@@ -8,7 +8,7 @@ import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.words import places
 
-from slicewright.workspace.kustomize import last_of_chain
+from slicewright.check.io.kustomizations import last_of_chain
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.check.kit import run, write
 
-from slicewright.core.check.filling import filled
-from slicewright.core.check.passed_by import has_marks
-from slicewright.core.check.unfinished import placeholders_in
+from slicewright.check.filling import filled
+from slicewright.check.passed_by import has_marks
+from slicewright.check.unfinished import placeholders_in
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,22 +11,22 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.kit import Alone, engine
+from tests.check.rules.kit import FIXTURES
 from tests.properties import share
-from tests.rules.kit import FIXTURES
 
-from slicewright.core.check.examine import Judges, examine
-from slicewright.core.check.model import Resource
-from slicewright.core.check.run import RuleSet
-from slicewright.core.check.unfinished import placeholders_in
-from slicewright.core.check.units import Checked, Examined, Unit
-from slicewright.core.document.document import values_in
-from slicewright.core.kubernetes.labels import OURS, TOPOLOGY
-from slicewright.core.problem import dotted
-from slicewright.workspace import package
-from slicewright.workspace.rules import semantic_rules
+from slicewright.check.examine import Judges, examine
+from slicewright.check.io.rule_sets import semantic_rules
+from slicewright.check.run import RuleSet
+from slicewright.check.unfinished import placeholders_in
+from slicewright.check.units import Checked, Examined, Unit
+from slicewright.document.document import values_in
+from slicewright.kubernetes.labels import OURS, TOPOLOGY
+from slicewright.kubernetes.problem import dotted
+from slicewright.objects.model import Resource
+from slicewright.rendering.io import package_data as package
 
 if TYPE_CHECKING:
-    from slicewright.core.problem import Path as Way
+    from slicewright.kubernetes.problem import Path as Way
 
 
 def test_quota_of_an_unfinished_object_is_unknown() -> None:

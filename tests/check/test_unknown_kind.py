@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from tests.check.kit import run, write
-from tests.schema_kinds.kit import FILES
+from tests.schema.kit import FILES
 
-from slicewright.core.check.engine import Engine
-from slicewright.core.check.kinds import BadSchemaError, KindSchemas
-from slicewright.core.check.model import Resource
-from slicewright.core.schema.kind import file_of
-from slicewright.workspace import package
-from slicewright.workspace.kinds import kind_schemas
+from slicewright.check.engine import Engine
+from slicewright.check.io.schema_folders import kind_schemas
+from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
+from slicewright.objects.model import Resource
+from slicewright.rendering.io import package_data as package
+from slicewright.schema.kind import file_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slicewright.core.problem import Problem
+    from slicewright.kubernetes.problem import Problem
 
 
 def said(api_version: str, kind: str, schemas: KindSchemas | None = None) -> list[Problem]:

@@ -18,11 +18,11 @@ import yaml
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.apiserver.served import Served
+from tests.cluster.api.served import Served
+from tests.cluster.importing.kit import TPU, flavor, queue, slice_nodes
+from tests.cluster.importing.served import answers
 from tests.conftest import PROJECT
 from tests.files import git, write
-from tests.importing.kit import TPU, flavor, queue, slice_nodes
-from tests.importing.served import answers
 from tests.properties import share
 
 from slicewright.cli import reach

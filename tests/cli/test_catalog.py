@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
-from slicewright.workspace.package import catalogue
+from slicewright.rendering.io.package_data import catalogue
 
 KEYS = {
     "generation",

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from tests import files, words
 
-from slicewright.workspace.meaning import Meaning, all_rules
+from slicewright.check.io.meaning import Meaning, all_rules
 
 _HEAD = re.compile(r"(?:.*?\b[A-Z]{2,9}\d{3} |Error: )(.+)")
 _JOINED = re.compile(r'"\s*\n\s*(?:\w+ \+= )?f?"')

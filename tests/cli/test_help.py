@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from website import commands
 
+from slicewright.check.io.meaning import Meaning
 from slicewright.cli import main
 from slicewright.documentation import DOCS
-from slicewright.workspace.meaning import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

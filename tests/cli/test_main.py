@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from slicewright import __version__
 from slicewright.cli import main, show
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -24,7 +24,7 @@ HEAVY = (
     "jsonschema_rs",
     "referencing",
     "slicewright.core",
-    "slicewright.workspace",
+    "slicewright.project",
 )
 
 

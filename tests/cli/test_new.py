@@ -11,7 +11,7 @@ from tests.words import places
 
 from slicewright.cli import asking
 from slicewright.documentation import DOCS
-from slicewright.initial.files import SCHEMAS
+from slicewright.project.init.new_files import SCHEMAS
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from website.inputs import REPOSITORY, command, example
 
-from slicewright.workspace.meaning import EXAMPLES, Meaning, all_rules, subjects
+from slicewright.check.io.meaning import EXAMPLES, Meaning, all_rules, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

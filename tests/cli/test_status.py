@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from msgspec.structs import replace
+from tests.cluster.status.kit import jobset, queue, read, workload
 from tests.conftest import JOB
-from tests.rehearsal.screen import Screen
-from tests.status.kit import jobset, queue, read, workload
+from tests.rehearse.screen import Screen
 
 from slicewright.cli import reach
-from slicewright.core.status.cause import Cause
+from slicewright.cluster.status.cause import Cause
 
 status = importlib.import_module("slicewright.cli.status")
 wait = importlib.import_module("slicewright.cli.wait")
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-    from slicewright.core.status.status import State, Status
+    from slicewright.cluster.status.run_status import State, Status
 
 CONTEXT = "gke_p_us-west4_c1"
 BEGAN = "2026-01-01T00:00:00Z"

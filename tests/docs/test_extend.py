@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
-from slicewright.workspace import rules
-from slicewright.workspace.meaning import all_rules
+from slicewright.check.io import rule_sets as rules
+from slicewright.check.io.meaning import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ def test_rules_of_a_package_are_listed(repo: Repo) -> None:
 
 
 RULE = "Rule('{}', 'error', 'title', 'why', 'hint', frozenset(), lambda item, world: ())"
-HEAD = "from slicewright.core.check.model import Rule\n"
+HEAD = "from slicewright.objects.model import Rule\n"
 GROUP = "[slicewright.rules]\na = broken:RULES\n"
 
 
@@ -145,7 +145,7 @@ def test_packages_are_not_looked_at_without_need() -> None:
     """A command that asks no rules imports neither our rules nor importlib.metadata."""
     code = (
         "import sys; from slicewright.cli.main import cli; cli(['catalog', 'v5e'], standalone_mode=False); "
-        "print({'importlib.metadata', 'slicewright.workspace.rules'} & set(sys.modules))"
+        "print({'importlib.metadata', 'slicewright.check.io.rule_sets'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "set()" == done.stdout.splitlines()[-1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from slicewright.core.importing.gcluster import OPTIONS
-from slicewright.core.importing.gcluster_names import Slice, field_of, slice_of
-from slicewright.workspace.package import catalogue
+from slicewright.cluster.importing.gcluster import OPTIONS
+from slicewright.cluster.importing.gcluster_names import Slice, field_of, slice_of
+from slicewright.rendering.io.package_data import catalogue
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "leave-gcluster.md").read_text(encoding="utf-8")
 ROWS = [

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from tests.files import copy_project
 
+from slicewright.check.rules.every import RULES
 from slicewright.cli.main import cli
-from slicewright.core.check.rules.every import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

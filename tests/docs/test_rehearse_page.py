@@ -11,10 +11,10 @@ import pytest
 
 from slicewright.cli.rehearse import rehearse
 from slicewright.cli.what_if import read_variants
-from slicewright.core.render.what_if import changed_documents
-from slicewright.rehearsal.model.clock import unclear
-from slicewright.rehearsal.model.duration import seconds
-from slicewright.workspace.repository_reader import read_checkout
+from slicewright.project.repository_reader import read_checkout
+from slicewright.rehearse.model.clock import unclear
+from slicewright.rehearse.model.time_span import seconds
+from slicewright.rendering.changed_documents import changed_documents
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = "\n".join(

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from website import commands, fields, inputs, rules
 from website.markdown import escaped
 
+from slicewright.check.io.meaning import FIXES, all_rules, rule_subjects, subjects
 from slicewright.cli.main import GROUPS, cli
-from slicewright.workspace.meaning import FIXES, all_rules, rule_subjects, subjects
 
 if TYPE_CHECKING:
     from pathlib import Path

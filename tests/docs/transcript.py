@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import PROJECT
 
-from slicewright.binaries.find import cache_root
+from slicewright.programs.find import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

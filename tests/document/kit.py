@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from tests.files import program
 
-from slicewright.core.document.write import write_documents
+from slicewright.document.write import write_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.document.difference import unified
+from slicewright.document.text_difference import unified
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.check.kit import run, write
 from tests.words import places
 
-from slicewright.core.document import scalar
-from slicewright.core.document.read import paired, read_documents
-from slicewright.core.kubernetes.duration import without_days
+from slicewright.document import scalar
+from slicewright.document.read import paired, read_documents
+from slicewright.kubernetes.duration import without_days
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from tests.properties import share
 
-from slicewright.core.document import read
-from slicewright.core.document.document import values_in
-from slicewright.core.document.read import read_places
-from slicewright.core.document.scalar import write_string
-from slicewright.core.document.tree import Node, trees
-from slicewright.core.document.write import write_document
+from slicewright.document import read
+from slicewright.document.document import values_in
+from slicewright.document.read import read_places
+from slicewright.document.scalar import write_string
+from slicewright.document.tree import Node, trees
+from slicewright.document.write import write_document
 
 from .kit import json_like
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.document.read import Document, read_documents
+from slicewright.document.read import Document, read_documents
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.words import places
 
-from slicewright.core.document.read import read_documents, read_manifests, read_places
+from slicewright.document.read import read_documents, read_manifests, read_places
 
 from .kit import HEAD, kubectl
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.files import program
 from tests.words import places
 
-from slicewright.core.document.document import same
-from slicewright.core.document.read import read_manifests
-from slicewright.core.document.scalar import NotPortableError, is_disputed, read_kubernetes, read_plain
+from slicewright.document.document import same
+from slicewright.document.read import read_manifests
+from slicewright.document.scalar import NotPortableError, is_disputed, read_kubernetes, read_plain
 
 from .kit import kubectl, spec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.words import places
 
-from slicewright.core.document.read import read_documents
+from slicewright.document.read import read_documents
 
 INDENT = "look at the indentation: keys of one mapping begin in the same column"
 COLON = "a colon is missing after the key, or the line belongs to the value above: indent it"

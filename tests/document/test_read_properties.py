@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.properties import share
 
-from slicewright.core.document.document import same
-from slicewright.core.document.read import read_documents, read_manifests, read_places
+from slicewright.document.document import same
+from slicewright.document.read import read_documents, read_manifests, read_places
 
 from .kit import LINES
 

@@ -9,8 +9,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from tests.properties import share
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.document.scalar import NotPortableError, is_disputed, read_plain
+from slicewright.document.read import read_documents
+from slicewright.document.scalar import NotPortableError, is_disputed, read_plain
 
 from .kit import exact
 

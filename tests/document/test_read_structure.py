@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.words import places
 
-from slicewright.core.document.read import MAX_DEPTH, MAX_VALUES, read_documents
+from slicewright.document.read import MAX_DEPTH, MAX_VALUES, read_documents
 
 from .kit import exact
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from slicewright.core.document.document import same
+from slicewright.document.document import same
 
 from .kit import json_like
 

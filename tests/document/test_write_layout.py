@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.document.write import write_document, write_documents
+from slicewright.document.read import read_documents
+from slicewright.document.write import write_document, write_documents
 
 JOB = {
     "apiVersion": "batch/v1",

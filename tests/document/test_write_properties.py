@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties import share
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.document.write import write_document, write_documents
+from slicewright.document.read import read_documents
+from slicewright.document.write import write_document, write_documents
 
 from .kit import READERS, as_go_reads, exact, json_like, numbers_as_floats, texts
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.files import program
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.document.scalar import write_string
-from slicewright.core.document.write import write_document
+from slicewright.document.read import read_documents
+from slicewright.document.scalar import write_string
+from slicewright.document.write import write_document
 
 from .kit import NASTY, READERS, as_go_reads, exact
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.testbed.kit import keeping_logs, say
 
-from slicewright.testbed.cluster import Attached
+from slicewright.testbed.bed_cluster import Attached
 
 from . import kit
 

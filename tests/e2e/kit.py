@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import slicewright
-from slicewright.apiserver.errors import ApiError
-from slicewright.testbed.errors import BedError
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.kubernetes.types import Object
+    from slicewright.project.repository_reader import Checkout
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.testbed.bed import Bed
-    from slicewright.workspace.repository_reader import Checkout
 
 ROOT = Path(__file__).parents[2]
 

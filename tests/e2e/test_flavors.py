@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.platform.flavor import capacities, kept_apart
-from slicewright.core.platform.tree import objects
-from slicewright.core.render import tree
-from slicewright.core.render.plans import plan_all
-from slicewright.core.render.repository import Settings, read_repository
-from slicewright.workspace.package import package
+from slicewright.intent.source import SourceFile
+from slicewright.rendering import overlays as tree
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plans import plan_all
+from slicewright.rendering.platform.flavor import capacities, kept_apart
+from slicewright.rendering.platform.platform_files import objects
+from slicewright.rendering.repository import Settings, read_repository
 
 from . import kit
 from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.kubernetes.types import Object
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.testbed.bed import Bed
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slicewright.core.platform.tree import objects
+from slicewright.rendering.platform.platform_files import objects
 
 from . import kit
 from .test_flavors import rendered, taints_that_bar
 from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -9,7 +9,7 @@ import pytest
 from . import kit
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 FLEX_START = "cloud.google.com/gke-flex-start"

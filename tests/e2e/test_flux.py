@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
-from tests.gitops.flux_kit import applied, render, rendered
+from tests.rendering.gitops.flux_kit import applied, render, rendered
 from tests.testbed.kit import eventually
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
-from slicewright.apiserver.kubeconfig import Access
-from slicewright.core.gitops.flux import HEALTH
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.kubeconfig import Access
+from slicewright.rendering.gitops.flux import HEALTH
 
 from . import kit
 from .test_platform import remove_platform
@@ -26,7 +26,7 @@ from .test_platform import remove_platform
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

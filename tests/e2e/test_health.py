@@ -16,7 +16,7 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 OFTEN = ("jobset_in_a_queue", "evictions", "cluster_queues")

@@ -9,14 +9,14 @@ import pytest
 from tests.resolved import resolve_text
 from tests.testbed.kit import GUEST
 
-from slicewright.testbed.cluster import Attached
+from slicewright.testbed.bed_cluster import Attached
 
 from . import kit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # it waits for nodes that are silent

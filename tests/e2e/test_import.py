@@ -11,17 +11,17 @@ from click.testing import CliRunner
 from tests.resolved import resolve_text
 
 from slicewright.cli.main import cli
-from slicewright.core.plan.scaling import slice_names
-from slicewright.core.platform.tree import objects
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes
-from slicewright.workspace.package import package
 
 from . import kit
 from .test_platform import EVERYTHING, platform_bed, put_up
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.kubernetes.types import Object
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.testbed.bed import Bed
 
 

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
-from slicewright.core.importing import defaults
+from slicewright.cluster.importing import api_defaults as defaults
 
 from . import kit
 from .test_queueing import V5E, prepare
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 CHIPS = {"google.com/tpu": "4"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import kit
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.core.kubernetes.quantity import canonical
-from slicewright.core.platform.kueue_configuration import config_map
-from slicewright.core.platform.tree import objects
-from slicewright.rehearsal.expiry import installed_settings
-from slicewright.testbed.cluster import Cluster
+from slicewright.kubernetes.quantity import canonical
+from slicewright.project.repository_reader import read_checkout
+from slicewright.rehearse.expiry import installed_settings
+from slicewright.rendering.platform.kueue_configuration import config_map
+from slicewright.rendering.platform.platform_files import objects
+from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.manifests import installation
-from slicewright.workspace.repository_reader import read_checkout
 
 from . import kit
 from .test_queueing import THREE_ONE_TWO, assert_slices, end_running, jobset, submit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -9,7 +9,7 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.testbed.wait import stretched
+from slicewright.testbed.waiting import stretched
 
 from . import kit
 from .kit import EXIT, SECONDS
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 CLUSTER = """

@@ -9,13 +9,13 @@ import yaml
 from click.testing import CliRunner
 from tests.docs.transcript import DOCS, blocks
 
-from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
-from slicewright.apiserver.kubeconfig import read
-from slicewright.apiserver.read_only import ReadOnly, read_inventory
 from slicewright.cli.main import cli
-from slicewright.core.status.status import status
-from slicewright.workspace.package import package
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.kubeconfig import read
+from slicewright.cluster.api.read_only import ReadOnly, read_inventory
+from slicewright.cluster.status.run_status import status
+from slicewright.rendering.io.package_data import package
 
 from . import kit
 from .test_queueing import V5E, jobset, prepare, submit
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.status.status import Run
+    from slicewright.cluster.status.run_status import Run
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 NAME = "scene"

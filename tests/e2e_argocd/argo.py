@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slicewright.binaries.find import find
-from slicewright.binaries.pins import versions
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import find
+from slicewright.programs.pins import versions
 from slicewright.testbed import supervisor
 from slicewright.testbed.manifests import for_host
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

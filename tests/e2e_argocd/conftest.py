@@ -10,7 +10,7 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import argo, kit, loopback
 from tests.e2e_argocd.repository import Git, Tree
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.cluster.api.api_error import ApiError
 from slicewright.testbed.bed import Bed
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.e2e_argocd.argo import NAMESPACE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

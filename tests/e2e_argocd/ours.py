@@ -11,14 +11,14 @@ from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit
 from tests.e2e_argocd.argo import NAMESPACE
 
-from slicewright.binaries.find import find
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.e2e_argocd.repository import Tree
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.kubernetes.types import Object
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 
 _UNSIGNED = ("-c", "commit.gpgsign=false")

@@ -12,7 +12,7 @@ from tests.e2e_argocd.argo import NAMESPACE
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
 from tests.testbed.bare import Bare
 
-from slicewright.apiserver import kubeconfig
+from slicewright.cluster.api import kubeconfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

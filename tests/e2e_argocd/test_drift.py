@@ -12,7 +12,7 @@ from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
 if TYPE_CHECKING:
     from tests.e2e_argocd.repository import Tree
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 TOLERATION = "{key: example.com/any, operator: Exists, effect: NoSchedule}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.e2e_argocd import kit
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 
 def test_each_request_is_a_change() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.e2e_argocd.repository import Git
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 APPLICATION = naive.APPLICATION

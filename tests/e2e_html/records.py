@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slicewright.core.problem import Problem
-from slicewright.rehearsal.model.event import Event, Kind
-from slicewright.rehearsal.model.timeline import Timelines
-from slicewright.rehearsal.model.usage import by_pool, by_queue
-from slicewright.rehearsal.report.report import Report
+from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.model.event import Event, Kind
+from slicewright.rehearse.model.timeline import Timelines
+from slicewright.rehearse.model.usage import by_pool, by_queue
+from slicewright.rehearse.report.report import Report
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 _NO_QUOTA = "couldn't assign flavors to pod set slice: insufficient unused quota for google.com/tpu, "
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from tests.testbed.kit import eventually, processes
 
-from slicewright.testbed import process_group, supervisor, wait
+from slicewright.testbed import process_group, supervisor
+from slicewright.testbed import waiting as wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

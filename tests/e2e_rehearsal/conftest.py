@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rehearsal.test_cluster_guard import MARK
+from slicewright.rehearse.test_cluster_guard import MARK
 
 from . import kit
 from .command import CLUSTER, TEAM
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.conftest import Repo
 
     from slicewright.testbed.bed import Bed
-    from slicewright.testbed.cluster import Cluster
+    from slicewright.testbed.bed_cluster import Cluster
 
 SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 

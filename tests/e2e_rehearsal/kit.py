@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.rehearse import Rehearsal
-from slicewright.rehearsal.scenario import Scenario, scenarios
-from slicewright.workspace.repository_reader import read_checkout
+from slicewright.project.repository_reader import read_checkout
+from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.rehearsal import Rehearsal
+from slicewright.rehearse.scenario import Scenario, scenarios
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.report.report import Report
+    from slicewright.kubernetes.types import Object
+    from slicewright.rehearse.model.clock import ClockSettings
+    from slicewright.rehearse.report.report import Report
     from slicewright.testbed.bed import Bed
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from . import kit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
-from tests.difference.kit import commit
+from tests.diff.kit import commit
 
 from .command import rehearsed
 from .kit import spec

@@ -12,7 +12,7 @@ from .command import rehearsed
 from .kit import spec
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # three plays on test beds of their own: about two minutes
 

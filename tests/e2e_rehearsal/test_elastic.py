@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
-from tests.platforms.kit import site
+from tests.rendering.platform.kit import site
 
-from slicewright.core.platform.kueue_configuration import configuration
-from slicewright.testbed.cluster import Cluster
+from slicewright.rendering.platform.kueue_configuration import configuration
+from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import play, run, spec
 

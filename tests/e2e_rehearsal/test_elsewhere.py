@@ -9,9 +9,9 @@ import pytest
 import yaml
 from tests.resolved import resolve_text
 
-from slicewright.apiserver import kubeconfig
-from slicewright.rehearsal.lease import LEASE, NAMESPACE
-from slicewright.rehearsal.test_cluster_guard import MARK as TEST_CLUSTER
+from slicewright.cluster.api import kubeconfig
+from slicewright.rehearse.lease import LEASE, NAMESPACE
+from slicewright.rehearse.test_cluster_guard import MARK as TEST_CLUSTER
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing

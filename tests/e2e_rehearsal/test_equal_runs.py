@@ -15,7 +15,7 @@ from tests.conftest import Repo
 from .command import rehearsed
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # three plays on test beds of their own: about three minutes
 

@@ -8,13 +8,13 @@ import pytest
 from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
-from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.report.text import text
+from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.report.terminal import text
 
 from . import kit
 
 if TYPE_CHECKING:
-    from slicewright.rehearsal.report.report import Report
+    from slicewright.rehearse.report.report import Report
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal

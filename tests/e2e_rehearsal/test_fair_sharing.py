@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import play, run, spec
 

@@ -10,14 +10,14 @@ from tests.conftest import Repo
 
 from slicewright.cli.report.page_file import render_page as page
 from slicewright.cli.report.rehearsal_junit import junit
-from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.report.text import text
+from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.report.terminal import text
 
 from . import kit
 
 if TYPE_CHECKING:
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.report.report import Report
+    from slicewright.kubernetes.problem import Problem
+    from slicewright.rehearse.report.report import Report
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # most of a minute on the clock of the rehearsal

@@ -10,7 +10,7 @@ from tests.conftest import Repo
 from .kit import play
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 # It plays two minutes of real time, to prove that most of them are not needed.

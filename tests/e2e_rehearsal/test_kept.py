@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.testbed.kit import eventually, processes
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.binaries.find import cache_root
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.client import Api
+from slicewright.programs.find import cache_root
 from slicewright.testbed import process_group
 
 from .command import rehearsed, rehearsing

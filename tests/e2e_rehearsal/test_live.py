@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.rehearsal.screen import Screen
+from tests.rehearse.screen import Screen
 from tests.testbed.kit import eventually
 
 from .command import rehearsing

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
-from tests.rehearsal.kit import jobset, replicated_job
+from tests.rehearse.kit import jobset, replicated_job
 
-from slicewright.core.kubernetes.kinds import RUN_VERSIONS
+from slicewright.kubernetes.kinds import RUN_VERSIONS
 
 from .kit import play, run, spec
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

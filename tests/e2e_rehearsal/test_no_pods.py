@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import Repo
 
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import allow, play, run, spec
 from .test_queues import PUSHED, STAGED
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # a test bed of its own, and two plays of a minute

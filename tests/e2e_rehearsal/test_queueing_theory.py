@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
-from tests.rehearsal import lindley
+from tests.rehearse import lindley
 
 from .kit import play, scenario, spec
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 # It plays three minutes of real time, for the waits of 18 runs on two queues.

@@ -10,7 +10,7 @@ from tests.conftest import Repo
 from .kit import allow, play, run, spec, states
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Repo
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # many queues

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.rehearsal import cluster_setup
-from slicewright.rehearsal.cluster_setup import ClusterSetup
-from slicewright.testbed.errors import BedError
+from slicewright.rehearse import cluster_setup
+from slicewright.rehearse.cluster_setup import ClusterSetup
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.nodes import simulated_nodes
 
 from .test_elsewhere import everything
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # pods that do not go are waited for

@@ -10,7 +10,7 @@ from tests.conftest import Repo
 from .kit import play
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rehearsal.model.clock import clock_settings
-from slicewright.rehearsal.session import run_scenario
+from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.session import run_scenario
 
 from .kit import play, run, scenario, spec
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 FLEX = "{name: f, tpu: v5litepod-8, provisioning: FlexStart}"

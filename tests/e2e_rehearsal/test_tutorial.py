@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.docs.transcript import DOCS, Shell
 
-from slicewright.binaries.find import find
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from .command import rehearsed
 from .kit import play, run, spec
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # plays on test beds of their own

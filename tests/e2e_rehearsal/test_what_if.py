@@ -20,7 +20,7 @@ from .command import rehearsed
 from .kit import ROOT, spec
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # fourteen plays on test beds of their own: about four minutes
 

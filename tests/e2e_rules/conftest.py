@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 
 @pytest.fixture(scope="session")

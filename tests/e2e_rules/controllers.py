@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from tests.e2e_rules.modules import folder
 
-from slicewright.apiserver import kubeconfig
-from slicewright.binaries.find import find
+from slicewright.cluster.api import kubeconfig
+from slicewright.programs.find import find
 from slicewright.testbed import manifests
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.testbed.cluster import Cluster
+    from slicewright.kubernetes.types import Object
+    from slicewright.testbed.bed_cluster import Cluster
 
 ROWS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("controllers.yaml").read_text(encoding="utf-8")

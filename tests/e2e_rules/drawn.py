@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 TPU = "google.com/tpu"
 RESOURCES = (TPU, "cpu", "memory", "example.com/link", "pods")

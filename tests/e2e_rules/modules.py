@@ -7,8 +7,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from slicewright.binaries.golang import find_go
-from slicewright.binaries.pins import tools
+from slicewright.programs.golang import find_go
+from slicewright.programs.pins import tools
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from slicewright.apiserver.errors import ApiError
+from slicewright.cluster.api.api_error import ApiError
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 STRANGER = yaml.safe_load((Path(__file__).parents[1] / "check/stranger.yaml").read_text(encoding="utf-8"))
 MESSAGES = {

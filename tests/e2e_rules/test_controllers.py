@@ -1,4 +1,4 @@
-"""LeaderWorkerSet, Trainer, KubeRay and Kueue give the verdicts that tests/rules/controllers.yaml says."""
+"""LeaderWorkerSet, Trainer, KubeRay and Kueue give the verdicts of tests/check/rules/controllers.yaml."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.check.rules.verdicts import CONTROLLED, controlled
 from tests.e2e_rules import controllers
-from tests.rules.verdicts import CONTROLLED, controlled
 from tests.testbed.kit import keeping_logs
 
-from slicewright.apiserver.errors import ApiError
-from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.errors import BedError
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.testbed.bed_cluster import Cluster
+from slicewright.testbed.bed_error import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # controllers that `make tools` does not build
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.core.compose.patch import apply
-from slicewright.core.kubernetes.merge import copied
-from slicewright.core.mend.kueue import to_v1beta2
+from slicewright.check.kueue_conversion import to_v1beta2
+from slicewright.document.json_patch import apply
+from slicewright.kubernetes.merge import copied
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 POD = {
     "metadata": {},

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e_rules.drawn import draw
 
-from slicewright.core.check.assignment import admit
-from slicewright.core.check.model import ObjectSet, Resource
-from slicewright.core.check.quota_read import quotas
-from slicewright.core.check.quota_workload import pod_sets
-from slicewright.core.check.rules.fit import queue_of
-from slicewright.testbed.wait import stretched
-from slicewright.workspace.package import package
+from slicewright.check.rules.fit import queue_of
+from slicewright.kueue.assignment import admit
+from slicewright.kueue.quota_read import quotas
+from slicewright.kueue.quota_workload import pod_sets
+from slicewright.objects.model import ObjectSet, Resource
+from slicewright.rendering.io.package_data import package
+from slicewright.testbed.waiting import stretched
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.cluster.api.client import Api
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # hundreds of queues
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e_rules.modules import ROOT, go
-from tests.schema_kinds.kit import SCHEMAS, rebuild, sources
+from tests.schema.kit import SCHEMAS, rebuild, sources
 
 pytestmark = pytest.mark.workflow  # what is committed is compared with pinned sources
 

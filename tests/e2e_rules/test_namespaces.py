@@ -6,19 +6,19 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.rules.kit import findings, object_set
-from tests.rules.queues import kueue
+from tests.check.rules.kit import findings, object_set
+from tests.check.rules.queues import kueue
 
-from slicewright.apiserver.errors import ApiError
-from slicewright.core.check.quota_workload import amounts, pod_sets
-from slicewright.core.check.rules.fit_namespace import used
-from slicewright.core.kubernetes.kinds import KUEUE_VERSION
-from slicewright.core.kubernetes.labels import QUEUE
-from slicewright.testbed.wait import until
+from slicewright.check.rules.fit_namespace import used
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.kinds import KUEUE_VERSION
+from slicewright.kubernetes.labels import QUEUE
+from slicewright.kueue.quota_workload import amounts, pod_sets
+from slicewright.testbed.waiting import until
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.cluster.api.client import Api
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the same arithmetic to fixtures
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.schema_kinds.kit import KINDS, is_same, load, openapi, rebuild, sources
+from tests.schema.kit import KINDS, is_same, load, openapi, rebuild, sources
 
 from openapi import from_openapi, trimmed
-from slicewright.core.schema.crd import from_crd
-from slicewright.core.schema.kind import KEY
+from slicewright.schema.crd import from_crd
+from slicewright.schema.kind import KEY
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # what is committed is compared with pinned programs
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from tests.check.kit import engine, run
+from tests.check.rules.verdicts import refusals
 from tests.e2e_rules.modules import folder
-from tests.rules.verdicts import refusals
 
-from slicewright.apiserver.errors import ApiError
-from slicewright.core.check.model import Resource
-from slicewright.core.check.unpack import unpack
-from slicewright.workspace.discovery import Discovery
-from slicewright.workspace.load import load
+from slicewright.check.io.discovery import Discovery
+from slicewright.check.io.load import load
+from slicewright.check.unpack import unpack
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.objects.model import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # hundreds of manifests
 

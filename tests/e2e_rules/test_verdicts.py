@@ -1,4 +1,4 @@
-"""A real API server with JobSet and Kueue gives the corpus of tests/rules the verdict that its files say."""
+"""A real API server with JobSet and Kueue gives the corpus of tests/check/rules its verdicts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tests.rules.verdicts import FILES, ROWS, changed, expected
-from tests.schema_kinds.kit import rebuild, sources
+from tests.check.rules.verdicts import FILES, ROWS, changed, expected
+from tests.schema.kit import rebuild, sources
 
-from slicewright.apiserver.errors import ApiError
-from slicewright.core.kubernetes.kinds import CRD_VERSION
-from slicewright.testbed.wait import until
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.kinds import CRD_VERSION
+from slicewright.testbed.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.ci  # unit tests hold us to the committed verdicts
 
@@ -65,7 +65,7 @@ def _verdict(api: Api, item: dict[str, Any]) -> tuple[str, str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_server_gives_the_verdict_of_the_corpus(api: Api, path: Path) -> None:
-    """The first line of each file is what the server says; tests/rules holds us to the same word."""
+    """The first line of each file is what the server says; tests/check/rules holds us to the same word."""
     verdict, message = _verdict(api, yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
     assert expected(path) == verdict, message

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.rules.kit import FIXTURES
+from tests.check.rules.kit import FIXTURES
 
 from slicewright.testbed.nodes import SIMULATED
-from slicewright.testbed.wait import until
+from slicewright.testbed.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.cluster.api.client import Api
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the rule to these cases
 

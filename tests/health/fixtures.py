@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 Said = dict[str, str]
 

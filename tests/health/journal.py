@@ -6,13 +6,13 @@ import http.client
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.client import Api
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 Kind = tuple[str, str]

@@ -12,7 +12,7 @@ from lupa import lua51  # type: ignore[import-untyped]
 import slicewright
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 LuaError: type[Exception] = lua51.LuaError
 

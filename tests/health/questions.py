@@ -9,7 +9,7 @@ from tests.e2e import kit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 
 def without_status(item: Object) -> bool:

@@ -16,7 +16,7 @@ from tests.health.fixtures import EXPECTED, FOLDER, Said, expected, recorded, st
 from tests.health.journal import Journal
 from tests.health.variants import changed
 
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 
 def record(names: list[str]) -> None:

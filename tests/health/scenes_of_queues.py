@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tests.health.journal import Journal
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 

@@ -14,7 +14,7 @@ from tests.health.variants import changed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 
 RECORDED = recorded()

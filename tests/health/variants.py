@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "team-p"}
 LACKS = {"message": "no slice of 2x4 is free yet"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from slicewright.core.document.read import read_documents
-from slicewright.workspace.package import package
+from slicewright.document.read import read_documents
+from slicewright.rendering.io.package_data import package
 
 SCHEMAS = package().schemas
-EXAMPLES = Path(__file__).parents[1] / "schemas"
+EXAMPLES = Path(__file__).parents[1] / "schema" / "input"
 _KINDS = {
     "TPUWorkload": "slicewright/tpuworkload.json",
     "TPUCluster": "slicewright/tpucluster.json",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.core.intent.change import (
+from slicewright.intent.changed_value import (
     Change,
     ChangeError,
     read_change,

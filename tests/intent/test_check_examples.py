@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties import share
 
-from slicewright.core.intent.check import Schemas
-from slicewright.core.problem import Problem
+from slicewright.intent.validate import Schemas
+from slicewright.kubernetes.problem import Problem
 
 from .kit import SCHEMAS, examples
 

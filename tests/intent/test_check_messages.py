@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from tests.words import places
 
-from slicewright.core.intent.check import Schemas, explain
-from slicewright.core.problem import Problem
+from slicewright.intent.validate import Schemas, explain
+from slicewright.kubernetes.problem import Problem
 
 from .kit import SCHEMAS, workload
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent import decode
-from slicewright.core.intent.source import Source, SourceFile
+from slicewright.document.read import read_documents
+from slicewright.intent import decode
+from slicewright.intent.source import Source, SourceFile
 
 from .kit import SCHEMAS, WORKLOAD
 
 if TYPE_CHECKING:
-    from slicewright.core.intent.workload import Workload
+    from slicewright.intent.tpuworkload import Workload
 
 
 def workload(spec: str) -> Workload:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.intent import fixes
-from slicewright.core.problem import Edit, Fix
-from slicewright.workspace.package import schemas
+from slicewright.intent import fixes
+from slicewright.kubernetes.problem import Edit, Fix
+from slicewright.rendering.io.package_data import schemas
 
 KNOWN = ("replicas", "replicatedJobs", "network", "hostIP", "startupPolicy", "successPolicy", "failurePolicy")
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.plan.kit import planned, workload
+from tests.rendering.plan.kit import planned, workload
 
-from slicewright.core.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob
+from slicewright.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
 
-    from slicewright.core.plan.plan import Plan
+    from slicewright.rendering.plan.plan import Plan
 
 
 def plans(matrix: Mapping[str, Any] | str, *, name: str = "lr", more: str = "") -> dict[str, Plan]:

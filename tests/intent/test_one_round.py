@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.render.plans import plan_all
-from slicewright.core.render.repository import Settings, read_repository
-from slicewright.workspace.package import package
+from slicewright.intent.source import SourceFile
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plans import plan_all
+from slicewright.rendering.repository import Settings, read_repository
 
 if TYPE_CHECKING:
-    from slicewright.core.problem import Problem
+    from slicewright.kubernetes.problem import Problem
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: "
 CLUSTER = """\

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent.source import Source, SourceFile
-from slicewright.core.problem import Problem
+from slicewright.document.read import read_documents
+from slicewright.intent.source import Source, SourceFile
+from slicewright.kubernetes.problem import Problem
 
 TEXT = """\
 kind: TPUCluster

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.build.kit import Run, refused, run
+from tests.rendering.build.kit import Run, refused, run
 
-from slicewright.core.kubernetes.merge import merge
+from slicewright.kubernetes.merge import merge
 
 
 @dataclass(frozen=True, slots=True)

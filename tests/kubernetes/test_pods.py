@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slicewright.core.kubernetes.kinds import PODS
-from slicewright.core.kubernetes.pods import maker, pods_of
+from slicewright.kubernetes.kinds import PODS
+from slicewright.kubernetes.pods import maker, pods_of
 
 POD: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 JOBSET = {

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties import share
 
-from slicewright.binaries.find import find
-from slicewright.core.kubernetes.quantity import UNLIMITED, amount, canonical, is_limited, plain, whole
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.quantity import UNLIMITED, amount, canonical, is_limited, plain, whole
+from slicewright.programs.find import find
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.core.kubernetes.kinds import RUNS
+from slicewright.kubernetes.kinds import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 import slicewright
-from slicewright.core.catalogue.resolve import TpuRequest, resolve
-from slicewright.core.catalogue.shape import Shape
+from slicewright.catalogue.resolve import TpuRequest, resolve
+from slicewright.catalogue.shape import Shape
 
 from .tree import ABSENT, Difference, Tree, at, differences, tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import slicewright
-from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 
 from .kit import ROOT, Declared, composed, declared, expected, found, matching
 from .table import PAGE, written

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from slicewright.core.kubernetes.quantity import canonical
+from slicewright.kubernetes.quantity import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from slicewright.testbed import cluster
+from slicewright.testbed import bed_cluster as cluster
 from slicewright.testbed.bed import Bed, Connection, ControlPlane
 from slicewright.testbed.manifests import Installation
 
 if TYPE_CHECKING:
-    from slicewright.apiserver.client import Api
+    from slicewright.cluster.api.client import Api
     from slicewright.testbed.bed import BootContext
 
 

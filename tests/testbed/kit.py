@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from slicewright.testbed import supervisor, wait
+from slicewright.testbed import supervisor
+from slicewright.testbed import waiting as wait
 from slicewright.testbed.bed import Bed
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
-from slicewright.core.plan.ways import TPU_TAINT
-from slicewright.testbed import supervisor, wait
-from slicewright.testbed.cluster import Attached, Cluster
-from slicewright.testbed.errors import BedError
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.rendering.plan.ways import TPU_TAINT
+from slicewright.testbed import supervisor
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_cluster import Attached, Cluster
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes

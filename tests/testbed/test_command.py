@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.client import Api
 from slicewright.testbed import controllers, process_group, supervisor
-from slicewright.testbed.errors import BedError
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
 from .kit import DEADLINE, assert_nothing_left, eventually, processes
@@ -173,7 +173,7 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
 
 def test_commands_about_clusters_need_no_extra() -> None:
     """Without the packages of the extra `testbed`, `cluster status` works, and `rehearse` can say so."""
-    modules = "slicewright.cli.cluster, slicewright.rehearsal.scenario"
+    modules = "slicewright.cli.cluster, slicewright.rehearse.scenario"
     code = f"import sys; sys.modules |= dict.fromkeys(['cryptography']); import {modules}"
 
     assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from slicewright.binaries.find import find
+from slicewright.programs.find import find
 
 from .bare import Bare
 

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.kind.cluster import PREFIX, running
 from tests.e2e.kind.settings import IMAGES, Settings, settings
 
-from slicewright.binaries.pins import versions
+from slicewright.programs.pins import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

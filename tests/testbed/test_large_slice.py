@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import slicewright
-from slicewright.core.compose.kustomization import compose
-from slicewright.testbed.cluster import Cluster
+from slicewright.rendering.compose.kustomization import compose
+from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.nodes import simulated_nodes
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # hundreds of pods
 

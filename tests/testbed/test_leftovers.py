@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed import supervisor, wait
-from slicewright.testbed.cluster import Cluster
-from slicewright.testbed.errors import BedError
+from slicewright.testbed import supervisor
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_cluster import Cluster
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import ProcessGroup
 
 from .bare import Bare
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import signal, sys, time
 from pathlib import Path
-from slicewright.testbed.cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background,
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
 with Cluster(root=Path(sys.argv[1])):
@@ -41,7 +42,7 @@ FULL_DISK = """
 import sys
 from pathlib import Path
 from slicewright.testbed.process_group import ProcessGroup
-from slicewright.testbed.errors import BedError
+from slicewright.testbed.bed_error import BedError
 try:
     group = ProcessGroup(Path(sys.argv[1]), "full", 1)
     try:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from slicewright.binaries.pins import versions
-from slicewright.core.platform.release import CONTROLLERS, JOBSET, KUEUE, Release
+from slicewright.programs.pins import versions
+from slicewright.rendering.platform.release import CONTROLLERS, JOBSET, KUEUE, Release
 from slicewright.testbed import controllers, manifests
 
 PORTS = {"jobset-system": 1, "kueue-system": 2}

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from slicewright.testbed import wait
-from slicewright.testbed.errors import BedError
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_error import BedError
 
 
 @pytest.mark.parametrize(("load", "seconds"), [(0.5, 60), (2.0, 60), (15.0, 450), (99.0, 600)])

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.workspace.repository_reader import Checkout
+    from slicewright.project.repository_reader import Checkout
 
 
 def can_ask() -> bool:

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from slicewright.capacity.cluster_capacity import Capacity
+from slicewright.capacity.cluster_capacity import capacity as capacity_of
+from slicewright.capacity.supply import Holder, shown
+from slicewright.capacity.workloads import Workload
+from slicewright.check.io.ignore_files import read_ignore_files
+from slicewright.check.io.meaning import ids
 from slicewright.cli import show
+from slicewright.cli.checkout import cluster_named, open_checkout
 from slicewright.cli.command import command
-from slicewright.cli.repository import cluster_named, open_checkout
 from slicewright.cli.streams import say
-from slicewright.core.capacity.capacity import Capacity
-from slicewright.core.capacity.capacity import capacity as capacity_of
-from slicewright.core.capacity.supply import Holder, shown
-from slicewright.core.capacity.workloads import Workload
-from slicewright.core.problem import Problem, counted, errors
-from slicewright.core.record import record
-from slicewright.workspace.ignore_files import read_ignore_files
-from slicewright.workspace.meaning import ids
+from slicewright.kubernetes.problem import Problem, counted, errors
+from slicewright.kubernetes.record import record
 
 _NONE = "-"
 _UNKNOWN = "?"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.catalogue.shape import Shape
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
-from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.core.catalogue.shape import Shape
-from slicewright.workspace.repository_reader import catalogue_at
+from slicewright.project.repository_reader import catalogue_at
 
 
 @command("slicewright catalog", "slicewright catalog v5e", "slicewright catalog v5p-4x4x8 -o json")

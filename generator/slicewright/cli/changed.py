@@ -4,22 +4,22 @@ import math
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
-from slicewright.cli.repository import git_errors_shown
+from slicewright.cli.checkout import git_errors_shown
 from slicewright.cli.what_if import Family, Variant, is_same
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import counted
-from slicewright.rehearsal.model.comparison import (
+from slicewright.diff.io.changed_files import tree_before
+from slicewright.kubernetes.problem import counted
+from slicewright.kubernetes.types import Object
+from slicewright.project.repository_reader import Checkout, WrongVersionError, read_checkout
+from slicewright.rehearse.model.comparison import (
     Group,
     added_problems,
     longer_waits,
     number,
     slower_arrivals,
 )
-from slicewright.rehearsal.model.duration import shown_within
-from slicewright.rehearsal.model.variant_verdict import moved_runs
-from slicewright.rehearsal.scenario import Scenario, scenarios
-from slicewright.workspace.change import tree_before
-from slicewright.workspace.repository_reader import Checkout, WrongVersionError, read_checkout
+from slicewright.rehearse.model.time_span import shown_within
+from slicewright.rehearse.model.variant_verdict import moved_runs
+from slicewright.rehearse.scenario import Scenario, scenarios
 
 _NOW = "working tree"
 

@@ -12,14 +12,14 @@ import click
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem, counted, did_you_mean, errors
+from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors
 from slicewright.testbed import process_group
-from slicewright.testbed.errors import BedError
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import clusters_root
 
 if TYPE_CHECKING:
-    from slicewright.core.compose.spec import ReadText
-    from slicewright.core.plan.resolve import ResolvedCluster
+    from slicewright.rendering.compose.spec import ReadText
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _TAKEN = "BED001"
 
@@ -51,10 +51,10 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
     """
     resolved, read_text = _resolve(cluster_name) if cluster_name else (None, None)
     try:
-        from slicewright.testbed.cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
+        from slicewright.testbed.bed_cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
         from slicewright.testbed.manifests import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from slicewright.testbed.errors import missing_package  # noqa: PLC0415
+        from slicewright.testbed.bed_error import missing_package  # noqa: PLC0415
 
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
     chosen, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
@@ -130,7 +130,7 @@ def _running(name: str) -> process_group.Running:
 
 
 def _resolve(name: str) -> tuple[ResolvedCluster, ReadText]:
-    from slicewright.cli.repository import cluster_named, open_checkout  # noqa: PLC0415 - not for `status`
+    from slicewright.cli.checkout import cluster_named, open_checkout  # noqa: PLC0415 - not for `status`
 
     repository = open_checkout().repository
     return cluster_named(name, repository), repository.read_text

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from slicewright import forge
-from slicewright.cli import show
+from slicewright.cli import forge, show
 from slicewright.cli.command import BROKEN, FILE, command
-from slicewright.cli.report.review import COMMENT
+from slicewright.cli.report.review_comment import COMMENT
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem, errors
-from slicewright.workspace.text_file import read_file
+from slicewright.document.io import read_file
+from slicewright.kubernetes.problem import Problem, errors
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 

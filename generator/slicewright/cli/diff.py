@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
-from slicewright import gitrepo
 from slicewright.cli import show
+from slicewright.cli.checkout import git_errors_shown, open_checkout, repository_root
 from slicewright.cli.command import command
-from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root
 from slicewright.cli.streams import say
-from slicewright.core.difference.compare import compare
-from slicewright.core.difference.tree_version import TreeVersion
-from slicewright.core.difference.unrendered import Unrendered, refused, unrendered
-from slicewright.core.difference.words import waiting, words
-from slicewright.core.problem import Problem, errors
-from slicewright.core.record import record
-from slicewright.core.render.changes import render
-from slicewright.workspace.judge import judged
-from slicewright.workspace.repository_reader import catalogue_at
+from slicewright.diff.compare import compare
+from slicewright.diff.io import git as gitrepo
+from slicewright.diff.tree_version import TreeVersion
+from slicewright.diff.unrendered import Unrendered, refused, unrendered
+from slicewright.diff.words import waiting, words
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.kubernetes.record import record
+from slicewright.project.judge import judged
+from slicewright.project.repository_reader import catalogue_at
+from slicewright.rendering.changes import render
 
 
 @command("slicewright diff", "slicewright diff main", "slicewright diff main...HEAD --exit-code -o json")

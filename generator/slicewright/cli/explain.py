@@ -4,17 +4,17 @@ import sys
 
 import click
 
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.check.io.meaning import ids
 from slicewright.cli import show
+from slicewright.cli.checkout import open_checkout, workloads_named
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
-from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.plan.explain import Fact
-from slicewright.core.plan.explain import explain as facts_of
-from slicewright.core.problem import Problem, counted, errors, in_order
-from slicewright.core.record import plain
-from slicewright.core.render.plans import Planned, plan_all
-from slicewright.workspace.meaning import ids
+from slicewright.kubernetes.problem import Problem, counted, errors, in_order
+from slicewright.kubernetes.record import plain
+from slicewright.rendering.plan.explanation import Fact
+from slicewright.rendering.plan.explanation import explain as facts_of
+from slicewright.rendering.plans import Planned, plan_all
 
 
 @command("slicewright explain llama")

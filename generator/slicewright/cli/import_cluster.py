@@ -6,22 +6,22 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from slicewright.apiserver.cluster_objects import read_cluster
-from slicewright.apiserver.errors import AccessError
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.check.platform_problems import with_platforms
 from slicewright.cli import reach, show
+from slicewright.cli.checkout import already_there, repository_root, schema_line
 from slicewright.cli.command import BROKEN, command
-from slicewright.cli.repository import already_there, repository_root, schema_line
 from slicewright.cli.streams import exact, say
-from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.check.platform import with_platforms
-from slicewright.core.document.read import read_documents
-from slicewright.core.document.write import write_document
-from slicewright.core.importing.document import Imported, imported, name_from, text_of
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import Problem, dotted, errors
-from slicewright.core.render.repository import Settings, read_repository
-from slicewright.workspace.package import package
-from slicewright.workspace.repository_reader import catalogue_at
+from slicewright.cluster.api.api_error import AccessError
+from slicewright.cluster.api.cluster_objects import read_cluster
+from slicewright.cluster.importing.cluster_document import Imported, imported, name_from, text_of
+from slicewright.document.read import read_documents
+from slicewright.document.write import write_document
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.problem import Problem, dotted, errors
+from slicewright.project.repository_reader import catalogue_at
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.repository import Settings, read_repository
 
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LOGIN = "gcloud container clusters get-credentials NAME --location=LOCATION"

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 
 import click
 
-from slicewright.cli import repository, show
+from slicewright.cli import checkout as repository
+from slicewright.cli import show
 from slicewright.cli.command import cluster_option, command, options
 from slicewright.cli.streams import exact, say
-from slicewright.core.document.write import write_document
-from slicewright.core.importing.command_line import ImportedCommand, Tool, imported_command
-from slicewright.core.importing.gcluster import GCLUSTER
-from slicewright.core.importing.xpk import XPK
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.problem import errors
-from slicewright.core.render.beside import beside
-from slicewright.workspace import write as tree
-from slicewright.workspace.judge import judged_beside
+from slicewright.cluster.importing.command_line import ImportedCommand, Tool, imported_command
+from slicewright.cluster.importing.gcluster import GCLUSTER
+from slicewright.cluster.importing.xpk import XPK
+from slicewright.document.write import write_document
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.problem import errors
+from slicewright.project.judge import judged_beside
+from slicewright.rendering.beside import beside
+from slicewright.rendering.io import write as tree
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),

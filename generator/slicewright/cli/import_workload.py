@@ -10,31 +10,32 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.cli import placeholder_values, reach, repository, show
+from slicewright.check.engine import Engine
+from slicewright.check.filling import not_taken
+from slicewright.check.io.discovery import Discovery
+from slicewright.check.io.kustomizations import FILE_NAMES
+from slicewright.check.io.load import load
+from slicewright.check.io.schema_folders import kind_schemas
+from slicewright.check.object_check import schema_errors
+from slicewright.check.passed_by import holds_object
+from slicewright.check.unpack import unpack
+from slicewright.cli import checkout as repository
+from slicewright.cli import placeholder_values, reach, show
 from slicewright.cli.command import cluster_option, command
 from slicewright.cli.streams import exact, say
-from slicewright.core.check.engine import Engine
-from slicewright.core.check.filling import not_taken
-from slicewright.core.check.model import Resource
-from slicewright.core.check.object_check import schema_errors
-from slicewright.core.check.passed_by import holds_object
-from slicewright.core.check.unpack import unpack
-from slicewright.core.document.write import write_document
-from slicewright.core.importing.workload import FILLED_IN, ImportedRun, imported_run
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.kubernetes.kinds import RUN_KINDS
-from slicewright.core.kubernetes.labels import WORKLOAD
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import Problem, counted, errors
-from slicewright.core.record import plain
-from slicewright.core.render.beside import beside
-from slicewright.workspace import write as tree
-from slicewright.workspace.discovery import Discovery
-from slicewright.workspace.judge import judged_beside
-from slicewright.workspace.kinds import kind_schemas
-from slicewright.workspace.kustomize import FILE_NAMES
-from slicewright.workspace.load import load
-from slicewright.workspace.repository_reader import Checkout
+from slicewright.cluster.importing.workload import FILLED_IN, ImportedRun, imported_run
+from slicewright.document.write import write_document
+from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.labels import WORKLOAD
+from slicewright.kubernetes.problem import Problem, counted, errors
+from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import Object
+from slicewright.objects.model import Resource
+from slicewright.project.judge import judged_beside
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.beside import beside
+from slicewright.rendering.io import write as tree
 
 
 class Candidate(Struct, frozen=True):

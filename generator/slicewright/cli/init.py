@@ -13,20 +13,20 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import show
+from slicewright.cli.checkout import open_checkout, repository_root
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, repository_root
 from slicewright.cli.streams import say
-from slicewright.core.kubernetes.read import mapping, text
-from slicewright.core.problem import Problem, counted, errors, first_of, in_order
-from slicewright.core.record import plain
-from slicewright.core.render.outdated import Outdated
-from slicewright.core.render.outdated import outdated as find_outdated
-from slicewright.core.run.folder import SETTINGS
-from slicewright.initial import files
-from slicewright.initial.wheel import NotPackableError, packed
+from slicewright.kubernetes.fields import mapping, text
+from slicewright.kubernetes.problem import Problem, counted, errors, first_of, in_order
+from slicewright.kubernetes.record import plain
+from slicewright.project.init import new_files as files
+from slicewright.project.init.wheel import NotPackableError, packed
+from slicewright.project.judge import acknowledged
+from slicewright.rendering.io import write
+from slicewright.rendering.outdated_runs import Outdated
+from slicewright.rendering.outdated_runs import outdated as find_outdated
+from slicewright.rendering.run.folder import SETTINGS
 from slicewright.version import __version__
-from slicewright.workspace import write
-from slicewright.workspace.judge import acknowledged
 
 _SHOWN = 5
 """Files that are named where many are in the way."""

@@ -129,7 +129,7 @@ class Commands(click.Group):
             say(self.get_help(ctx))
             ctx.exit()
         if name not in _COMMANDS and not name.startswith("-"):
-            from slicewright.core.problem import did_you_mean  # noqa: PLC0415
+            from slicewright.kubernetes.problem import did_you_mean  # noqa: PLC0415
 
             instead = next((hint for names, hint in _INSTEAD.items() if name in names.split()), "")
             hint = instead or did_you_mean(name, _COMMANDS)
@@ -146,7 +146,7 @@ class Commands(click.Group):
             ctx.exit(INTERRUPTED)
         except NoHomeError as error:
             from slicewright.cli import show  # noqa: PLC0415 - commands start fast
-            from slicewright.core.problem import Problem  # noqa: PLC0415
+            from slicewright.kubernetes.problem import Problem  # noqa: PLC0415
 
             problem = Problem("TOOL009", str(error), "set HOME to a folder that this user can write")
             show.as_json({"problems": [problem.record()]}) if wants_json else show.messages((problem,))

@@ -13,19 +13,19 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.streams import exact, say
-from slicewright.core.document.difference import unified
-from slicewright.core.mend.files import mended
-from slicewright.core.problem import Problem, counted
-from slicewright.core.run.header import is_ours
-from slicewright.workspace.text_file import read_file, read_stdin
-from slicewright.workspace.write import byte_order_mark, refused, replace_file
+from slicewright.document.edit_file import mended
+from slicewright.document.io import read_file, read_stdin
+from slicewright.document.text_difference import unified
+from slicewright.kubernetes.problem import Problem, counted
+from slicewright.rendering.io.write import byte_order_mark, refused, replace_file
+from slicewright.rendering.run.header import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from slicewright.core.check.examine import Report
-    from slicewright.core.check.units import Unit
-    from slicewright.core.problem import Fix
+    from slicewright.check.examine import Report
+    from slicewright.check.units import Unit
+    from slicewright.kubernetes.problem import Fix
 
 _ROUNDS = 10
 """How often files are checked and mended: one fix may make place for another."""

@@ -7,22 +7,22 @@ from typing import Any, get_args
 import click
 
 from slicewright.cli import asking, show
+from slicewright.cli.checkout import open_checkout, repository_root, schema_line
 from slicewright.cli.command import cluster_option
 from slicewright.cli.command import command as declare
-from slicewright.cli.repository import open_checkout, repository_root, schema_line
 from slicewright.cli.streams import say
-from slicewright.core.document.write import write_document
-from slicewright.core.intent import draft
-from slicewright.core.intent.source import SourceFile
-from slicewright.core.intent.workload import ProvisioningType
-from slicewright.core.kubernetes.read import at
-from slicewright.core.plan.head_pool import GIGABYTES, MACHINE_TYPE, VCPUS, head_pool, lacks_head_pool
-from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
-from slicewright.core.render.beside import beside
-from slicewright.core.render.plans import Planned
-from slicewright.workspace import write
-from slicewright.workspace.judge import judged_beside
-from slicewright.workspace.repository_reader import Checkout
+from slicewright.document.write import write_document
+from slicewright.intent import draft
+from slicewright.intent.source import SourceFile
+from slicewright.intent.tpuworkload import ProvisioningType
+from slicewright.kubernetes.fields import at
+from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors, in_order
+from slicewright.project.judge import judged_beside
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.beside import beside
+from slicewright.rendering.io import write
+from slicewright.rendering.plan.head_pool import GIGABYTES, MACHINE_TYPE, VCPUS, head_pool, lacks_head_pool
+from slicewright.rendering.plans import Planned
 
 _WAYS = get_args(ProvisioningType)
 _NAMED = ("Reservation", "ComputeClass")

@@ -5,13 +5,13 @@ import sys
 import click
 
 from slicewright.cli import show
+from slicewright.cli.checkout import open_checkout, workloads_named
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, workloads_named
 from slicewright.cli.streams import say
-from slicewright.core.problem import counted, errors
-from slicewright.core.record import plain
-from slicewright.core.render.outdated import outdated as find_outdated
-from slicewright.workspace.judge import acknowledged
+from slicewright.kubernetes.problem import counted, errors
+from slicewright.kubernetes.record import plain
+from slicewright.project.judge import acknowledged
+from slicewright.rendering.outdated_runs import outdated as find_outdated
 
 
 @command("slicewright outdated", "slicewright outdated llama --exit-code")

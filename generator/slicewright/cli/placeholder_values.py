@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from slicewright.check.filling import read_values
 from slicewright.cli.command import FILE
 from slicewright.cli.command import options as declared
-from slicewright.core.check.filling import read_values
-from slicewright.core.problem import Problem
-from slicewright.workspace.text_file import LARGEST, decoded, read_file
+from slicewright.document.io import LARGEST, decoded, read_file
+from slicewright.kubernetes.problem import Problem
 
 options = declared(
     click.option(

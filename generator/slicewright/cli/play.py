@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
 from slicewright.cli.streams import say
-from slicewright.rehearsal.model.clock import clock_settings, factor
-from slicewright.rehearsal.model.controller_timers import ages_usage
-from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearse.model.clock import clock_settings, factor
+from slicewright.rehearse.model.controller_timers import ages_usage
+from slicewright.rehearse.model.time_span import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from slicewright.rehearsal.model.clock import ClockSettings
-    from slicewright.rehearsal.scenario import Scenario
-    from slicewright.rehearsal.session import Result
+    from slicewright.rehearse.model.clock import ClockSettings
+    from slicewright.rehearse.scenario import Scenario
+    from slicewright.rehearse.session import Result
 
 _SIGNALLED = 128
 """Added to the number of the signal that interrupted, as shells do: 130 after Ctrl-C."""
@@ -39,10 +39,10 @@ def play(
 ) -> Result:
     """Play a scenario. Parallel ones have names, and do not redraw the terminal."""
     from slicewright.cli.report.live import live_view  # noqa: PLC0415
-    from slicewright.testbed.errors import missing_package  # noqa: PLC0415
+    from slicewright.testbed.bed_error import missing_package  # noqa: PLC0415
 
     try:
-        from slicewright.rehearsal.session import Elsewhere, run_scenario  # noqa: PLC0415
+        from slicewright.rehearse.session import Elsewhere, run_scenario  # noqa: PLC0415
     except ModuleNotFoundError as error:
         show.stop((missing_package(error.name, "a rehearsal"),), BROKEN)
 
@@ -76,7 +76,7 @@ def play_all(
 
 def clock(scenario: Scenario, times: Mapping[str, Any]) -> ClockSettings:
     """Return how time passes in a scenario, by the options of the command line."""
-    from slicewright.rehearsal.node_pools import room  # noqa: PLC0415
+    from slicewright.rehearse.simulated_pools import room  # noqa: PLC0415
 
     skips = times.get("skips", True) and not ages_usage(scenario.installation.settings)
     return clock_settings(scenario.parts, **{**times, "skips": skips}, room=room(scenario.site))

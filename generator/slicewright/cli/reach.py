@@ -10,23 +10,23 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright import gitrepo
-from slicewright.apiserver import kubeconfig as kubeconfigs
-from slicewright.apiserver.errors import AccessError, ApiError
-from slicewright.apiserver.read_only import ReadOnly, read_inventory, read_runs
 from slicewright.cli import show
+from slicewright.cli.checkout import cluster_named, workloads_named
 from slicewright.cli.command import BROKEN, FILE
 from slicewright.cli.command import options as declared
-from slicewright.cli.repository import cluster_named, workloads_named
-from slicewright.core.difference.objects import read_one
-from slicewright.core.difference.tree_version import Objects
-from slicewright.core.importing.document import context_of
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.plan.resolve import ResolvedCluster
-from slicewright.core.problem import Problem, did_you_mean
-from slicewright.core.status.status import Status, status
+from slicewright.cluster.api import kubeconfig as kubeconfigs
+from slicewright.cluster.api.api_error import AccessError, ApiError
+from slicewright.cluster.api.read_only import ReadOnly, read_inventory, read_runs
+from slicewright.cluster.importing.cluster_document import context_of
+from slicewright.cluster.status.run_status import Status, status
+from slicewright.diff.io import git as gitrepo
+from slicewright.diff.object_changes import read_one
+from slicewright.diff.tree_version import Objects
 from slicewright.home import home
-from slicewright.workspace.repository_reader import Checkout
+from slicewright.kubernetes.problem import Problem, did_you_mean
+from slicewright.kubernetes.types import Object
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 kubeconfig_option = click.option(
     "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."

@@ -14,26 +14,26 @@ from msgspec.structs import replace
 
 from slicewright.cli import rehearse_options as options
 from slicewright.cli import show
+from slicewright.cli.checkout import open_checkout
 from slicewright.cli.command import FILE, command, output_option
 from slicewright.cli.play import clock, exit_code, play
-from slicewright.cli.prices import prices_of
+from slicewright.cli.prices_file import prices_of
 from slicewright.cli.report import page_file
-from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import exact, say
 from slicewright.cli.time_options import Duration, Share, Span, Speed, more_than_none
-from slicewright.core.problem import Problem, did_you_mean
-from slicewright.rehearsal.model.clock import FASTEST, overridden, unclear
-from slicewright.rehearsal.model.deadline import too_early
+from slicewright.kubernetes.problem import Problem, did_you_mean
+from slicewright.rehearse.model.clock import FASTEST, overridden, unclear
+from slicewright.rehearse.model.deadline import too_early
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.cli.what_if import Family, Variant
-    from slicewright.core.render.repository import Repository
-    from slicewright.rehearsal.model.clock import Override
-    from slicewright.rehearsal.scenario import Scenario
-    from slicewright.rehearsal.session import Result
-    from slicewright.workspace.repository_reader import Checkout
+    from slicewright.project.repository_reader import Checkout
+    from slicewright.rehearse.model.clock import Override
+    from slicewright.rehearse.scenario import Scenario
+    from slicewright.rehearse.session import Result
+    from slicewright.rendering.repository import Repository
 
 _MOST_REPETITIONS = 20
 _MOST_JOBS = 64
@@ -198,7 +198,7 @@ def rehearse(
     scenarios = [] if asked and clusters else _tree_scenarios(checkout, clusters)
     families: list[Family] = []
     if is_compared:
-        from slicewright.cli import comparison  # noqa: PLC0415 - commands start fast
+        from slicewright.cli import compare_variants as comparison  # noqa: PLC0415 - commands start fast
 
         tell = partial(say, err=output == "json")
         families = comparison.families(checkout, clusters, asked, changed, scenarios, tell)
@@ -248,7 +248,7 @@ def _check_deadline(scenarios: Iterable[Scenario], deadline: float) -> None:
 
 def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
     """End the command where a scenario has what only pods bring about."""
-    from slicewright.rehearsal.model.memory_pods import needs_pods  # noqa: PLC0415 - commands start fast
+    from slicewright.rehearse.model.memory_pods import needs_pods  # noqa: PLC0415 - commands start fast
 
     needs = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
     if problems := dict.fromkeys(chain.from_iterable(needs)):
@@ -257,7 +257,7 @@ def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
 
 def _tree_scenarios(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
     """Return the scenarios of the rendered tree, or end the command."""
-    from slicewright.rehearsal.scenario import scenarios as read_scenarios  # noqa: PLC0415 - commands start fast
+    from slicewright.rehearse.scenario import scenarios as read_scenarios  # noqa: PLC0415 - commands start fast
 
     scenarios, problems = read_scenarios(checkout, clusters)
     if problems:
@@ -289,8 +289,8 @@ def _write(played: list[Result], output: str) -> None:
 
         exact(junit(reports, {result.report.cluster: result.began for result in played}))
         return
-    from slicewright.rehearsal.report.spending import spending_of  # noqa: PLC0415
-    from slicewright.rehearsal.report.text import text, width_in  # noqa: PLC0415
+    from slicewright.rehearse.report.spending import spending_of  # noqa: PLC0415
+    from slicewright.rehearse.report.terminal import text, width_in  # noqa: PLC0415
 
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for report in reports:

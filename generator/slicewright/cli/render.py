@@ -10,23 +10,24 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import show
+from slicewright.cli.checkout import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.command import cluster_option, command
-from slicewright.cli.repository import git_errors_shown, open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import exact, say
-from slicewright.core.document.difference import unified
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent.defaults import Levels
-from slicewright.core.problem import Problem, counted, did_you_mean, errors, in_order
-from slicewright.core.record import plain
-from slicewright.core.render import limits, tree
-from slicewright.core.render.changes import render as render_tree
-from slicewright.core.render.existing import Existing, reused
-from slicewright.core.render.outdated import Outdated, forged
-from slicewright.core.render.plans import Planned, plan_all
-from slicewright.core.render.rendering import MOST_NAMED, Rendering, RunChange
-from slicewright.workspace import write
-from slicewright.workspace.judge import acknowledged, judged
-from slicewright.workspace.repository_reader import Checkout
+from slicewright.document.read import read_documents
+from slicewright.document.text_difference import unified
+from slicewright.intent.tpudefaults import Levels
+from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors, in_order
+from slicewright.kubernetes.record import plain
+from slicewright.project.judge import acknowledged, judged
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering import default_limits as limits
+from slicewright.rendering import overlays as tree
+from slicewright.rendering.changes import render as render_tree
+from slicewright.rendering.existing import Existing, reused
+from slicewright.rendering.io import write
+from slicewright.rendering.outdated_runs import Outdated, forged
+from slicewright.rendering.plans import Planned, plan_all
+from slicewright.rendering.rendering import MOST_NAMED, Rendering, RunChange
 
 _SIGNS = {"starts": "+", "ends": "-", "changes": "~", "added": "+", "changed": "~", "removed": "-"}
 
@@ -227,7 +228,7 @@ def _forged(
     root, planned = checkout.root, rendering.planned
     if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return (), ()
-    from slicewright import gitrepo  # noqa: PLC0415 - commands start fast
+    from slicewright.diff.io import git as gitrepo  # noqa: PLC0415 - commands start fast
 
     try:
         with git_errors_shown() if since else contextlib.nullcontext(), gitrepo.objects(root) as store:

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 import click
 
 from slicewright.cli import show
+from slicewright.cli.checkout import open_checkout, repository_root, workloads_named
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout, repository_root, workloads_named
 from slicewright.cli.streams import say
-from slicewright.core.document.read import read_documents
-from slicewright.core.intent.workload import Workload
-from slicewright.core.mend import edits
-from slicewright.core.mend.files import mended
-from slicewright.core.problem import Path, Problem, dotted
-from slicewright.core.render.outdated import outdated as find_outdated
-from slicewright.core.run.identity import successor
-from slicewright.workspace import write
-from slicewright.workspace.repository_reader import Checkout
+from slicewright.document import edit as edits
+from slicewright.document.edit_file import mended
+from slicewright.document.read import read_documents
+from slicewright.intent.tpuworkload import Workload
+from slicewright.kubernetes.problem import Path, Problem, dotted
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.io import write
+from slicewright.rendering.outdated_runs import outdated as find_outdated
+from slicewright.rendering.run.identity import successor
 
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")

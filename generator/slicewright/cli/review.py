@@ -13,13 +13,21 @@ import click
 from msgspec.structs import replace
 
 from slicewright.cli import show
+from slicewright.cli.checkout import repository_root
 from slicewright.cli.command import BROKEN, cluster_option, command, output_option
 from slicewright.cli.report.plain import annotation, line
-from slicewright.cli.report.review import COMMENT, SUMMARY, Check, code, markdown
-from slicewright.cli.repository import repository_root
+from slicewright.cli.report.review_comment import COMMENT, SUMMARY, Check, code, markdown
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import SEVERITIES, Problem, counted, errors, foremost, from_record, tallied
-from slicewright.workspace.write import apply
+from slicewright.kubernetes.problem import (
+    SEVERITIES,
+    Problem,
+    counted,
+    errors,
+    foremost,
+    from_record,
+    tallied,
+)
+from slicewright.rendering.io.write import apply
 
 _CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _TABLE = re.compile(r"(?!verdict\n)[a-z -]+\n  ")

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from slicewright.check.io.meaning import FIXES, Meaning, all_rules
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
-from slicewright.core.problem import did_you_mean, family
-from slicewright.core.record import plain
-from slicewright.workspace.meaning import FIXES, Meaning, all_rules
+from slicewright.kubernetes.problem import did_you_mean, family
+from slicewright.kubernetes.record import plain
 
 _WIDTH = 100
 _FIELDS = ("id", "severity", "title", "why", "hint", "fix", "kinds", "sources", "example")

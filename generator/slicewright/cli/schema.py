@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
+from slicewright.check import cel
+from slicewright.check.io.discovery import STDIN
+from slicewright.check.io.load import load
+from slicewright.check.units import Unit
 from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
-from slicewright.core.check import cel
-from slicewright.core.check.units import Unit
-from slicewright.core.problem import Problem, errors
-from slicewright.core.schema.crd import CRD, NoCrdError, from_crd
-from slicewright.core.schema.kind import KindSchema
-from slicewright.workspace.discovery import STDIN
-from slicewright.workspace.load import load
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.schema.crd import CRD, NoCrdError, from_crd
+from slicewright.schema.kind import KindSchema
 
 
 @command(

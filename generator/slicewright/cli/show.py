@@ -9,8 +9,8 @@ from typing import IO, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
-from slicewright.core.problem import Problem, by_sweep, errors, foremost, in_order, tallied
-from slicewright.core.visible import in_json, visible
+from slicewright.kubernetes.problem import Problem, by_sweep, errors, foremost, in_order, tallied
+from slicewright.kubernetes.visible import in_json, visible
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 

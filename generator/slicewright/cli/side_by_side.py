@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
-from slicewright.core.problem import Problem
-from slicewright.rehearsal.session import USUAL_HANDLERS, Interruption, Result
+from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.session import USUAL_HANDLERS, Interruption, Result
 
 Play = Callable[[], Result]
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from slicewright.apiserver.errors import ApiError
 from slicewright.cli import reach, show
+from slicewright.cli.checkout import open_checkout
 from slicewright.cli.command import command
 from slicewright.cli.report.live import is_redrawn
-from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
-from slicewright.core.problem import counted
-from slicewright.core.record import plain
-from slicewright.core.render.rendering import MOST_NAMED
-from slicewright.core.status.cause import Cause
-from slicewright.core.status.status import Run, Status
-from slicewright.core.visible import visible
-from slicewright.rehearsal.model.duration import shown
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.status.cause import Cause
+from slicewright.cluster.status.run_status import Run, Status
+from slicewright.kubernetes.problem import counted
+from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.visible import visible
+from slicewright.rehearse.model.time_span import shown
+from slicewright.rendering.rendering import MOST_NAMED
 
 _MINUTE = 60
 _SECONDS = 5.0

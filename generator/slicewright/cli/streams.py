@@ -48,7 +48,7 @@ class _Output(io.FileIO):
 
 def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour: str = "") -> None:
     """Print lines of text, `mark` in a colour; a terminal or a log obeys nothing in them."""
-    from slicewright.core.visible import shown  # noqa: PLC0415 - nothing is loaded to say the version
+    from slicewright.kubernetes.visible import shown  # noqa: PLC0415 - nothing is loaded to say the version
 
     safe = shown(text)
     if mark:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from slicewright.rehearsal.model.clock import Override, read_override
-from slicewright.rehearsal.model.duration import is_duration, seconds, why_not
+from slicewright.rehearse.model.clock import Override, read_override
+from slicewright.rehearse.model.time_span import is_duration, seconds, why_not
 
 
 class Duration(click.ParamType[float]):

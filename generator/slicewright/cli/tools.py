@@ -13,15 +13,15 @@ from typing import Any
 
 import click
 
-from slicewright.binaries.build import available, build_all
-from slicewright.binaries.find import cache_root, locate, which
-from slicewright.binaries.pins import Tool
-from slicewright.binaries.pins import tools as pinned
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, folder_option, output_option
 from slicewright.cli.rehearse_options import cores
 from slicewright.cli.streams import say
-from slicewright.core.problem import Problem
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.build import available, build_all
+from slicewright.programs.find import cache_root, locate, which
+from slicewright.programs.pins import Tool
+from slicewright.programs.pins import tools as pinned
 from slicewright.version import __version__
 
 _FROM_PATH = {

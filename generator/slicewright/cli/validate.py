@@ -13,44 +13,44 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from msgspec.structs import replace
 
-from slicewright.binaries.find import find
+from slicewright.check.engine import Engine, SkipKind
+from slicewright.check.examine import Judges, Report, examine
+from slicewright.check.io.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
+from slicewright.check.io.examine_units import examine_units
+from slicewright.check.io.ignore_files import read_ignore_files
+from slicewright.check.io.kubeconform import BrokenToolError, Kubeconform
+from slicewright.check.io.meaning import ids
+from slicewright.check.io.rule_sets import added, semantic_rules
+from slicewright.check.io.schema_folders import kind_schemas, packaged
+from slicewright.check.passed_by import HELM
+from slicewright.check.selection import Selection, keeps_unchecked
 from slicewright.cli import placeholder_values, show
-from slicewright.cli.command import BROKEN, cluster_option, command, output_option
-from slicewright.cli.report import FORMS, writer
-from slicewright.cli.repository import (
+from slicewright.cli.checkout import (
     cluster_named,
     git_errors_shown,
     open_checkout,
     repository_root,
     versions_refused,
 )
+from slicewright.cli.command import BROKEN, cluster_option, command, output_option
+from slicewright.cli.report import FORMS, writer
 from slicewright.cli.streams import exact, say
-from slicewright.core.check.engine import Engine, SkipKind
-from slicewright.core.check.examine import Judges, Report, examine
-from slicewright.core.check.passed_by import HELM
-from slicewright.core.check.selection import Selection, keeps_unchecked
-from slicewright.core.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
-from slicewright.core.run.folder import platform_folder
-from slicewright.workspace import package
-from slicewright.workspace.discovery import STDIN, Discovery, Targets, of_custom, of_overlays
-from slicewright.workspace.examine_units import examine_units
-from slicewright.workspace.ignore_files import read_ignore_files
-from slicewright.workspace.kinds import kind_schemas, packaged
-from slicewright.workspace.kubeconform import BrokenToolError, Kubeconform
-from slicewright.workspace.meaning import ids
-from slicewright.workspace.repository_reader import catalogue_at, read_input
-from slicewright.workspace.rules import added, semantic_rules
+from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
+from slicewright.programs.find import find
+from slicewright.project.repository_reader import catalogue_at, read_input
+from slicewright.rendering.io import package_data as package
+from slicewright.rendering.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from slicewright.catalogue.catalogue import Catalogue
+    from slicewright.check.origin import Origins
+    from slicewright.check.units import Examined, Unit
     from slicewright.cli.mending import Mending
-    from slicewright.core.catalogue.catalogue import Catalogue
-    from slicewright.core.check.origin import Origins
-    from slicewright.core.check.units import Examined, Unit
-    from slicewright.core.intent.check import Schemas
-    from slicewright.core.plan.resolve import ResolvedCluster
-    from slicewright.workspace.change import Change
+    from slicewright.diff.io.changed_files import Change
+    from slicewright.intent.validate import Schemas
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _PATIENCE = 1.0
 """Seconds until a progress bar is worth its place."""
@@ -192,7 +192,7 @@ def validate(
     )
     mending = _mending(scope.units, root, unsafe=unsafe, writes=not diff) if mends else None
     units = mending.units if mending else scope.units
-    from slicewright.core.check.run import RuleSet  # noqa: PLC0415
+    from slicewright.check.run import RuleSet  # noqa: PLC0415
 
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
@@ -274,7 +274,7 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
 def _change(root: Path, rev: str) -> Change:
     if not rev:
         raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
-    from slicewright.workspace.change import Change  # noqa: PLC0415 - few ask for it
+    from slicewright.diff.io.changed_files import Change  # noqa: PLC0415 - few ask for it
 
     with git_errors_shown():
         return Change(root, rev)
@@ -334,8 +334,8 @@ class _Surroundings:
         self.input_problems: tuple[Problem, ...] = ()
         self.ignores = read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path})
         if is_whole:
-            from slicewright.core.check.origin import Origins  # noqa: PLC0415 - of a repository alone
-            from slicewright.core.render.plans import plan_all  # noqa: PLC0415
+            from slicewright.check.origin import Origins  # noqa: PLC0415 - of a repository alone
+            from slicewright.rendering.plans import plan_all  # noqa: PLC0415
 
             with versions_refused():
                 repository = read_input(root)
@@ -356,7 +356,7 @@ class _Surroundings:
         """Return what a render of the repository finds, beside what the rules say of runs."""
         if not self._is_whole:
             return ()
-        from slicewright.core.render.changes import render  # noqa: PLC0415 - few need it
+        from slicewright.rendering.changes import render  # noqa: PLC0415 - few need it
 
         checkout = open_checkout(self._root)
         return render(checkout.repository, checkout.existing).problems

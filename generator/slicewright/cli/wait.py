@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from slicewright.apiserver.errors import ApiError
 from slicewright.cli import reach, show
+from slicewright.cli.checkout import open_checkout
 from slicewright.cli.command import command
-from slicewright.cli.repository import open_checkout
 from slicewright.cli.streams import say
 from slicewright.cli.time_options import Duration
-from slicewright.core.record import plain
-from slicewright.core.status.status import Run
-from slicewright.core.visible import visible
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.status.run_status import Run
+from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.visible import visible
 
 _SECONDS = 2.0
 """Between two readings."""

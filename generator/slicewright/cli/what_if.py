@@ -9,19 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.cli import show
-from slicewright.core.intent.change import Change, ChangeError, read_changes, read_lines, read_sweep
-from slicewright.core.problem import Problem, errors
-from slicewright.rehearsal.model.comparison import BASE, Noise, measured
-from slicewright.rehearsal.model.variant_verdict import verdict
-from slicewright.workspace.text_file import read_file
+from slicewright.document.io import read_file
+from slicewright.intent.changed_value import Change, ChangeError, read_changes, read_lines, read_sweep
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.rehearse.model.comparison import BASE, Noise, measured
+from slicewright.rehearse.model.variant_verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.rehearsal.scenario import Scenario
-    from slicewright.rehearsal.session import Result
-    from slicewright.workspace.repository_reader import Checkout
+    from slicewright.kubernetes.types import Object
+    from slicewright.project.repository_reader import Checkout
+    from slicewright.rehearse.scenario import Scenario
+    from slicewright.rehearse.session import Result
 
 
 class Variant(Struct, frozen=True):
@@ -90,9 +90,9 @@ def _refuse(error: ChangeError) -> NoReturn:
 
 def variant_scenarios(checkout: Checkout, cluster: str, variants: tuple[Variant, ...]) -> Family:
     """Return the base and the variants with their scenarios, or end the command with all their problems."""
-    from slicewright.core.render.what_if import changed_documents  # noqa: PLC0415 - commands start fast
-    from slicewright.rehearsal.scenario import scenarios as read_scenarios  # noqa: PLC0415
-    from slicewright.workspace.what_if import rendered  # noqa: PLC0415
+    from slicewright.project.changed_checkout import rendered  # noqa: PLC0415
+    from slicewright.rehearse.scenario import scenarios as read_scenarios  # noqa: PLC0415
+    from slicewright.rendering.changed_documents import changed_documents  # noqa: PLC0415 - commands start fast
 
     scenarios: list[Scenario] = []
     wrong: list[Problem] = []
@@ -132,7 +132,7 @@ def play_family(
     A variant that plays as the base does has the numbers of the base. Plays end with the first that is
     interrupted or breaks; then a variant that was not played to its end is left out.
     """
-    from slicewright.core.render.what_if import without_quota  # noqa: PLC0415
+    from slicewright.rendering.changed_documents import without_quota  # noqa: PLC0415
 
     noise = Noise(resolution, repeat)
     base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))

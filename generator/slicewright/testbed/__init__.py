@@ -1,6 +1,6 @@
 """The test bed: a real API server, JobSet, Kueue and scheduler as processes, with simulated TPU nodes.
 
->>> from slicewright.testbed.cluster import Cluster
+>>> from slicewright.testbed.bed_cluster import Cluster
 >>> with Cluster() as cluster:
 ...     cluster.add_nodes(site)
 ...     cluster.api.apply(manifest)

@@ -11,15 +11,16 @@ from typing import Self, TypeVar
 
 from msgspec import Struct
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
-from slicewright.apiserver.kubeconfig import Access
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.plan.resolve import ResolvedCluster
-from slicewright.core.problem import Problem
-from slicewright.testbed import nodes, process_group, wait
-from slicewright.testbed.errors import BedError
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.kubeconfig import Access
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.testbed import nodes, process_group
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup, Running
 

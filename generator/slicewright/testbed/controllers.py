@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from slicewright.apiserver.client import Api
-from slicewright.core.kubernetes import kinds
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.platform.kueue_configuration import config_map
-from slicewright.core.problem import Problem
+from slicewright.cluster.api.client import Api
+from slicewright.kubernetes import kinds
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.platform.kueue_configuration import config_map
+from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.control_plane import BURST, QPS
 from slicewright.testbed.credentials import Credentials
-from slicewright.testbed.errors import BedError
 
 _KUEUE_NAMESPACE = "kueue-system"
 _KUEUE_SERVICE = "kueue-webhook-service"

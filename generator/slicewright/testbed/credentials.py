@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
-from slicewright.apiserver.kubeconfig import Access, write
+from slicewright.cluster.api.kubeconfig import Access, write
 
 _LIFETIME = dt.timedelta(days=365)
 _CLOCK_SKEW = dt.timedelta(hours=1)

@@ -12,18 +12,18 @@ from typing import Any
 import yaml
 from msgspec import Struct, field
 
-from slicewright.binaries.pins import versions
-from slicewright.core.compose.kustomization import compose
-from slicewright.core.compose.spec import ReadText
-from slicewright.core.document.read import read_documents
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.plan.resolve import ResolvedCluster
-from slicewright.core.platform import controllers
-from slicewright.core.platform.kueue_configuration import simulated
-from slicewright.core.platform.release import CONTROLLERS, MANIFESTS, Controller, Release
-from slicewright.core.problem import Problem
-from slicewright.core.run.folder import controllers_folder
-from slicewright.workspace.package import data_folder
+from slicewright.document.read import read_documents
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
+from slicewright.programs.pins import versions
+from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose.spec import ReadText
+from slicewright.rendering.io.package_data import data_folder
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.platform import controller_files as controllers
+from slicewright.rendering.platform.kueue_configuration import simulated
+from slicewright.rendering.platform.release import CONTROLLERS, MANIFESTS, Controller, Release
+from slicewright.rendering.run.folder import controllers_folder
 
 FOLDER = Path(__file__).with_name("manifests")
 

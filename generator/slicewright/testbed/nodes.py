@@ -5,9 +5,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from slicewright.core.catalogue.cpu_machine import CpuMachine
-from slicewright.core.intent.cluster import CpuPool, TpuPool
-from slicewright.core.kubernetes.labels import (
+from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.intent.tpucluster import CpuPool, TpuPool
+from slicewright.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
     HOSTNAME,
@@ -21,12 +21,12 @@ from slicewright.core.kubernetes.labels import (
     TPU,
     ZONE,
 )
-from slicewright.core.plan import placement
-from slicewright.core.plan.resolve import ResolvedCluster
-from slicewright.core.plan.scaling import slice_names
-from slicewright.core.plan.ways import TPU_TAINT, node_labels
-from slicewright.core.provision.node_pool import creates_itself
-from slicewright.workspace.package import package
+from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan import placement
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
+from slicewright.rendering.provision.node_pool import creates_itself
 
 _GIB = 1024
 GENEROUS = (256, 1024 * _GIB)

@@ -6,12 +6,12 @@ the other.
 
 from copy import deepcopy
 
-from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.catalogue.shape import Shape
-from slicewright.core.kubernetes import labels
-from slicewright.core.kubernetes.kinds import JOBSET_VERSION
-from slicewright.core.kubernetes.pods import REQUIRED
-from slicewright.core.kubernetes.types import Object
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.catalogue.shape import Shape
+from slicewright.kubernetes import labels
+from slicewright.kubernetes.kinds import JOBSET_VERSION
+from slicewright.kubernetes.pods import REQUIRED
+from slicewright.kubernetes.types import Object
 
 _SERVER = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server"
 _PROXY = "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server"

@@ -15,10 +15,11 @@ from typing import IO, Any
 
 from msgspec import Struct, field
 
-from slicewright.binaries.find import cache_root, find
-from slicewright.core.problem import Problem
-from slicewright.testbed import supervisor, wait
-from slicewright.testbed.errors import BedError
+from slicewright.kubernetes.problem import Problem
+from slicewright.programs.find import cache_root, find
+from slicewright.testbed import supervisor
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_error import BedError
 
 _ANSWER_SECONDS = 120
 """A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""

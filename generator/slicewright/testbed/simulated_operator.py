@@ -10,15 +10,15 @@ import sys
 import threading
 from pathlib import Path
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.apiserver.errors import ApiError
-from slicewright.core.catalogue.catalogue import Catalogue
-from slicewright.core.kubernetes.conditions import conditions, is_true
-from slicewright.core.kubernetes.kinds import RUN_VERSIONS
-from slicewright.core.kubernetes.types import Object
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.kubernetes.conditions import conditions, is_true
+from slicewright.kubernetes.kinds import RUN_VERSIONS
+from slicewright.kubernetes.types import Object
+from slicewright.project.repository_reader import catalogue_at
 from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
-from slicewright.workspace.repository_reader import catalogue_at
 
 _JOBSET, _PATHWAYSJOB = RUN_VERSIONS["JobSet"], RUN_VERSIONS["PathwaysJob"]
 _LAST = ("Completed", "Failed")

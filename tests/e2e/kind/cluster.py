@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.binaries.find import cache_root
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.client import Api
+from slicewright.programs.find import cache_root
 from slicewright.testbed import manifests, process_group, supervisor
 
 from . import controllers

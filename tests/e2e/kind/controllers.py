@@ -5,14 +5,15 @@ from __future__ import annotations
 import http
 from typing import TYPE_CHECKING
 
-from slicewright.testbed import controllers, manifests, wait
+from slicewright.testbed import controllers, manifests
+from slicewright.testbed import waiting as wait
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slicewright.apiserver.client import Api
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.cluster.api.client import Api
+    from slicewright.kubernetes.types import Object
 
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"

@@ -14,7 +14,7 @@ import slicewright
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

@@ -9,7 +9,7 @@ from tests.e2e import kit
 from .controllers import CONTROL_PLANE, TOLERATION
 
 if TYPE_CHECKING:
-    from slicewright.core.kubernetes.types import Object
+    from slicewright.kubernetes.types import Object
     from slicewright.testbed.bed import Bed
 
 NAME = "real"

@@ -11,12 +11,12 @@ import pytest
 from tests.e2e_rehearsal.kit import ROOT, wrong
 from tests.e2e_rehearsal.seeds import SEEDS, Seed
 
-from slicewright.apiserver import kubeconfig
-from slicewright.apiserver.client import Api
-from slicewright.rehearsal.model.simulate import OWNER_LABEL as REHEARSAL
-from slicewright.rehearsal.test_cluster_guard import MARK
-from slicewright.testbed import wait
-from slicewright.testbed.cluster import Attached
+from slicewright.cluster.api import kubeconfig
+from slicewright.cluster.api.client import Api
+from slicewright.rehearse.model.simulate import OWNER_LABEL as REHEARSAL
+from slicewright.rehearse.test_cluster_guard import MARK
+from slicewright.testbed import waiting as wait
+from slicewright.testbed.bed_cluster import Attached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

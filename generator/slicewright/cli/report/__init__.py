@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slicewright.core.check.examine import Report
+    from slicewright.check.examine import Report
 
 FORMS = {
     "text": "plain.write",

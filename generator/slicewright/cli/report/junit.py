@@ -12,14 +12,14 @@ from xml.etree import ElementTree as ET
 from msgspec import Struct, field
 
 from slicewright.cli.report.plain import line
-from slicewright.core.problem import errors
-from slicewright.core.visible import shown
+from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.visible import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slicewright.core.check.examine import Report
-    from slicewright.core.problem import Problem
+    from slicewright.check.examine import Report
+    from slicewright.kubernetes.problem import Problem
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""

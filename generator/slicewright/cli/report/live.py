@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from slicewright.rehearsal.model.duration import shown
+from slicewright.rehearse.model.time_span import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicewright.cli.report.picture import Redrawn
-    from slicewright.rehearsal.event_log import EventLog
-    from slicewright.rehearsal.scenario import Scenario
-    from slicewright.rehearsal.timers import Clock
+    from slicewright.rehearse.event_log import EventLog
+    from slicewright.rehearse.scenario import Scenario
+    from slicewright.rehearse.timers import Clock
 
 
 def is_redrawn(stream: IO[str], environ: Mapping[str, str]) -> bool:

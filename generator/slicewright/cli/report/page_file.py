@@ -9,9 +9,9 @@ from pathlib import Path
 
 from slicewright.cli import show
 from slicewright.cli.streams import say
-from slicewright.core.kubernetes.types import Object
-from slicewright.core.problem import Problem
-from slicewright.rehearsal.model.comparison import Group
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.comparison import Group
 
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 """The folder is not writable, or the file is a mount point: only the file itself can be written."""
@@ -19,21 +19,21 @@ _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 
 def render_page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records."""
-    from slicewright.rehearsal.report.page import page  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearse.report.page import page  # noqa: PLC0415 - few rehearsals write one
 
     return page(records, *_template())
 
 
 def render_variants(groups: Sequence[Group]) -> str:
     """Return the HTML page of variants, from their JSON records; in each group the base is first."""
-    from slicewright.rehearsal.report.page import page_of_variants  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearse.report.page import page_of_variants  # noqa: PLC0415 - few rehearsals write one
 
     return page_of_variants(groups, *_template())
 
 
 def _template() -> tuple[str, str]:
     """Return the template of a page and its style sheet."""
-    folder = files("slicewright.rehearsal.report")
+    folder = files("slicewright.rehearse.report")
     template, style = ((folder / name).read_text("utf-8") for name in ("page.html.j2", "page.css"))
     return template, style
 

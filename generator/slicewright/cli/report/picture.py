@@ -13,17 +13,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from slicewright.core.problem import counted
-from slicewright.core.visible import visible
-from slicewright.rehearsal.event_log import EventLog
-from slicewright.rehearsal.model.clock import factor
-from slicewright.rehearsal.model.duration import shown
-from slicewright.rehearsal.model.metrics import queues_asked
-from slicewright.rehearsal.model.scenario_part import chips_of, names_of
-from slicewright.rehearsal.model.timeline import OVER
-from slicewright.rehearsal.model.usage import Usage, by_queue, quotas
-from slicewright.rehearsal.scenario import Scenario
-from slicewright.rehearsal.timers import Clock
+from slicewright.kubernetes.problem import counted
+from slicewright.kubernetes.visible import visible
+from slicewright.rehearse.event_log import EventLog
+from slicewright.rehearse.model.clock import factor
+from slicewright.rehearse.model.metrics import queues_asked
+from slicewright.rehearse.model.scenario_part import chips_of, names_of
+from slicewright.rehearse.model.time_span import shown
+from slicewright.rehearse.model.timeline import OVER
+from slicewright.rehearse.model.usage import Usage, by_queue, quotas
+from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.timers import Clock
 
 _REDRAW_SECONDS = 0.5
 """A picture takes 11 to 24 ms of CPU time, which a rehearsal of two cores lacks."""

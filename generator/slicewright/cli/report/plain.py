@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.check.passed_by import counts
 from slicewright.cli.show import json_text, records
-from slicewright.core.check.passed_by import counts
-from slicewright.core.compose.kustomization import FILE_NAME
-from slicewright.core.problem import counted, foremost, tallied
-from slicewright.core.visible import shown, visible
+from slicewright.kubernetes.problem import counted, foremost, tallied
+from slicewright.kubernetes.visible import shown, visible
+from slicewright.rendering.compose.kustomization import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.core.check.examine import Report
-    from slicewright.core.problem import Problem
+    from slicewright.check.examine import Report
+    from slicewright.kubernetes.problem import Problem
 
 
 def write(report: Report) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.cli.report import junit as form
-from slicewright.rehearsal.report.entries import entries
+from slicewright.rehearse.report.entries import entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slicewright.core.kubernetes.types import Object
-    from slicewright.core.problem import Problem
-    from slicewright.rehearsal.report.report import Report
+    from slicewright.kubernetes.problem import Problem
+    from slicewright.kubernetes.types import Object
+    from slicewright.rehearse.report.report import Report
 
 _MOST_ENTRIES = 60
 """Lines of a run; of more the middle is left out."""

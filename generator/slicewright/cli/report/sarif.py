@@ -6,15 +6,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from slicewright.check.io.meaning import all_rules
 from slicewright.cli.report.plain import file_of
 from slicewright.cli.show import json_text
-from slicewright.core.mend.files import replacements
+from slicewright.document.edit_file import replacements
 from slicewright.version import __version__
-from slicewright.workspace.meaning import all_rules
 
 if TYPE_CHECKING:
-    from slicewright.core.check.examine import Report
-    from slicewright.core.problem import Problem
+    from slicewright.check.examine import Report
+    from slicewright.kubernetes.problem import Problem
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -1,0 +1,242 @@
+"""The catalogue: every row, listed or made by a rule, and the indexes that find rows by what people write."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+
+from slicewright.catalogue import geometry
+from slicewright.catalogue.cpu_machine import NONE, CpuMachines
+from slicewright.catalogue.shape import Family, Generation, Listing, MachineType, NotOffered, Shape, Tier
+
+
+def count_name(generation: Generation, machine: MachineType, chips: int) -> str:
+    """Return the name by count: the canonical prefix, and chips or TensorCores as the generation counts."""
+    count = chips if generation.counts == "chips" else chips * machine.cores_per_chip
+    return f"{generation.family_of(machine.accelerator).prefix}-{count}"
+
+
+def listed_rows(generation: Generation) -> Iterator[Shape]:
+    """Yield the rows that the data file lists, in its order.
+
+    Where several machine types have one topology, names mean the one that is the default for its count.
+    """
+    labels = Counter((row.machine.accelerator, row.topology) for row in generation.listings)
+    for row in generation.listings:
+        yield _shape(generation, row, "listed", several=labels[row.machine.accelerator, row.topology] > 1)
+
+
+def rule_rows(generation: Generation) -> Iterator[Shape]:
+    """Yield the rows that the 3D rule makes and no list has, smallest first.
+
+    A count names such a row only if no other shape, listed or not, has that count.
+    """
+    rule = generation.rule
+    if rule is None:
+        return
+    listed = {row.topology for row in generation.listings}
+    shapes = [lengths for lengths in geometry.shapes_of(rule) if geometry.written(lengths) not in listed]
+    chips = Counter(math.prod(lengths) for lengths in shapes)
+    chips.update(math.prod(geometry.sides(topology)) for topology in listed)
+    machine = next(machine for machine in generation.machines if machine.machine_type == rule.machine_type)
+    for lengths in shapes:
+        listing = Listing(
+            machine=machine,
+            topology=geometry.written(lengths),
+            default_for_name=chips[math.prod(lengths)] == 1,
+            zones=machine.zones,
+            listed_by=(),
+            sources=rule.sources,
+            note="",
+        )
+        yield _shape(generation, listing, "rule", several=False)
+
+
+def _shape(generation: Generation, listing: Listing, tier: Tier, *, several: bool) -> Shape:
+    machine = listing.machine
+    lengths = geometry.sides(listing.topology)
+    chips = math.prod(lengths)
+    name = count_name(generation, machine, chips)
+    suffixes = [name.rpartition("-")[2]] if listing.default_for_name else []
+    suffixes += [] if several and not listing.default_for_name else [listing.topology]
+    prefixes = generation.family_of(machine.accelerator).prefixes
+    multi_host = chips != machine.chips_per_host
+    return Shape(
+        generation=generation.name,
+        accelerator=machine.accelerator,
+        machine=machine,
+        topology=listing.topology,
+        tier=tier,
+        names=tuple(f"{prefix}-{suffix}" for suffix in suffixes for prefix in prefixes),
+        count_name=name,
+        chips=chips,
+        hosts=chips // machine.chips_per_host,
+        tensor_cores=chips * machine.cores_per_chip,
+        multi_host=multi_host,
+        multislice=multi_host and machine.multislice,
+        flex_start=machine.flex_start,
+        pathways_instance_type=f"{machine.pathways}:{listing.topology}" if machine.pathways else None,
+        host_bounds=geometry.host_bounds(lengths, geometry.bounds(machine.chips_per_host_bounds)) or "",
+        chips_per_host_bounds=machine.chips_per_host_bounds,
+        wrap=geometry.wrap(lengths, generation.wrap),
+        exceeds_documented_max=0 < generation.documented_max_chips < chips,
+        needs_accelerator_count=several,
+        zones=listing.zones,
+        listed_by=listing.listed_by,
+        sources=listing.sources,
+        note=listing.note,
+    )
+
+
+_ACCELERATOR = re.compile(r"(?:tpu-?v?|v)(\d+[a-z]*)(?:-[a-z]+)*")
+
+
+def _generation_word(word: str) -> str:
+    """Return `6e` of `tpu-v6e-slice`, and an empty string for a word of another form."""
+    form = _ACCELERATOR.fullmatch(word)
+    return form[1] if form else ""
+
+
+class Scope(Struct, frozen=True):
+    """What a word such as `v5e` or `tpu-v5-lite-podslice` stands for in a request.
+
+    `shapes` maps a topology to the row that it means when no machine type is named: the one that has names.
+    `machines` are the machine types that may be named: the name of a generation admits all of its own,
+    another word only those that it stands for.
+    """
+
+    word: str
+    generation: Generation
+    family: Family
+    shapes: Mapping[str, Shape]
+    machines: tuple[MachineType, ...]
+
+
+class Catalogue(Struct, frozen=True, eq=False, dict=True):
+    """The generations of TPUs; rows and indexes are made on first use and kept."""
+
+    generations: Mapping[str, Generation]
+    cpu_machines: CpuMachines = NONE
+    """Machines without accelerators."""
+
+    def rows(self, tier: Literal["listed", "rule", "all"] = "listed") -> tuple[Shape, ...]:
+        """Return the rows of a tier, the listed ones in the order of the data, then the rule's by size."""
+        if tier == "listed":
+            return self._listed_rows
+        return self._rule_rows if tier == "rule" else self._listed_rows + self._rule_rows
+
+    def same_count(self, shape: Shape) -> tuple[Shape, ...]:
+        """Return the other rows that the shape's count name fits, the listed ones first."""
+        return tuple(row for row in self.by_count[shape.count_name] if row is not shape)
+
+    @cached_property
+    def _listed_rows(self) -> tuple[Shape, ...]:
+        return tuple(row for generation in self.generations.values() for row in listed_rows(generation))
+
+    @cached_property
+    def _rule_rows(self) -> tuple[Shape, ...]:
+        return tuple(row for generation in self.generations.values() for row in rule_rows(generation))
+
+    @cached_property
+    def machine_types(self) -> Mapping[str, MachineType]:
+        """The machine types on offer, by name."""
+        machines = (machine for generation in self.generations.values() for machine in generation.machines)
+        return {machine.machine_type: machine for machine in machines}
+
+    @cached_property
+    def accelerators(self) -> Mapping[str, tuple[MachineType, ...]]:
+        """The machine types of each GKE accelerator label."""
+        by_label: dict[str, tuple[MachineType, ...]] = {}
+        for machine in self.machine_types.values():
+            by_label[machine.accelerator] = (*by_label.get(machine.accelerator, ()), machine)
+        return by_label
+
+    @cached_property
+    def pathways_hint(self) -> str:
+        """What to write where Pathways does not run on a shape: the hosts and the generations that it has."""
+        machines = [machine for machine in self.machine_types.values() if machine.pathways]
+        if not machines:
+            return "leave pathways out"
+        hosts = [f"-{chips}t" for chips in sorted({machine.chips_per_host for machine in machines})]
+        generations = list(dict.fromkeys(machine.generation for machine in machines))
+        return f"use a {geometry.joined(hosts, 'or')} machine type of {geometry.joined(generations, 'or')}"
+
+    @cached_property
+    def not_offered(self) -> Mapping[str, NotOffered]:
+        """What is known and left out: machine types, and the labels and prefixes that only they have."""
+        by_word: dict[str, NotOffered] = {}
+        for generation in self.generations.values():
+            for left_out in generation.not_offered:
+                for word in (left_out.machine_type, left_out.accelerator, left_out.prefix):
+                    if word and word not in self.accelerators:
+                        by_word.setdefault(word, left_out)
+        return by_word
+
+    @cached_property
+    def misnomers(self) -> Mapping[str, str]:
+        """The right word for what other tools call an accelerator."""
+        misnomers = (generation.misnomers for generation in self.generations.values())
+        return {wrong: right for words in misnomers for wrong, right in words.items()}
+
+    @cached_property
+    def names(self) -> Mapping[str, Shape]:
+        """The listed row that a name means."""
+        return {name: row for row in self._listed_rows for name in row.names}
+
+    @cached_property
+    def rule_names(self) -> Mapping[str, Shape]:
+        """The row of the rule tier that a name means."""
+        return {name: row for row in self._rule_rows for name in row.names}
+
+    @cached_property
+    def on_machine(self) -> Mapping[tuple[str, str], Shape]:
+        """The listed row of a machine type and a topology."""
+        return {(row.machine_type, row.topology): row for row in self._listed_rows}
+
+    @cached_property
+    def rule_on_machine(self) -> Mapping[tuple[str, str], Shape]:
+        """The row of the rule tier of a machine type and a topology."""
+        return {(row.machine_type, row.topology): row for row in self._rule_rows}
+
+    @cached_property
+    def by_count(self) -> Mapping[str, tuple[Shape, ...]]:
+        """Every row that a canonical count name fits, the listed ones first."""
+        by_name: dict[str, tuple[Shape, ...]] = {}
+        for row in self.rows("all"):
+            by_name[row.count_name] = (*by_name.get(row.count_name, ()), row)
+        return by_name
+
+    @cached_property
+    def scopes(self) -> Mapping[str, Scope]:
+        """What each prefix, alias and GKE label stands for; a generation's name is one of its prefixes."""
+        scopes: dict[str, Scope] = {}
+        for generation in self.generations.values():
+            rows = [row for row in self._listed_rows if row.generation == generation.name]
+            for family in generation.families:
+                words = [(prefix, family.accelerators) for prefix in family.prefixes]
+                words += [(label, (label,)) for label in family.accelerators if label not in family.prefixes]
+                for word, labels in words:
+                    shapes = {row.topology: row for row in rows if row.names and row.accelerator in labels}
+                    machines = generation.machines
+                    if word != generation.name:
+                        machines = tuple(machine for machine in machines if machine.accelerator in labels)
+                    scopes[word] = Scope(word, generation, family, shapes, machines)
+        return scopes
+
+    @cached_property
+    def _generation_words(self) -> frozenset[str]:
+        return frozenset(filter(None, map(_generation_word, (*self.scopes, *self.not_offered))))
+
+    def may_be_newer(self, word: str) -> bool:
+        """Tell whether a word has the form of an accelerator of a generation that is not in the catalogue."""
+        generation = _generation_word(word)
+        return bool(generation) and generation not in self._generation_words
+
+    def unlisted(self, scope: Scope, topology: str) -> Shape | None:
+        """Return the row of the rule tier that a topology means within a scope."""
+        rule = scope.generation.rule
+        return self.rule_on_machine.get((rule.machine_type, topology)) if rule else None

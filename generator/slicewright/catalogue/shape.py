@@ -1,0 +1,231 @@
+"""A generation of TPUs as its data file describes it, and one row: a slice of one topology on one machine."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slicewright.kubernetes.record import camel, plain
+
+Tier = Literal["listed", "rule"]
+"""`listed`: a published list has the shape; `rule`: only the 3D rule of its generation makes it."""
+
+Placement = Literal["", "COMPACT", "HIGH_THROUGHPUT"]
+"""How the node pool of a multi-host slice is placed: by a compact placement policy or a workload policy."""
+
+
+class MachineType(Struct, frozen=True):
+    """A machine type of GKE that carries TPU chips; what no source says is None or empty.
+
+    `memory_gb` and `hbm_gb_per_chip` are in GB as the sources write them; `pathways` is the word before the
+    colon of a Pathways instance type; `placement` and `multislice` say what multi-host slices of it can do;
+    `queued` is None where it is not known whether queued provisioning works.
+    """
+
+    machine_type: str
+    accelerator: str
+    generation: str
+    chips_per_host: int
+    cores_per_chip: int
+    vcpus: int
+    memory_gb: int
+    chips_per_host_bounds: str
+    flex_start: bool
+    multislice: bool
+    queued: bool | None = None
+    hbm_gb_per_chip: int | None = None
+    numa_nodes: int | None = None
+    boot_disk: str = ""
+    pathways: str = ""
+    placement: Placement = ""
+    flex_start_zones: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    notes: str = ""
+    sources: tuple[str, ...] = ()
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """One catalogue row, or nodes without chips, for which the defaults are.
+
+    `names` is what resolves to this row; rows that only (topology, machineType) reaches have none, such as
+    2x4 on one host of eight chips. `count_name` is the name by count, also where it resolves to another row.
+    `needs_accelerator_count` says that another row has the same accelerator and topology labels, so that pods
+    must select `cloud.google.com/gke-accelerator-count` too. `listed_by` holds the short names of the lists
+    that have the shape, `sources` full citations. Bounds and wrap are written as libtpu reads them: `2,2,1`,
+    `true,true,false`.
+    """
+
+    generation: str = ""
+    accelerator: str = ""
+    machine: MachineType
+    topology: str = ""
+    tier: Tier = "listed"
+    names: tuple[str, ...] = ()
+    count_name: str = ""
+    chips: int = 0
+    hosts: int
+    tensor_cores: int = 0
+    multi_host: bool
+    multislice: bool = False
+    flex_start: bool = False
+    pathways_instance_type: str | None = None
+    host_bounds: str = ""
+    chips_per_host_bounds: str = ""
+    wrap: str = ""
+    exceeds_documented_max: bool = False
+    needs_accelerator_count: bool = False
+    zones: tuple[str, ...] = ()
+    listed_by: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def chips_per_host(self) -> int:
+        """Return how many chips one host has, which is what its pod requests."""
+        return self.machine.chips_per_host
+
+    @property
+    def machine_type(self) -> str:
+        """Return the name of the machine type."""
+        return self.machine.machine_type
+
+    def record(self) -> dict[str, object]:
+        """Return the JSON form, an object of `catalog -o json`."""
+        return {camel(name): plain(getattr(self, name)) for name in _RECORDED}
+
+
+_RECORDED = (
+    *("generation", "accelerator", "machine_type", "topology", "tier", "names", "count_name", "chips"),
+    *("chips_per_host", "hosts", "tensor_cores", "multi_host", "pathways_instance_type", "flex_start"),
+    *("multislice", "host_bounds", "chips_per_host_bounds", "wrap", "exceeds_documented_max"),
+    *("needs_accelerator_count", "zones", "listed_by", "sources", "note"),
+)
+_CPU_MACHINE = MachineType("", "", "", 0, 0, 0, 0, "", flex_start=False, multislice=False)
+
+
+def cpu_nodes(machine_type: str, nodes: int) -> Shape:
+    """Return the shape of a run on nodes without chips: a host is a node, and no list has a name for it."""
+    return Shape(machine=replace(_CPU_MACHINE, machine_type=machine_type), hosts=nodes, multi_host=nodes > 1)
+
+
+Counted = Literal["chips", "tensorCores"]
+"""What the number in a name such as `v5p-32` counts."""
+
+
+class Family(Struct, frozen=True):
+    """The slices that share name prefixes: `v5litepod`, with the alias `v5e`, for one or more GKE labels."""
+
+    prefix: str
+    aliases: tuple[str, ...]
+    accelerators: tuple[str, ...]
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """Return every prefix that a name may have, the canonical one first."""
+        return (self.prefix, *self.aliases)
+
+
+class WrapRule(Struct, frozen=True):
+    """Which sides of a slice have wrap-around links; exactly one of the two numbers is set, the other is 0.
+
+    `all_sides_at_least` wraps all three sides when each has that many chips, else none; `side_equals` wraps
+    each side that has exactly that many.
+    """
+
+    all_sides_at_least: int
+    side_equals: int
+    sources: tuple[str, ...]
+
+
+class Rule(Struct, frozen=True):
+    """The 3D rule: A<=B<=C, each a multiple of `side_multiple_of`, up to `max_side` and `max_cubes`.
+
+    A cube has `side_multiple_of` chips on each of its three sides. All shapes of the rule are on one machine
+    type.
+    """
+
+    machine_type: str
+    side_multiple_of: int
+    max_side: int
+    max_cubes: int
+    sources: tuple[str, ...]
+
+
+class Listing(Struct, frozen=True):
+    """One line of a data file: a topology on a machine type, and whether its count name means it."""
+
+    machine: MachineType
+    topology: str
+    default_for_name: bool
+    zones: tuple[str, ...]
+    listed_by: tuple[str, ...]
+    sources: tuple[str, ...]
+    note: str
+
+
+class NotOffered(Struct, frozen=True):
+    """A machine type that tools know and Google does not document; `prefix` may be empty."""
+
+    machine_type: str
+    accelerator: str
+    prefix: str
+    why: str
+    sources: tuple[str, ...]
+
+
+class Generation(Struct, frozen=True):
+    """One data file.
+
+    `minimum_gke` maps a feature (`standard`, `autopilot`, `flexStart`, `multislice`, ...) to the first GKE
+    versions that have it, one a minor version; `misnomers` maps labels and prefixes that other tools use to
+    the right ones; `documented_max_chips` is 0 where no document names the largest slice; `rule` is None for
+    2D generations; `sub_block_chips` is 0 where no source says how large a sub-block of a reservation is.
+    """
+
+    name: str
+    families: tuple[Family, ...]
+    misnomers: Mapping[str, str]
+    counts: Counted
+    cores_per_chip: int
+    sides: int
+    pod_chips: int
+    documented_max_chips: int
+    sub_block_chips: int
+    wrap: WrapRule
+    rule: Rule | None
+    zones: tuple[str, ...]
+    minimum_gke: Mapping[str, tuple[str, ...]]
+    machines: tuple[MachineType, ...]
+    listings: tuple[Listing, ...]
+    not_offered: tuple[NotOffered, ...]
+
+    @property
+    def multislice(self) -> bool:
+        """Whether slices of this generation can be joined over the data-centre network."""
+        return any(machine.multislice for machine in self.machines)
+
+    def family_of(self, accelerator: str) -> Family:
+        """Return the family that a GKE label of this generation belongs to."""
+        return next(family for family in self.families if accelerator in family.accelerators)
+
+
+_NUMBERS = re.compile(r"[0-9]{1,9}")
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return (1, 33, 0, 1712000) for `1.33.0-gke.1712000`."""
+    return tuple(map(int, _NUMBERS.findall(version)))
+
+
+def is_below(version: str, minimum: tuple[str, ...]) -> bool:
+    """Tell whether a version is older than what a feature needs.
+
+    `minimum` names the first version with the feature, one a minor version; later minors have it. Only as
+    many numbers are compared as the version has: `1.33` may be any patch of it.
+    """
+    have = version_numbers(version)
+    firsts = sorted(map(version_numbers, minimum))
+    same_minor = [first for first in firsts if first[:2] == have[:2]]
+    return have < same_minor[0][: len(have)] if same_minor else have[:2] < firsts[0][:2]

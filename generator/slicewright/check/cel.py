@@ -1,0 +1,250 @@
+"""The CEL rules of CRDs, evaluated by the library common-expression-language.
+
+Rules about a change (`oldSelf`) say nothing about a file. What the library cannot compute as the API server
+does has no verdict.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from itertools import groupby
+from logging import NullHandler, getLogger
+from operator import itemgetter
+from typing import Any
+
+from msgspec import Struct
+
+from slicewright.document import json_patch as patch
+from slicewright.document.document import values_in
+from slicewright.kubernetes.fields import text, without_nulls
+from slicewright.kubernetes.problem import Path
+from slicewright.kubernetes.quantity import amount
+
+
+class Refused(Struct, frozen=True):
+    """A value that a CEL rule refuses, or of which the library cannot tell."""
+
+    path: Path
+    rule: str
+    message: str
+    is_certain: bool = True
+
+
+def is_known(rule: str) -> bool:
+    """Tell whether a rule is evaluated here, or needs no evaluation."""
+    return _is_transition(rule) or _is_computable(rule)
+
+
+def refused(
+    entries: Iterable[Mapping[str, str]], data: Any, defaults: Iterable[Mapping[str, Any]] = ()
+) -> Iterator[Refused]:
+    """Yield every value at the place of a rule that the rule refuses; nothing for a rule that is not known.
+
+    `defaults` are those of the CRD that its rules read.
+    """
+    known = [
+        entry for entry in entries if not _is_transition(entry["rule"]) and _is_computable(entry["rule"])
+    ]
+    completed = _completed(data, defaults) if known else None
+    for place, rules in groupby(known, itemgetter("path")):
+        of_place = list(rules)
+        for path, value in _values_at(completed, patch.parse_pointer(place)):
+            context = _context(value)
+            for entry in of_place:
+                rule = entry["rule"]
+                holds = _verdict(rule, value, context)
+                if not holds:
+                    message = entry.get("message", "") or f"failed rule: {rule}"
+                    yield Refused(path, rule, message, is_certain=holds is not None)
+
+
+def _is_transition(rule: str) -> bool:
+    """Tell whether a rule compares an object with its earlier self."""
+    return "oldSelf" in rule
+
+
+def _completed(data: Any, defaults: Iterable[Mapping[str, Any]]) -> Any:
+    """Return an object as the API server validates it: without nulls, with its name and its defaults."""
+    filled = without_nulls(data)
+    metadata = filled.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.setdefault("name", f"{text(metadata.get('generateName'))[:_LONGEST_PREFIX]}{_RANDOM}")
+    for default in defaults:
+        *way, name = patch.parse_pointer(default["path"])
+        for _, holder in _values_at(filled, tuple(way)):
+            if isinstance(holder, dict):
+                holder.setdefault(name, without_nulls(default["value"]))
+    return filled
+
+
+_LONGEST_PREFIX = 58
+_RANDOM = "bcdfg"
+"""The API server makes a name of the first 58 characters of `generateName`, and of five random ones."""
+
+
+def _values_at(value: Any, keys: patch.Keys, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at a place with their paths; `*` is any element of a list or value of a map."""
+    if value is None:
+        return
+    if not keys:
+        yield path, value
+    elif keys[0] == "*":
+        pairs = (
+            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+        )
+        for key, element in pairs:
+            yield from _values_at(element, keys[1:], (*path, key))
+    elif isinstance(value, dict) and keys[0] in value:
+        yield from _values_at(value[keys[0]], keys[1:], (*path, keys[0]))
+
+
+def _quantity(value: str) -> str:
+    number = amount(value) if isinstance(value, str) else None
+    if number is None:
+        raise ValueError(value)
+    return str(number)
+
+
+_LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+_UPPER = {small: large for large, small in _LOWER.items()}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "quantity": _quantity,
+    "isQuantity": lambda value: amount(value) is not None,
+    "isGreaterThan": lambda left, right: Fraction(left) > Fraction(right),
+    "isLessThan": lambda left, right: Fraction(left) < Fraction(right),
+    "split": lambda value, at: value.split(at) if at else list(value),
+    "join": lambda values, between="": between.join(values),
+    "lowerAscii": lambda value: value.translate(_LOWER),
+    "upperAscii": lambda value: value.translate(_UPPER),
+    "characters": len,
+    "trim": lambda value: value.strip(),
+    "isSorted": lambda values: values == sorted(values),
+    "sum": sum,
+    "min": min,
+    "max": max,
+}
+"""Functions of Kubernetes beyond those of CEL itself; a quantity is the text of its exact number."""
+_STANDARD = frozenset(
+    {
+        *("contains", "startsWith", "endsWith", "matches"),
+        *("type", "int", "uint", "double", "string", "dyn"),
+    }
+)
+
+
+_SIZE = re.compile(r"\bsize\s*\(")
+"""The library counts bytes of a text, the API server its characters."""
+_LONGEST = 4_000
+"""Characters of a rule: the library ends the process on one of some ten thousand terms."""
+_LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
+"""The first name of what a loop goes over, its macro, and its variable."""
+_WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
+"""What goes over a whole list, and in a loop at each step."""
+_COMMENT = re.compile(r"//.*\n")
+"""It may hide a loop from the pattern above."""
+_COPIES = ("map", "filter")
+"""The library copies the list that these make at each step."""
+_MOST_STEPS = 10**6
+"""The API server ends a rule that costs as much."""
+
+
+@cache
+def _is_computable(rule: str) -> bool:
+    """Tell whether the library knows all that a rule uses, and it has no comment.
+
+    Names with `__` are escaped ones of fields.
+    """
+    if "__" in rule or len(rule) > _LONGEST or _COMMENT.search(rule) or _program(rule) is None:
+        return False
+    return _functions(rule) <= {*_FUNCTIONS, *_STANDARD}
+
+
+def keeps(rule: str, value: Any) -> bool | None:
+    """Tell whether a value keeps a rule; None where the library cannot tell."""
+    return _verdict(rule, value, _context(value))
+
+
+def _context(value: Any) -> Any:
+    return _library().Context({"self": value}, functions=_FUNCTIONS)
+
+
+def _verdict(rule: str, value: Any, context: Any) -> bool | None:
+    """Tell whether a value keeps a rule.
+
+    A rule that reads a field, an element or a quotient that is not there fails, as it does in the API server.
+    Where numbers of two types meet, the types of the schema decide there, and nobody here.
+    """
+    program, functions = _program(rule), _functions(rule)
+    if _may_take_long(rule, value):
+        return None
+    if "matches" in functions and not json.dumps(value, ensure_ascii=False).isascii():
+        return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
+    try:
+        verdict = program.execute(context)
+    except (KeyError, IndexError, ZeroDivisionError):
+        return False
+    except (TypeError, RuntimeError, ValueError, OverflowError):
+        return None
+    return verdict if isinstance(verdict, bool) else None
+
+
+def _may_take_long(rule: str, value: Any) -> bool:
+    """Tell whether loops may take too many steps; lists that a rule writes out or joins count too."""
+    weight, has_inner = _loops(rule)
+    if weight <= 1:
+        return False
+    values = [item for _, item in values_in(value)]
+    holders = (dict, list, str) if "split" in _functions(rule) else (dict, list)
+    longest = (
+        len(values) if has_inner else max(len(item) if isinstance(item, holders) else 0 for item in values)
+    )
+    return bool((max(longest, rule.count(",")) * (1 + rule.count("+"))) ** weight > _MOST_STEPS)
+
+
+@cache
+def _loops(rule: str) -> tuple[int, bool]:
+    """Return how many loops of a rule multiply, and whether one goes over a part of what another is at.
+
+    Such an inner loop (`self.groups.all(g, g.flavors.all(f, ...))`) visits each value once. All other loops
+    count as if they were in one another.
+    """
+    weight, parts, has_inner = 0, set[str](), False
+    for start, macro, variable in _LOOP.findall(re.sub(r"\s*\.\s*", ".", rule)):
+        is_part = start in parts
+        weight += (not is_part) + (macro in _COPIES)
+        has_inner = has_inner or is_part
+        parts.discard(start)  # a second loop over the parts of one value multiplies
+        if is_part or start == "self":
+            parts.add(variable)
+    return weight + bool(weight and _WALKS.search(rule)), has_inner
+
+
+@cache
+def _library() -> Any:
+    """Return the extension of the library; its package also imports a command line, which takes 0.1 s."""
+    getLogger("cel").addHandler(NullHandler())  # it reports each function that fails; the verdict says that
+    package = find_spec("cel")
+    extension = PathFinder.find_spec("cel.cel", package.submodule_search_locations if package else None)
+    if extension is None or extension.loader is None:
+        raise ImportError("the package common-expression-language is broken")
+    library = module_from_spec(extension)
+    extension.loader.exec_module(library)
+    return library
+
+
+@cache
+def _program(rule: str) -> Any:
+    """Return a compiled rule; None for one that is not CEL."""
+    try:
+        return _library().compile(_SIZE.sub("characters(", rule))
+    except ValueError:
+        return None
+
+
+@cache
+def _functions(rule: str) -> frozenset[str]:
+    return frozenset(name for name in _program(rule).functions() if name[0].isalpha())

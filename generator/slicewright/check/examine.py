@@ -1,0 +1,188 @@
+"""Units -> report: every object against its schema, then all objects of a cluster against the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from slicewright.check.filling import not_taken
+from slicewright.check.object_check import ObjectCheck
+from slicewright.check.passed_by import NO_OBJECT, PassedBy
+from slicewright.check.selection import ALL, Selection, is_below
+from slicewright.check.suppress import inputs, may_suppress, suppress
+from slicewright.check.units import Checked, Read, is_input
+from slicewright.kubernetes.labels import OURS
+from slicewright.kubernetes.problem import Problem, errors, in_order, tally
+from slicewright.objects.model import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from slicewright.check.engine import Engine
+    from slicewright.check.object_check import Surroundings
+    from slicewright.check.run import RuleSet
+    from slicewright.check.units import Examined
+
+_KIND = frozenset({("apiVersion",), ("kind",)})
+"""Paths where a placeholder says that nobody knows the kind, so that its schema need not be missed."""
+_UNUSED = "IGN102"
+"""A reason to ignore a problem that is not there."""
+
+
+class Report(Struct, frozen=True):
+    """What a check found, and what it looked at."""
+
+    problems: tuple[Problem, ...]
+    objects: tuple[Resource, ...]
+    units: int
+    """Files and folders that were read."""
+    skipped: Mapping[str, int]
+    """Objects that are not judged, by kind: those of other kinds, and of kinds that the user let pass."""
+    passed_by: tuple[PassedBy, ...]
+    """Files that nobody named and that are not checked, documents and folders of them."""
+    unchanged: int = 0
+    """Findings that are left out because their files did not change."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, as JSON has them."""
+        return {
+            "objects": len(self.objects),
+            "read": self.units,
+            **{f"{severity}s": number for severity, number in tally(self.problems).items()},
+            "unchanged": self.unchanged,
+            "skipped": dict(sorted(self.skipped.items())),
+            "withoutObject": [
+                passed.path for passed in self.passed_by if passed.reason == NO_OBJECT and not passed.line
+            ],
+            "passedBy": [passed.record() for passed in self.passed_by],
+        }
+
+
+class SecondEngine(Protocol):
+    """Another engine that judges objects by their schemas."""
+
+    def judged(self, objects: Sequence[Checked]) -> tuple[list[Checked], list[Problem]]:
+        """Return the objects with its verdicts, and its reasons where ours has none."""
+
+
+class Judges(Struct, frozen=True):
+    """What judges the objects."""
+
+    engine: Engine
+    rules: RuleSet
+    second: SecondEngine | None = None
+
+
+def examine(
+    reading: Iterable[Examined],
+    judges: Judges,
+    beside: Surroundings,
+    *,
+    earlier: Iterable[Problem] = (),
+    passed_by: Iterable[PassedBy] = (),
+    values: Iterable[str] = (),
+    whole: Collection[str] = ("",),
+    one_cluster: bool = True,
+    selection: Selection = ALL,
+) -> Report:
+    """Check what was read, object by object, beside `earlier` problems.
+
+    Of `values` that no placeholder takes there is a warning. All objects that no TPUCluster is declared for
+    belong to `one_cluster`, or else to scopes. All below the folders `whole` is checked by all rules, and ''
+    is a whole repository with its input: nothing is said about reasons elsewhere that suppress nothing. Of
+    what is left, `selection` is reported.
+    """
+    engine, rules = judges.engine, judges.rules
+    read = Read(list(reading), one_cluster=one_cluster)
+    read.add_referred(engine)
+    problems = [
+        *earlier,
+        *beside.ignores.problems,
+        *not_taken(values, frozenset().union(*(part.used for part in read.parts))),
+        *(problem for part in read.parts for problem in part.problems),
+    ]
+    problems += (problem for resource in read.inputs for problem in _input_problems(resource, beside))
+    manifests = [one for one in read.objects if not is_input(one.resource)]
+    if judges.second is not None:
+        finished, refused = judges.second.judged([one for one in manifests if not one.placeholders])
+        manifests = [*finished, *(one for one in manifests if one.placeholders)]
+        problems += refused
+    manifests += (Checked(resource, "skipped", clean=True) for resource in read.kustomizations)
+
+    resources = [*read.resources, *(one.resource for one in manifests)]
+    resources += inputs(beside.origins.sources) if beside.origins else ()
+    ours = read.files_of_clusters()
+    # A reason is of use where its rule finds something.
+    if not may_suppress(resources, beside.ignores.entries):
+        rules = rules.without(selection.is_idle(resources, ours))
+    check = ObjectCheck(engine, rules, beside, read, manifests)
+    unreported = read.files_beside
+    own = [one for one in manifests if one.resource.file not in unreported]
+    problems += chain.from_iterable(check.problems(one) for one in own if rules or not one.clean)
+    problems += engine.unevaluated(one.resource for one in manifests if not one.clean)
+    unknown = (one for one in manifests if one.verdict == "unknown" and _KIND.isdisjoint(one.placeholders))
+    problems += engine.without_schema(one.resource for one in unknown)
+    if beside.origins:
+        rendered = {(one.resource.file, one.resource.subject): one.resource for one in manifests}
+        problems = [
+            beside.origins.placed(problem, rendered.get((problem.file, problem.object)))
+            for problem in problems
+        ]
+    problems += engine.idle_skips(read.resources)
+
+    partly = set() if "" in whole else ours | {resource.file for resource in read.inputs}
+    left = [
+        problem
+        for problem in _unsuppressed(problems, resources, beside)
+        if problem.id != _UNUSED or (problem.file not in partly and is_below(problem.file, whole))
+    ]
+    left = [problem for problem in left if problem.file not in unreported]
+    reported = selection.select(in_order(rules.without_repeats(left)), resources, ours)
+    objects = [one for one in read.objects if one.resource.file not in unreported]
+    skipped = Counter(one.resource.kind for one in objects if one.verdict == "skipped")
+    return Report(
+        reported,
+        tuple(one.resource for one in objects),
+        sum(not part.unit.beside for part in read.parts),
+        skipped + Counter(resource.kind for resource in read.others),
+        tuple(chain(passed_by, *(part.passed_by for part in read.parts if not part.unit.beside))),
+    )
+
+
+def _unsuppressed(
+    problems: Sequence[Problem], resources: Sequence[Resource], beside: Surroundings
+) -> Iterator[Problem]:
+    """Yield the problems that no reason suppresses, and the reasons without use.
+
+    A render is looked at only where a reason suppresses nothing: it may suppress what the render finds. A
+    render that meets an error does not look at everything.
+    """
+    ignored = beside.ignores.entries
+    left = suppress(problems, resources, ignored, beside.ids)
+    if not any(problem.id == _UNUSED for problem in left):
+        yield from left
+        return
+    more = beside.render_problems()
+    always = set() if errors(more) else set(suppress([*problems, *more], resources, ignored, beside.ids))
+    yield from (problem for problem in left if problem.id != _UNUSED or problem in always)
+
+
+def _input_problems(resource: Resource, beside: Surroundings) -> Iterator[Problem]:
+    """Yield the problems of a document of our own input formats."""
+    # Few files that are checked hold one.
+    from slicewright.rendering.platform.kueue_configuration import validate_configuration  # noqa: PLC0415
+    from slicewright.rendering.repository import SCHEMA_OF  # noqa: PLC0415
+
+    schema = SCHEMA_OF.get(resource.kind)
+    if schema is None:
+        yield resource.problem("IN007", ("kind",), f"unknown kind '{resource.kind}' of {OURS}")
+        return
+    schemas = beside.input_schemas()
+    refused = list(schemas.problems(schema, resource.data))
+    if resource.kind == "TPUCluster" and not refused:
+        refused += validate_configuration(resource.data["spec"], schemas)
+    for problem in refused:
+        yield resource.placed(problem)

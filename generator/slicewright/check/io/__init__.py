@@ -1,0 +1,1 @@
+"""What a check reads from disk: files, kustomizations, charts, schemas and rules."""

@@ -1,0 +1,300 @@
+"""Kustomizations on disk: which folder is one, what it includes, what it would fetch, what it builds to.
+
+The real kustomize builds what we do not evaluate ourselves; it gets no network. kustomize reads names of
+fields without regard to case, and so does the search for what a build would fetch. Its built-in generators,
+transformers and validators take paths as well, so their configurations are searched too.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from slicewright.document.io import read_file
+from slicewright.document.read import read_documents, read_manifests
+from slicewright.kubernetes.fields import mapping
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.programs.find import find, run
+from slicewright.rendering.compose.kustomization import FILE_NAME, MAX_FOLDERS, too_many
+from slicewright.rendering.compose.spec import is_remote
+
+FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+"""The names that kustomize knows; it refuses a folder with two of them."""
+_GROUP = "kustomize.config.k8s.io/"
+
+
+class Kustomizations:
+    """Reads each kustomization once, only as far as needed to know what it is."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[str, dict[str, Any]]] = {}
+
+    def is_kustomization(self, path: Path) -> bool:
+        """Tell whether a file is the kustomization of its folder."""
+        return path.name in FILE_NAMES and self.kind_of(str(path.parent)) != ""
+
+    def kind_of(self, folder: str) -> str:
+        """Return `Kustomization` or `Component`; empty for another folder.
+
+        A file of that name that cannot be read as YAML counts: building it says what is wrong.
+        """
+        file, spec = self.spec_of(folder)
+        if not file:
+            return ""
+        return "Component" if spec.get("kind") == "Component" else "Kustomization"
+
+    def spec_of(self, folder: str) -> tuple[str, dict[str, Any]]:
+        """Return the file and the content of a folder's kustomization; both are empty where there is none."""
+        folder = os.path.normpath(folder)
+        if folder not in self._read:
+            self._read[folder] = _load(folder)
+        return self._read[folder]
+
+    def named_by(self, folder: str) -> Iterator[tuple[str, bool]]:
+        """Yield the paths that a kustomization names, and whether as a resource: else it is merged."""
+        for key, entry in paths_in(self.spec_of(folder)[1]):
+            for name in {entry, entry.partition("=")[2] or entry}:
+                yield os.path.normpath(os.path.join(folder, name)), key in RESOURCES  # noqa: PTH118 - a text
+
+    def merged_by(self, folder: str) -> Iterator[str]:
+        """Yield the paths of patches, and of configurations of generators, transformers and validators."""
+        for key, entry in paths_in(self.spec_of(folder)[1]):
+            if key in _MERGED and "\n" not in entry:
+                yield os.path.normpath(os.path.join(folder, entry))  # noqa: PTH118 - a text
+
+    def included_by(self, folder: str) -> set[str]:
+        """Return every folder that a kustomization includes, directly or through another one."""
+        included: set[str] = set()
+        waiting = [os.path.normpath(folder)]
+        while waiting:
+            current = waiting.pop()
+            for _, entry in paths_in(self.spec_of(current)[1]):
+                below = os.path.normpath(os.path.join(current, entry))  # noqa: PTH118 - text, not yet a path
+                if below not in included and os.path.isdir(below):  # noqa: PTH112 - any text
+                    included.add(below)
+                    waiting.append(below)
+        included.discard(os.path.normpath(folder))
+        return included
+
+
+def _load(folder: str) -> tuple[str, dict[str, Any]]:
+    paths = (f"{folder}/{name}" for name in sorted(FILE_NAMES))
+    path = next(filter(os.path.lexists, paths), "")
+    text = read_file(path, path) if path else ""
+    if isinstance(text, Problem):
+        return path, {}
+    documents, _ = read_documents(text, path)
+    data = mapping(documents[0].data) if len(documents) == 1 else {}
+    version = data.get("apiVersion", _GROUP)
+    # Flux has a kind of the same name, which people keep in files of this name.
+    return ("", {}) if isinstance(version, str) and not version.startswith(_GROUP) else (path, data)
+
+
+_Node = tuple[str, bool]
+"""A folder, and whether what it makes configures a generator, transformer or validator."""
+_PLUGINS = ("generators", "transformers", "validators")
+_MERGED = frozenset({*_PLUGINS, "path", "patchesstrategicmerge"})
+RESOURCES = frozenset({"resources", "bases", "components"})
+FOLDERS = RESOURCES.union(_PLUGINS)
+_PATHS = FOLDERS | {
+    *("additionalvaluesfiles", "configurations", "crds", "env", "envs", "files", "patches", "path", "paths"),
+    *("patchesstrategicmerge", "repo", "targetfilepath", "valuesfile"),
+}
+"""Fields of a kustomization, and of what it generates with, whose texts are paths."""
+_VALUES = frozenset({"annotations", "commonannotations", "commonlabels", "labels", "valuesinline"})
+"""Fields whose keys are free."""
+_PLAIN = frozenset(
+    {"apiversion", "kind", "metadata", "resources"}
+    | {"namespace", "nameprefix", "namesuffix", "commonlabels", "commonannotations"}
+)
+"""Fields of a kustomization that leave all paths of a configuration alone: they change its metadata."""
+_UNBUILT = "name the files that hold it, or a kustomization that has only resources"
+
+
+def fetch_problems(folder: str) -> list[Problem]:
+    """Return a problem for each path that a build would fetch or wait for, and for all that would hide one.
+
+    Files are named by their absolute path.
+    """
+    problems: list[Problem] = []
+    top = (os.path.realpath(folder), False)
+    waiting = [top]
+    included: dict[_Node, list[_Node]] = {}
+    while waiting:
+        current, configures = node = waiting.pop()
+        if node in included:
+            continue
+        below = included[node] = []
+        for path in (f"{current}/{name}" for name in sorted(FILE_NAMES)):
+            if os.path.lexists(path):
+                for data in _documents(path, problems):
+                    if (
+                        configures
+                        and isinstance(data, dict)
+                        and not _PLAIN.issuperset(map(str.casefold, data))
+                    ):
+                        message = "the configuration of a transformer or generator is itself made by a build"
+                        problems.append(Problem("KUS020", message, _UNBUILT, file=path))
+                    below += _folders_in(data, current, path, problems, configures=configures)
+        waiting += below
+    if _built(top, included) > MAX_FOLDERS:
+        problems.append(too_many(f"{top[0]}/{FILE_NAME}"))
+    return problems
+
+
+def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
+    """Return how many kustomizations are built into one, each time counted; 0 where one includes itself."""
+    count: dict[_Node, int] = {}
+    try:
+        for node in TopologicalSorter(included).static_order():
+            count[node] = 1 + sum(count[below] for below in included[node])
+    except CycleError:
+        return 0
+    return count[top]
+
+
+def _folders_in(
+    data: Any, folder: str, path: str, problems: list[Problem], *, configures: bool
+) -> Iterator[_Node]:
+    """Yield the folders that a kustomization includes, and whether they hold configurations."""
+    for key, entry in paths_in(data):
+        is_plugin = configures or key in _PLUGINS
+        inline = read_documents(entry, path)[0] if is_plugin else ()
+        if any(isinstance(document.data, dict) for document in inline):
+            for document in inline:
+                problems += _problems_of_paths(document.data, folder, path)
+        elif refused := list(_problems_of_path(entry, folder, path)):
+            problems += refused
+        elif key in FOLDERS and "\0" not in entry:
+            target = os.path.realpath(os.path.join(folder, entry))  # noqa: PTH118 - text, not yet a path
+            if os.path.isdir(target):  # noqa: PTH112
+                yield target, is_plugin
+            elif is_plugin and os.path.exists(target):  # noqa: PTH110
+                for configuration in _documents(target, problems):
+                    problems += _problems_of_paths(configuration, folder, target)
+
+
+def _documents(path: str, problems: list[Problem]) -> list[Any]:
+    """Return the documents of a file; one that cannot be read is a problem, for it hides the rest."""
+    text = read_file(path, path)
+    if isinstance(text, Problem):
+        problems.append(text)
+        return []
+    documents, unreadable = read_documents(text, path)
+    problems += unreadable
+    return [document.data for document in documents]
+
+
+def _problems_of_paths(data: Any, folder: str, file: str) -> Iterator[Problem]:
+    for _, entry in paths_in(data):
+        yield from _problems_of_path(entry, folder, file)
+
+
+def _problems_of_path(entry: str, folder: str, file: str) -> Iterator[Problem]:
+    """Yield a problem for a path that kustomize would fetch, or wait for."""
+    if is_remote(entry):
+        message = f"'{entry}' is remote, and validate does not use the network"
+        hint = "vendor it into the repository, at a fixed version"
+        yield Problem("KUS010", message, hint, "note", file)
+        return
+    for name in {entry, entry.partition("=")[2]}:
+        target = os.path.join(folder, name)  # noqa: PTH118 - text, not yet a path
+        if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):  # noqa: PTH110, PTH112, PTH113
+            yield Problem("FILE001", f"'{name}' is not a regular file", "name another file", file=file)
+
+
+def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in a path's place, with its field in small letters."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            folded = name.casefold()
+            if folded not in _VALUES:
+                yield from paths_in(value, folded)
+    elif isinstance(data, list):
+        for value in data:
+            yield from paths_in(value, key)
+    elif isinstance(data, str) and key in _PATHS:
+        yield key, data
+
+
+_SECONDS = 60
+_NOWHERE = "http://127.0.0.1:9"
+"""A proxy that refuses: whatever a build would still fetch fails at once."""
+
+
+@cache
+def binary() -> Path | Problem:
+    """Return a kustomize that overlays are built with, or what is missing; it is looked for once."""
+    return find("kustomize", exact=False)
+
+
+def build(folder: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
+    """Return the objects that the real kustomize builds, or the problem."""
+    program = binary()
+    if isinstance(program, Problem):
+        message = f"the kustomization uses what only kustomize evaluates, and {program.message}"
+        return [], (Problem("TOOL001", message, program.hint, file=name),)
+    shortened = partial(last_of_chain, folder=folder)
+    text, failure = output_of("kustomize", [str(program), "build", folder], offline(), shortened)
+    return ([], (_refused(name, failure),)) if failure else _objects(text, name)
+
+
+def output_of(
+    name: str, command: Sequence[str], environ: Mapping[str, str], shortened: Callable[[str], str]
+) -> tuple[str, str]:
+    """Return what a program prints, and why it failed if it did: its last line of errors, shortened."""
+    try:
+        done = run(*command, seconds=_SECONDS, environ=environ)
+    except subprocess.TimeoutExpired:
+        return "", f"{name} did not finish in {_SECONDS} seconds"
+    except OSError as error:
+        return "", f"{name} cannot be started: {error.strerror}"
+    lines = done.stderr.strip().splitlines() or ["it says nothing"]
+    return done.stdout, f"{name}: {shortened(lines[-1].removeprefix('Error: '))}" if done.returncode else ""
+
+
+def last_of_chain(error: str, folder: str) -> str:
+    """Return the last part of an error of kustomize, which is a chain of all folders on the way."""
+    error = error.removeprefix("Error: ").rpartition("must resolve to a file': ")[2]
+    error = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", error)
+    error = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", error)
+    error = re.sub(r"(accumulating|merging) (resources|components) from '([^']*)'", r"\3", error)
+    error = re.sub(r" &\{0x[0-9a-f]+ <nil>\}", "", error)  # an address, other in each run
+    return error.replace(f"{folder}/", "").strip("`: ")[:200]
+
+
+def _objects(text: str, name: str) -> tuple[list[Any], tuple[Problem, ...]]:
+    """Read the objects one by one: together they may be more than one file may hold."""
+    objects: list[Any] = []
+    problems: list[Problem] = []
+    for part in text.split("\n---\n"):
+        documents, wrong = read_manifests(part, name)
+        objects += [document.data for document in documents]
+        # Line numbers in the output of kustomize help nobody.
+        problems += [
+            Problem(problem.id, problem.message, problem.hint, file=name) for problem in errors(wrong)
+        ]
+    return objects, tuple(problems)
+
+
+_OPTION = re.compile(r"must specify (--enable-helm)|external plugins disabled")
+
+
+def _refused(name: str, message: str) -> Problem:
+    option = _OPTION.search(message)
+    if not option:
+        return Problem("KUS011", message, "run kustomize build on the folder", file=name)
+    # It runs other programs, which Argo CD, Flux and scripts ask for.
+    build = f"kustomize build {option[1] or '--enable-alpha-plugins'}"
+    return Problem("KUS011", message, f"build it with {build}, and check what that writes", "note", file=name)
+
+
+def offline() -> dict[str, str]:
+    """Return an environment in which neither a program nor the git that it calls reaches anything."""
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"), _NOWHERE)
+    kept = {key: value for key, value in os.environ.items() if key.upper() not in {"NO_PROXY", "PATH"}}
+    return {**kept, **proxies, "PATH": "", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}

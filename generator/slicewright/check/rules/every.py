@@ -1,0 +1,56 @@
+"""Every semantic rule, module by module."""
+
+from slicewright.check.rules import (
+    computeclass,
+    content,
+    deployments,
+    dynamic_slices,
+    fit,
+    fit_flavors,
+    fit_heads,
+    fit_namespace,
+    fit_nodes,
+    gitops,
+    jobs,
+    jobset_names,
+    jobset_policies,
+    keys,
+    kueue_flavors,
+    kueue_queues,
+    kueue_topologies,
+    kueue_workloads,
+    kustomize,
+    leaderworkerset,
+    multikueue,
+    node_labels,
+    object_limits,
+    pathways,
+    pod_values,
+    pods_ready,
+    priorities,
+    provisioning_requests,
+    ray,
+    ray_fields,
+    references_kueue,
+    references_pods,
+    security,
+    tpu_provisioning,
+    tpu_shape,
+    tpu_slices,
+    trainjob,
+    versions,
+)
+from slicewright.check.rules import native_gang as gang
+from slicewright.objects.model import rules_of
+
+RULES = rules_of(
+    *(tpu_shape, tpu_slices, node_labels, priorities, tpu_provisioning),
+    *(computeclass, dynamic_slices, security),
+    *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
+    *(ray, ray_fields),
+    *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang),
+    *(fit, fit_flavors, fit_nodes, fit_namespace, fit_heads, pods_ready, provisioning_requests),
+    *(keys, versions, pod_values, object_limits),
+    *(references_kueue, references_pods, gitops, content, kustomize),
+)
+"""All rules; `problems/rules/` has their texts."""

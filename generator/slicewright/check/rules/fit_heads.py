@@ -1,0 +1,117 @@
+"""Rules of pods on CPU nodes, Pathways heads above all: whether there are nodes, and enough of them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import accumulate
+
+from slicewright.check.rules import fit_nodes as nodes
+from slicewright.check.rules.fit import Asked, asked
+from slicewright.check.rules.kueue_queues import quotas
+from slicewright.check.rules.tpu_shape import exclusive
+from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.labels import HOSTNAME, QUEUE, TPU
+from slicewright.kubernetes.name_room import PATHWAYS_HEAD
+from slicewright.kubernetes.problem import counted
+from slicewright.kueue import quota_workload
+from slicewright.kueue.quota import Key, PodSet, most
+from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.rendering.platform.flavor import CpuCapacity, capacities
+
+_DEFAULT_NODE = (2, 4096)
+"""vCPUs and MiB of a node of GKE's default node pool, an e2-medium."""
+
+
+@rule("FIT131", QUEUED_KINDS)
+def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
+    """Compare pods that select no nodes with all pools; Autopilot makes nodes for them.
+
+    The file of a cluster that exists need not have its CPU pools: where it has none, nobody knows them.
+    """
+    site = objects.site
+    if site is None or site.cluster.mode != "Standard":
+        return
+    if not (site.cluster.managed or site.cluster.cpu_pools):
+        return
+    asks = asked(resource, objects)
+    machines = [site.machines.get(pool.name) for pool in site.cluster.cpu_pools]
+    machines.append(objects.catalogue.cpu_machines.sized(*_DEFAULT_NODE))
+    paths = [pods.spec_path for pods in resource.pods]
+    for index, pod_set in enumerate(quota_workload.pod_sets(resource, objects)):
+        own = nodes.of_one_pod(pod_set)
+        if asks and not asks.known.declared and not own.keys() <= asks.queue.covered:
+            continue  # FIT102 and FIT103 say so
+        is_free = not (pod_set.nodes.labels or pod_set.nodes.terms or TPU in pod_set.requests)
+        if not is_free or any(nodes.holds(machine, own) for machine in machines):
+            continue
+        _, entry = nodes.cpu_pool(pod_set, objects, site)
+        if entry:
+            hint = f"add {entry} to pools in {site.cluster.source.file.path}"
+            message = f"{nodes.needs([pod_set.name])} {nodes.listed(own)}, "
+            message += f"but no pool of cluster '{site.cluster.name}' has such a node"
+            path = paths[index] if index < len(paths) else ("spec",)
+            yield Finding(path, message, hint, is_certain=site.cluster.managed)
+
+
+@rule("FIT134", {"ClusterQueue"}, "warning")
+def _heads(resource: Resource, objects: ObjectSet) -> Findings:
+    """Compare the nodes of a pool with the heads that its quota admits at once, in all queues."""
+    site = objects.site
+    if site is None:
+        return
+    for flavor, by_queue in _at_once(objects).items():
+        total, own = sum(by_queue.values()), by_queue.get(resource.name, 0)
+        pools = [pool for pool in capacities(site).values() if pool.flavor.name == flavor]
+        size = sum(pool.most for pool in pools if isinstance(pool, CpuCapacity))
+        named = (
+            path for path, name, entry in quotas(resource) if (name, entry.get("name")) == (flavor, "cpu")
+        )
+        path = next(named, ())
+        if own and path and total > size:
+            beside = "" if own == total else f", and other queues {total - own} more"
+            message = f"ClusterQueue '{resource.name}' admits {counted(own, 'Pathways head')} at once"
+            message += f"{beside}, but pool '{pools[0].pool.name}' has {counted(size, 'node')}, "
+            message += "and each head takes a node for itself"
+            hint = f"write nodes: {total} for pool '{pools[0].pool.name}', or let the quota admit fewer heads"
+            yield Finding((*path, "nominalQuota"), message, hint)
+
+
+@once
+def _at_once(objects: ObjectSet) -> dict[str, dict[str, int]]:
+    """Return how many heads Kueue admits at the same time, by flavor of their nodes and by queue."""
+    waiting: dict[tuple[str, str], list[tuple[Asked, PodSet]]] = defaultdict(list)
+    for resource in objects.all:
+        is_queued = resource.kind in RUN_KINDS and QUEUE in resource.labels
+        ask = asked(resource, objects) if is_queued else None
+        if ask:
+            for choice in ask.choices:
+                head = choice.pods[0]
+                if len(choice.flavors) == 1 and "cpu" in choice.requests and _has_node(resource, head):
+                    waiting[choice.flavors[0], ask.queue.name].append((ask, head))
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for (flavor, queue), heads in waiting.items():
+        found[flavor][queue] = min(_fitting(heads, flavor))
+    return found
+
+
+def _has_node(resource: Resource, pod_set: PodSet) -> bool:
+    """Tell whether a pod set is a head that shares its node with no other."""
+    if resource.kind == "PathwaysJob":
+        return pod_set.name == PATHWAYS_HEAD
+    return any(pods.name == pod_set.name and exclusive(resource, pods) == HOSTNAME for pods in resource.pods)
+
+
+def _fitting(heads: list[tuple[Asked, PodSet]], flavor: str) -> Iterator[int]:
+    """Yield how many runs there are, and how many the quota of each resource of heads and of chips holds."""
+    known, queue = heads[0][0].known, heads[0][0].queue
+    yield len(heads)
+    for name in {name for _, head in heads for name in head.requests if (flavor, name) in queue.cells}:
+        values = [head.requests.get(name, Fraction(0)) for _, head in heads]
+        yield _number(values, most(known, queue, (flavor, name)).total)
+    keys: list[Key] = [key for key in queue.cells if key[1] == TPU]
+    chips = [sum((pods.requests.get(TPU, Fraction(0)) for pods in ask.sets), Fraction(0)) for ask, _ in heads]
+    yield _number(chips, sum((most(known, queue, key).total for key in keys), Fraction(0)))
+
+
+def _number(values: list[Fraction], limit: Fraction) -> int:
+    return sum(total <= limit for total in accumulate(sorted(values)))

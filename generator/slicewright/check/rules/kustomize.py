@@ -1,0 +1,273 @@
+"""Rules of hand-written kustomizations: what kustomize does to our kinds without a word."""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from slicewright.check.rules.kustomize_build import (
+    KUSTOMIZATIONS,
+    built,
+    composed,
+    deleted,
+    documents_of,
+    foreign,
+    names_of,
+    patches,
+    selects,
+)
+from slicewright.document.document import values_in
+from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words
+from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
+from slicewright.kubernetes.labels import NEEDS_HASH
+from slicewright.kubernetes.problem import Path
+from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.compose.spec import is_json, is_remote
+
+_SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
+"""Kinds whose replicas `replicas` sets."""
+_REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
+_COMMIT_OR_TAG = re.compile(
+    r"[?&](ref|version)=((refs/)?tags/.+|v?[0-9][^/&]*|[^&]+/v[0-9]+\.[0-9]+\.[0-9]+[^/&]*|[0-9a-f]{7,40})(&|$)"
+)
+"""What is called like a commit or a tag: `v1`, `2024.1`, `kustomize/v5.1.0`; not `release-1.2`."""
+
+
+def _lists(value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, list) and value:
+        yield path
+    for key, below in mapping(value).items():
+        yield from _lists(below, (*path, key))
+
+
+@rule("KUS101", KUSTOMIZATIONS, "warning")
+def _merge(resource: Resource, objects: ObjectSet) -> Findings:
+    if "openapi" in resource.data:
+        return
+    for patch in patches(resource, objects):
+        kind = text(at(patch.content, "kind")) or text(patch.target.get("kind"))
+        if isinstance(patch.content, dict) and foreign(kind, text(patch.content.get("apiVersion"))):
+            for path in islice(_lists(patch.content.get("spec"), ("spec",)), 1):
+                named = ".".join(map(str, path))
+                yield Finding(patch.path, f"the patch replaces the whole list {named} of {kind}")
+
+
+@rule("KUS102", KUSTOMIZATIONS, "warning")
+def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
+    if not resource.data.get("namespace") or "openapi" in resource.data:
+        return
+    for part in built(resource, objects):
+        if foreign(part.kind, part.group) and not is_namespaced(part.group, part.kind):
+            yield Finding(
+                ("namespace",),
+                f"'namespace' also applies to {part.kind} '{part.name}', which is cluster-scoped",
+            )
+            return
+
+
+@rule("KUS103", KUSTOMIZATIONS, "warning")
+def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
+    if "configurations" in resource.data:
+        return
+    keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
+    contents = built(resource, objects) if keys else []
+    names = {id(part): names_of(part, objects) for part in contents}
+    for part in contents:
+        others = set().union(*(names[id(other)] for other in contents if other is not part))
+        if foreign(part.kind, part.group) and (named := _named_by(part, others)):
+            for key in keys:
+                message = f"'{key}' renames '{named}', but not where {part.kind} '{part.name}' names it"
+                yield Finding((key,), message)
+            return
+
+
+_REFERS = ("name", "ref", "clusterqueue")
+_OWN_NAMES = frozenset(
+    {"containers", "initContainers", "volumes", "volumeMounts", "env", "ports", "replicatedJobs"}
+)
+"""Lists whose elements have names of their own."""
+
+
+def _named_by(resource: Resource, names: Collection[str]) -> str:
+    """Return the first of some names that a field or a label of an object refers to; empty for none."""
+    stack: list[tuple[str, Any]] = [("", {**resource.data, "metadata": {"labels": resource.labels}})]
+    while stack:
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            stack += value.items()
+        elif isinstance(value, list):
+            own = [{**mapping(entry), "name": ""} for entry in value] if key in _OWN_NAMES else value
+            stack += ((key, entry) for entry in own)
+        elif isinstance(value, str) and value in names and key.lower().endswith(_REFERS):
+            return value
+    return ""
+
+
+@rule("KUS104", KUSTOMIZATIONS, "warning")
+def _generators(resource: Resource, objects: ObjectSet) -> Findings:
+    is_plain = at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
+    if "configurations" in resource.data or is_plain:
+        return
+    for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+        for index, generator in entries(resource.data.get(key)):
+            name = text(generator.get("name"))
+            if not name or at(generator, "options", "disableNameSuffixHash") is True:
+                continue
+            for part in built(resource, objects):
+                if foreign(part.kind, part.group) and _mentions(part.data, name):
+                    message = (
+                        f"{kind} '{name}' gets a suffix, but {part.kind} '{part.name}' names it "
+                        "without the suffix"
+                    )
+                    yield Finding((key, index, "name"), message)
+                    break
+
+
+def _mentions(data: Any, name: str) -> bool:
+    return any(
+        value == name and path[-1] in ("name", "secretName") and "metadata" not in path
+        for path, value in values_in(data)
+    )
+
+
+@rule("KUS105", KUSTOMIZATIONS, "warning")
+def _targets(resource: Resource, objects: ObjectSet) -> Findings:
+    contents = composed(resource, objects)
+    gone = objects.once("deleted by patches", deleted)
+    if contents:
+        for patch in patches(resource, objects):
+            target = patch.target
+            if patch.deletes or not target or (target.get("kind", ""), target.get("name", "")) in gone:
+                continue
+            if not any(selects(target, part, objects) for part in contents):
+                fields = " ".join(f"{key}: {value}" for key, value in target.items())
+                yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
+
+
+@rule("KUS106", KUSTOMIZATIONS, "warning")
+def _labels(resource: Resource, objects: ObjectSet) -> Findings:
+    jobsets = [part for part in built(resource, objects) if part.kind in ("JobSet", "PathwaysJob")]
+    for index, entry in entries(resource.data.get("labels")):
+        if entry.get("includeTemplates") is True and not entry.get("fields") and jobsets:
+            message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
+            yield Finding(("labels", index, "includeTemplates"), message)
+    if resource.data.get("commonLabels"):
+        message = "commonLabels changes selectors and pod templates, which are immutable"
+        yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
+
+
+@rule("KUS107", RUN_KINDS, "warning")
+def _needs_hash(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.annotations.get(NEEDS_HASH) == "true":
+        path = ("metadata", "annotations", NEEDS_HASH)
+        yield Finding(path, f"kustomize puts no hash on the name of a {resource.kind}")
+
+
+@rule("KUS108", KUSTOMIZATIONS, "warning")
+def _functions(resource: Resource, objects: ObjectSet) -> Findings:
+    for key in ("generators", "transformers", "validators"):
+        for index, entry in words(resource.data.get(key)):
+            for kind, api in _plugins(documents_of(entry, resource, objects)):
+                if api != "builtin":
+                    message = f"{kind} of {api} is a plugin: the build needs --enable-alpha-plugins"
+                    yield Finding((key, index), message)
+                elif kind == _CHART:
+                    yield Finding((key, index), f"{kind} needs the flag --enable-helm")
+    for key in ("helmCharts", "helmChartInflationGenerator"):
+        if sequence(resource.data.get(key)):
+            yield Finding((key,), f"'{key}' needs the flag --enable-helm")
+
+
+_CHART = "HelmChartInflationGenerator"
+
+
+def _plugins(documents: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield kind and apiVersion of configurations; `builtin` is what kustomize has itself."""
+    for data in map(mapping, documents):
+        if text(data.get("kind")) not in ("", *KUSTOMIZATIONS):
+            yield text(data.get("kind")), text(data.get("apiVersion"))
+
+
+@rule("KUS109", KUSTOMIZATIONS)
+def _replicas(resource: Resource, objects: ObjectSet) -> Findings:
+    for index, entry in entries(resource.data.get("replicas")):
+        named = [part for part in built(resource, objects) if part.name == entry.get("name")]
+        # Where it finds one object whose replicas it knows, it leaves the others of that name alone.
+        if all(part.kind not in _SCALED for part in named):
+            for part in named:
+                message = f"'replicas' cannot change {part.kind} '{part.name}', so the build fails"
+                yield Finding(("replicas", index), message)
+
+
+@rule("KUS110", KUSTOMIZATIONS)
+def _generate_name(resource: Resource, objects: ObjectSet) -> Findings:
+    for part in built(resource, objects):
+        if "generateName" in part.metadata and not part.name:
+            message = f"{part.kind} has generateName, but kustomize needs a name"
+            yield Finding(("resources",), message)
+
+
+@rule("KUS111", KUSTOMIZATIONS, "warning")
+def _remote(resource: Resource, _objects: ObjectSet) -> Findings:
+    for key in ("resources", "components", "bases"):
+        for index, entry in words(resource.data.get(key)):
+            if is_remote(entry) and not _COMMIT_OR_TAG.search(entry):
+                branch = "a branch" if _REFERENCE.search(entry) else "its default branch"
+                yield Finding((key, index), f"remote base '{entry}' follows {branch}")
+
+
+@rule("KUS112", KUSTOMIZATIONS)
+def _strict_json(resource: Resource, _objects: ObjectSet) -> Findings:
+    for index, entry in entries(resource.data.get("patches")):
+        patch = text(entry.get("patch"))
+        if patch.lstrip().startswith("[") and not is_json(patch):
+            message = "kustomize reads a patch that begins with [ as JSON, but this one is not valid JSON"
+            yield Finding(("patches", index, "patch"), message)
+
+
+@rule("KUS113", KUSTOMIZATIONS, "warning")
+def _metadata(resource: Resource, _objects: ObjectSet) -> Findings:
+    for index, word in words(resource.data.get("buildMetadata")):
+        yield Finding(
+            ("buildMetadata", index), f"'{word}' writes values that differ between machines and versions"
+        )
+
+
+@rule("KUS114", KUSTOMIZATIONS)
+def _leaves(resource: Resource, _objects: ObjectSet) -> Findings:
+    named: list[tuple[Path, str]] = [(("openapi", "path"), text(at(resource.data, "openapi", "path")))]
+    for index, entry in entries(resource.data.get("patches")):
+        named.append((("patches", index, "path"), text(entry.get("path"))))
+    for key in ("patchesStrategicMerge", "configurations", "crds"):
+        named += [((key, index), word) for index, word in words(resource.data.get(key)) if "\n" not in word]
+    folder = posixpath.dirname(resource.file)
+    for path, word in named:
+        # A path that leaves the folder may come back to it: ../base/patch.yaml in base.
+        leads = posixpath.normpath(posixpath.join(folder, word))
+        if word and not leads.startswith(f"{folder}/") if folder else leads.startswith(".."):
+            yield Finding(path, f"'{word}' is outside of the folder; kustomize refuses it")
+
+
+@rule("KUS115", KUSTOMIZATIONS, "warning")
+def _unguarded(resource: Resource, objects: ObjectSet) -> Findings:
+    for patch in patches(resource, objects):
+        guarded: list[str] = []
+        for _, operation in entries(patch.content):
+            verb, pointer = operation.get("op"), text(operation.get("path"))
+            head = _element(pointer)
+            if verb == "test":
+                guarded.append(pointer)
+            elif head and not any(guard == head or guard.startswith(f"{head}/") for guard in guarded):
+                message = f"operation '{verb} {pointer}' uses a list index, but no test operation checks it"
+                yield Finding(patch.path, message)
+                break
+
+
+_ELEMENT = re.compile(r"(?:[^/]*/)*?[0-9]+(?=/)")
+
+
+def _element(pointer: str) -> str:
+    """Return a pointer up to its first index that is followed by something; empty where there is none."""
+    element = _ELEMENT.match(pointer)
+    return element[0] if element else ""

@@ -1,0 +1,371 @@
+"""Rules of Pathways: head and workers of a JobSet, their flags and ports, and what PathwaysJob needs."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from slicewright.check.rules.tpu_shape import is_pathways, shape, shapes
+from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
+from slicewright.kubernetes.kinds import POD_KINDS
+from slicewright.kubernetes.labels import COORDINATOR
+from slicewright.kubernetes.name_room import room_in_pathwaysjob
+from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.problem import Path
+from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.plan.decide import SIDECAR_FLAG
+
+_JOBSET = frozenset({"JobSet"})
+_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_SERVER_PORT = "--server_port"
+_MANAGER_ADDRESS = "--resource_manager_address"
+_MANAGER = "--node_type=resource_manager"
+_INSTANCE_TYPE = "--instance_type"
+_INSTANCE_COUNT = "--instance_count"
+_CLIENT = frozenset({"JAX_PLATFORMS", "JAX_BACKEND_TARGET"})
+"""Variables by which JAX finds the proxy."""
+_ELASTIC = "--num_elastic_slices"
+_SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
+"""Variable by which a colocated Python sidecar knows where to listen."""
+RUNTIME = "/cloud-tpu-v2-images/pathways/"
+"""The folder of the images of Pathways: one version is written for all of them."""
+_RELEASE = re.compile(r"v?([0-9]+(?:\.[0-9]+)+)")
+_UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
+
+
+def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
+    """Return the flags of a container: name to (index in args, value)."""
+    by_name: dict[str, tuple[int, str]] = {}
+    for index, word in words(container.get("args")):
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            by_name.setdefault(name, (index, value))
+    return by_name
+
+
+def _all(pods: Pods) -> tuple[tuple[Path, dict[str, Any]], ...]:
+    return pods.init_containers + pods.containers
+
+
+def _managers(resource: Resource) -> Iterator[tuple[Pods, Path, dict[str, Any]]]:
+    for pods in resource.pods:
+        for path, container in _all(pods):
+            if _MANAGER in sequence(container.get("args")):
+                yield pods, path, container
+
+
+def _workers(resource: Resource) -> list[Pods]:
+    return [pods for pods in resource.pods if pods.asks_for_tpu]
+
+
+@rule("PW101", _JOBSET)
+def _one_chip(resource: Resource, objects: ObjectSet) -> Findings:
+    if not is_pathways(resource):
+        return
+    for pods in _workers(resource):
+        row = shape(pods, objects)
+        if row is not None and all(known.pathways_instance_type is None for known in shapes(pods, objects)):
+            message = f"Pathways does not run on {row.topology} of {row.machine_type}"
+            yield Finding(pods.spec_path, message, objects.catalogue.pathways_hint)
+
+
+@rule("PW102", {"JobSet", "Job", "Pod"})
+def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
+    for path, container in resource.containers:
+        own = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
+        for place, (index, entry) in enumerate(entries(container.get("env"))):
+            for name in _REFERENCE.findall(text(entry.get("value"))):
+                if name in own[place:] and name not in own[:place]:
+                    message = f"$({name}) is used before env '{name}' is defined, so it is not expanded"
+                    yield Finding((*path, "env", index, "value"), message)
+        for key in ("command", "args"):
+            for index, word in words(container.get(key)):
+                for name in _REFERENCE.findall(word):
+                    if name == "PATHWAYS_HEAD" and name not in own and not container.get("envFrom"):
+                        message = f"env '{name}' is not defined, so $({name}) is not expanded"
+                        yield Finding((*path, key, index), message)
+
+
+@rule("PW103", _JOBSET)
+def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
+    managers = (flags(container) for _, _, container in _managers(resource))
+    served = {manager[_SERVER_PORT][1] for manager in managers if _SERVER_PORT in manager}
+    if len(served) == 1:
+        for path, container in resource.containers:
+            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
+            if address and address.rpartition(":")[2] not in served:
+                message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
+                yield Finding((*path, "args", index), message)
+
+
+@rule("PW104", _JOBSET)
+def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        served = {proxy[_SERVER_PORT][1] for proxy in _proxies(_all(pods)) if _SERVER_PORT in proxy}
+        if served:
+            for path, container in _all(pods):
+                for index, entry in entries(container.get("env")):
+                    value = text(entry.get("value"))
+                    if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
+                        message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
+                        yield Finding((*path, "env", index, "value"), message)
+
+
+@rule("PW105", _JOBSET)
+def _same_port(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        taken: dict[str, str] = {}
+        for path, container in _all(pods):
+            index, port = flags(container).get(_SERVER_PORT, (0, ""))
+            name = text(container.get("name"))
+            if port and port in taken:
+                message = f"containers '{taken[port]}' and '{name}' both serve port {port}"
+                yield Finding((*path, "args", index), message)
+            taken.setdefault(port, name)
+
+
+@rule("PW106", _JOBSET)
+def _instance_type(resource: Resource, objects: ObjectSet) -> Findings:
+    rows = [shape(pods, objects) for pods in _workers(resource)]
+    types = {row.pathways_instance_type for row in rows if row is not None and row.pathways_instance_type}
+    for _, path, container in _managers(resource):
+        index, value = flags(container).get(_INSTANCE_TYPE, (0, ""))
+        if types and value and value.removesuffix("_untwisted") not in types:
+            message = f"instance type is {value}, but the workers are {min(types)}"
+            yield Finding((*path, "args", index), message, f"write {_INSTANCE_TYPE}={min(types)}")
+
+
+@rule("PW107", _JOBSET)
+def _instance_count(resource: Resource, _objects: ObjectSet) -> Findings:
+    slices = sum(pods.replicas for pods in _workers(resource))
+    for _, path, container in _managers(resource):
+        index, value = flags(container).get(_INSTANCE_COUNT, (0, ""))
+        if slices and value.isascii() and value.isdigit() and value.lstrip("0") != str(slices):
+            message = f"instance count is {value}, but the number of slices is {slices}"
+            yield Finding((*path, "args", index), message, f"write {_INSTANCE_COUNT}={slices}")
+
+
+@rule("PW108", _JOBSET)
+def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "coordinator") is not None:
+        return
+    for pods in resource.pods:
+        if COORDINATOR not in pods.labels | pods.annotations:
+            for path, container in _all(pods):
+                for index, entry in entries(container.get("env")):
+                    if COORDINATOR in text(at(entry, "valueFrom", "fieldRef", "fieldPath")):
+                        message = f"the label {COORDINATOR} is empty: the JobSet has no coordinator"
+                        yield Finding((*path, "env", index), message)
+                        return
+
+
+@rule("PW109", _JOBSET)
+def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods, _, manager in _managers(resource):
+        has_program = any(
+            _SERVER_PORT not in flags(container) and container.get("name") != manager.get("name")
+            for _, container in pods.containers
+        )
+        if has_program:
+            for path, container in pods.containers:
+                if _SERVER_PORT in flags(container):
+                    message = f"container '{container.get('name')}' never exits, "
+                    yield Finding(path, f"{message}but the program in the same pod does")
+        for path, container in pods.init_containers:
+            if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
+                message = f"init container '{container.get('name')}' never exits, so nothing after it starts"
+                hint = "write restartPolicy: Always, which makes it a sidecar"
+                yield Finding(path, message, hint)
+
+
+@rule("PW110", _JOBSET)
+def _success(resource: Resource, _objects: ObjectSet) -> Findings:
+    heads = [
+        pods.name
+        for pods, _, manager in _managers(resource)
+        if any(_SERVER_PORT not in flags(container) for _, container in pods.containers)
+    ]
+    if not heads or not is_pathways(resource):
+        return
+    targets = sequence(at(resource.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    if targets != heads:
+        path = ("spec", "successPolicy") if at(resource.data, "spec", "successPolicy") else ("spec",)
+        hint = f"write successPolicy: {{operator: All, targetReplicatedJobs: [{heads[0]}]}}"
+        yield Finding(path, "the JobSet waits for workers, which never exit", hint)
+
+
+@rule("PW111", _JOBSET)
+def _scratch(resource: Resource, _objects: ObjectSet) -> Findings:
+    first = name = ""
+    for path, container in (place for pods in resource.pods for place in _all(pods)):
+        index, value = flags(container).get("--gcs_scratch_location", (0, ""))
+        if first and value not in ("", first):
+            message = f"--gcs_scratch_location is {value} here, but {first} in container '{name}'"
+            yield Finding((*path, "args", index), message)
+        elif value:
+            first, name = value, text(container.get("name"))
+
+
+def _proxies(containers: Iterable[tuple[Path, dict[str, Any]]]) -> Iterator[dict[str, tuple[int, str]]]:
+    """Yield the flags of the proxies."""
+    for _, container in containers:
+        own = flags(container) if "proxy" in text(container.get("image")) else {}
+        if _MANAGER_ADDRESS in own:
+            yield own
+
+
+@rule("PW132", _JOBSET | {"PathwaysJob"}, "warning")
+def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.kind == "PathwaysJob":
+        components = {
+            text(entry.get("componentType")): (index, entry)
+            for index, entry in entries(at(resource.data, "spec", "customComponents"))
+        }
+        index, sidecar = components.get("colocated_python_sidecar", (0, {}))
+        _, proxy = components.get("proxy_server", (0, {}))
+        custom = flags({"args": proxy.get("customFlags")})
+        if sidecar.get("image") and SIDECAR_FLAG not in custom:
+            hint = f"write customFlags: [{SIDECAR_FLAG}=external] for the component proxy_server"
+            yield Finding(("spec", "customComponents", index), _UNUSED, hint)
+        return
+    proxies = list(_proxies(resource.containers))
+    if proxies and not any(SIDECAR_FLAG in proxy for proxy in proxies):
+        for path, container in resource.containers:
+            if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
+                yield Finding(path, _UNUSED)
+
+
+def elastic_slices(resource: Resource) -> Path:
+    """Return the way to the number of slices that an elastic Pathways can do without; empty for others."""
+    path: Path = ("spec", "controller", "elasticSlices")
+    if resource.kind == "PathwaysJob":
+        return path if (number(at(resource.data, *path)) or 0) > 0 else ()
+    for holder, container in resource.containers:
+        index, value = flags(container).get(_ELASTIC, (0, "0"))
+        if value.strip("0"):
+            return (*holder, "args", index)
+    return ()
+
+
+@rule("PW133", _JOBSET, "warning")
+def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
+    if elastic_slices(resource):
+        for pods in _workers(resource):
+            for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
+                conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
+                if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+                    message = "a lost host fails its slice immediately, although the slice is elastic"
+                    yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
+@rule("PW135", POD_KINDS)
+def image_tags(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find tags that are a bare number: Google names the images after a version of JAX, `jax-0.9.2`."""
+    tags: dict[str, Path] = {}
+    images = [((*path, "image"), container.get("image")) for path, container in resource.containers]
+    if resource.kind == "PathwaysJob":
+        tags[text(at(resource.data, "spec", "pathwaysVersion"))] = ("spec", "pathwaysVersion")
+        for index, entry in entries(at(resource.data, "spec", "customComponents")):
+            images.append((("spec", "customComponents", index, "image"), entry.get("image")))
+    for path, image in images:
+        if RUNTIME in text(image):
+            tags.setdefault(text(image).rpartition("/")[2].partition(":")[2], path)
+    for tag, path in tags.items():
+        if release := _RELEASE.fullmatch(tag):
+            yield Finding(path, f"the images of Pathways have no tag '{tag}'", f"write jax-{release[1]}")
+
+
+_LIST = "pathways-job"
+"""What the catalogue calls the list of topologies in PathwaysJob's controller."""
+
+
+@rule("PW121", {"PathwaysJob"})
+def _name(resource: Resource, _objects: ObjectSet) -> Findings:
+    room = room_in_pathwaysjob()
+    if len(resource.name) > room.length:
+        message = f"name '{resource.name}' has {len(resource.name)} characters; the limit is {room.length}"
+        yield Finding(("metadata", "name"), f"{message}: {room.because}")
+
+
+@rule("PW122", {"PathwaysJob"})
+def _pathwaysjob_topology(resource: Resource, objects: ObjectSet) -> Findings:
+    for index, worker in entries(at(resource.data, "spec", "workers")):
+        machine, topology = text(worker.get("type")), text(worker.get("topology"))
+        path = ("spec", "workers", index, "topology")
+        rows = [row for row in objects.catalogue.rows() if row.machine_type == machine]
+        listed = [row.topology for row in rows if _LIST in row.listed_by]
+        if listed and topology not in listed:
+            yield Finding(path, f"the controller does not accept {topology or 'empty topology'} on {machine}")
+
+
+@rule("PW123", {"PathwaysJob"})
+def _none(resource: Resource, _objects: ObjectSet) -> Findings:
+    if at(resource.data, "spec", "workers") == []:
+        yield Finding(("spec", "workers"), "the list of workers is empty")
+    for index, worker in entries(at(resource.data, "spec", "workers")):
+        slices = number(worker.get("numSlices"))
+        if slices is not None and slices < 1:
+            yield Finding(
+                ("spec", "workers", index, "numSlices"), f"numSlices is {slices}, but must be 1 or more"
+            )
+
+
+@rule("PW124", {"PathwaysJob"}, "warning")
+def _main(resource: Resource, _objects: ObjectSet) -> Findings:
+    template = mapping(at(resource.data, "spec", "controller", "template"))
+    containers = [container for _, container in entries(at(template, "spec", "containers"))]
+    names = [text(container.get("name")) for container in containers]
+    main = at(resource.data, "spec", "controller", "mainContainerName") or "main"
+    given = [{entry.get("name") for _, entry in entries(container.get("env"))} for container in containers]
+    if names and main not in names and not any(own >= _CLIENT for own in given):
+        path = ("spec", "controller", "template", "spec", "containers")
+        yield Finding(path, f"no container is named '{main}', so none gets the address of Pathways")
+
+
+@rule("PW125", {"PathwaysJob"}, "warning")
+def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
+    path = ("spec", "controller", "template", "metadata")
+    if at(resource.data, *path, "labels") or at(resource.data, *path, "annotations"):
+        yield Finding(path, "the controller drops labels and annotations of the template")
+
+
+@rule("PW126", {"PathwaysJob"}, "warning")
+def _head(resource: Resource, _objects: ObjectSet) -> Findings:
+    controller = mapping(at(resource.data, "spec", "controller"))
+    selector = at(controller, "template", "spec", "nodeSelector")
+    mode = controller.get("deploymentMode")
+    path = ("spec", "controller", "template", "spec")
+    if mode == "colocate_head_with_workers" and selector:
+        message = "the controller replaces the node selector of a head that runs with the workers"
+        yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
+    elif mode == "default" and "template" in controller and not selector:
+        message = "the head has no node selector, so it runs on any node without TPUs"
+        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
+
+
+@rule("PW127", {"PathwaysJob"})
+def _elastic(resource: Resource, _objects: ObjectSet) -> Findings:
+    elastic = number(at(resource.data, "spec", "controller", "elasticSlices"), 0) or 0
+    workers = entries(at(resource.data, "spec", "workers"))
+    slices = sum(number(worker.get("numSlices")) or 0 for _, worker in workers)
+    path = ("spec", "controller", "elasticSlices")
+    if elastic < 0:
+        yield Finding(path, f"elasticSlices is {elastic}, but must be 0 or more", "write 0 or more")
+    if slices and elastic > slices:
+        yield Finding(path, f"elasticSlices is {elastic}, but must be at most numSlices ({slices})")
+
+
+@rule("PW128", {"PathwaysJob"}, "warning")
+def _sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
+    for index, component in entries(at(resource.data, "spec", "customComponents")):
+        if component.get("componentType") == "colocated_python_sidecar":
+            for key in ("customFlags", "customEnv"):
+                if component.get(key):
+                    path = ("spec", "customComponents", index, key)
+                    yield Finding(path, f"the controller ignores {key} of the sidecar")
+
+
+@rule("PW134", {"PathwaysJob"})
+def _directory(resource: Resource, _objects: ObjectSet) -> Findings:
+    folder = at(resource.data, "spec", "pathwaysDir")
+    if isinstance(folder, str) and not re.fullmatch(r"gs://[^/\s]+(/.*)?", folder):
+        yield Finding(("spec", "pathwaysDir"), f"'{folder}' is not a folder of Cloud Storage")

@@ -1,0 +1,178 @@
+"""Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
+
+from slicewright.catalogue.geometry import joined
+from slicewright.check.rules.kueue_queues import checks, groups
+from slicewright.check.rules.references_pods import dangling
+from slicewright.document.placeholder import may_be
+from slicewright.kubernetes.fields import at, entries, text, texts, words
+from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    NAMESPACE_NAME,
+    NODE_POOL,
+    PRIORITY_CLASS,
+    QUEUE,
+    RUN,
+    TOPOLOGY,
+)
+from slicewright.kubernetes.problem import did_you_mean
+from slicewright.kubernetes.scheduler import requirement
+from slicewright.kubernetes.spelling import meant_key
+from slicewright.kueue import quota_read
+from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+
+_OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
+_DEFAULT = "default"
+"""The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
+
+
+@rule("REF101", QUEUED_KINDS)
+def _queue(resource: Resource, objects: ObjectSet) -> Findings:
+    known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
+    namespace = resource.namespace or "default"
+    if name is None or (namespace, name) in known.local or RUN in resource.labels:
+        return
+    if not known.has_queues:
+        return
+    if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
+        return
+    any_namespace = not (resource.namespace or objects.is_cluster)
+    message = f"LocalQueue '{name}' is not defined in "
+    message += "any namespace" if any_namespace else f"namespace '{namespace}'"
+    hint = did_you_mean(name, {queue for place, queue in known.local if any_namespace or place == namespace})
+    elsewhere = sorted(place for place, queue in known.local if queue == name)
+    if elsewhere and not any_namespace:
+        hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"
+    is_certain = objects.misses("LocalQueue", name, resource)
+    yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
+
+
+@rule("REF165", RUN_KINDS, "warning")
+def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
+    uses_chips = resource.kind == "PathwaysJob" or any(pods.asks_for_tpu for pods in resource.pods)
+    keys = {*resource.labels, *map(meant_key, resource.labels)}  # KQ150 reports a misspelt one
+    if QUEUE in keys or RUN in keys or not uses_chips:
+        return
+    # Where nobody declared a cluster, queues of other files may be for another way to run the same program.
+    queues = [
+        queue.name
+        for queue in objects.of_kind("LocalQueue")
+        if (objects.is_cluster or queue.file == resource.file)
+        and (queue.namespace or "default") == (resource.namespace or "default")
+    ]
+    if not queues or _DEFAULT in queues:  # Kueue itself adds the label of the queue `default`
+        return
+    effect = "so Kueue does not count its chips"
+    if quota_read.configuration(objects).get("manageJobsWithoutQueueName") is True:
+        effect = "so Kueue keeps it suspended"
+    message = f"the {resource.kind} has no label {QUEUE}, {effect}"
+    yield Finding(
+        ("metadata", "labels"), message, f"name a LocalQueue of its namespace: {joined(queues, 'or')}"
+    )
+
+
+@rule("REF102", {"LocalQueue"})
+def _cluster_queue(resource: Resource, objects: ObjectSet) -> Findings:
+    name = text(at(resource.data, "spec", "clusterQueue"))
+    if objects.is_cluster or name != _DEFAULT:
+        yield from dangling(resource, objects, "ClusterQueue", name, ("spec", "clusterQueue"))
+
+
+@rule("REF103", {"ClusterQueue", "Cohort"})
+def _flavors(resource: Resource, objects: ObjectSet) -> Findings:
+    for path, group in groups(resource):
+        for index, flavor in entries(group.get("flavors")):
+            name = text(flavor.get("name"))
+            yield from dangling(resource, objects, "ResourceFlavor", name, (*path, "flavors", index, "name"))
+
+
+@rule("REF104", {"ClusterQueue"})
+def _checks(resource: Resource, objects: ObjectSet) -> Findings:
+    for path, name, _ in checks(resource):
+        place = (*path, "name") if path[1] == "admissionChecksStrategy" else path
+        yield from dangling(resource, objects, "AdmissionCheck", name, place)
+
+
+@rule("REF105", {"AdmissionCheck"})
+def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
+    kind, name = (text(at(resource.data, "spec", "parameters", key)) for key in ("kind", "name"))
+    if kind in ("ProvisioningRequestConfig", "MultiKueueConfig"):
+        yield from dangling(resource, objects, kind, name, ("spec", "parameters", "name"))
+
+
+@rule("REF106", {"ResourceFlavor"})
+def _topology(resource: Resource, objects: ObjectSet) -> Findings:
+    name = text(at(resource.data, "spec", "topologyName"))
+    yield from dangling(resource, objects, "Topology", name, ("spec", "topologyName"))
+
+
+@rule("REF107", {"MultiKueueConfig"})
+def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
+    for index, name in words(at(resource.data, "spec", "clusters")):
+        yield from dangling(resource, objects, "MultiKueueCluster", name, ("spec", "clusters", index))
+
+
+@rule("REF108", QUEUED_KINDS)
+def _priority(resource: Resource, objects: ObjectSet) -> Findings:
+    name, path = resource.labels.get(PRIORITY_CLASS, ""), ("metadata", "labels", PRIORITY_CLASS)
+    yield from dangling(resource, objects, "WorkloadPriorityClass", name, path)
+
+
+@rule("REF109", {"ResourceFlavor"})
+def _pools(resource: Resource, objects: ObjectSet) -> Findings:
+    labels = texts(at(resource.data, "spec", "nodeLabels"))
+    if objects.site is None or not labels:
+        return
+    pools = [labels for _, labels in quota_read.pools_of(objects.site)]
+    own = {key for pool in pools for key in pool}
+    judged = {key: value for key, value in labels.items() if key in own or key in _OURS}
+    if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):
+        message = f"no pool of {objects.site.cluster.name} has nodes with "
+        message += ", ".join(f"{key}: {value}" for key, value in judged.items())
+        hint = "run slicewright render" if objects.is_platform(resource) else ""
+        yield Finding(("spec", "nodeLabels"), message, hint)
+
+
+@rule("REF110", {"LocalQueue"})
+def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
+    name, target = resource.namespace or "default", text(at(resource.data, "spec", "clusterQueue"))
+    if not objects.is_cluster and not resource.namespace:
+        return
+    queues = objects.candidates("ClusterQueue", target, near=resource.file)
+    namespaces = [namespace.labels for namespace in objects.candidates("Namespace", name)]
+    if queues and all(_refuses(queue, name, labels) for queue in queues for labels in namespaces or (None,)):
+        message = f"ClusterQueue '{queues[0].name}' does not select namespace '{name}'"
+        # People label namespaces by hand; only beside the queue the labels are all of them.
+        is_certain = not namespaces or objects.misses("Namespace", name, resource)
+        yield Finding(("spec", "clusterQueue"), message, is_certain=is_certain)
+
+
+def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:
+    """Tell whether a ClusterQueue does not select a namespace; of None nobody knows more than its name."""
+    selector = at(queue.data, "spec", "namespaceSelector")
+    if not isinstance(selector, dict):
+        return False
+    own = {**(labels or {}), NAMESPACE_NAME: name}
+    selected = texts(selector.get("matchLabels"))
+    expressions = [requirement(expression) for _, expression in entries(selector.get("matchExpressions"))]
+    accepts = selected.items() <= own.items() and all(
+        expression.accepts(own.get(expression.key)) for expression in expressions
+    )
+    keys = {*selected, *(expression.key for expression in expressions)}
+    return not accepts and (labels is not None or keys <= {NAMESPACE_NAME})
+
+
+@rule("REF132", QUEUED_KINDS, "warning")
+def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
+    """Compare namespaces in a scope, where somebody may still choose one for what has none."""
+    name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
+    queues = () if objects.is_cluster else objects.candidates("LocalQueue", name, namespace, resource.file)
+
+    known = (*queues, *objects.widest.candidates("LocalQueue", name, namespace))
+    is_own = (may_be(queue.namespace or "default", namespace or "default") for queue in known)
+    if queues and not any(is_own):
+        theirs = f"is in namespace '{queues[0].namespace}'" if queues[0].namespace else "has no namespace"
+        own = f"is in '{namespace}'" if namespace else "has none"
+        message = f"LocalQueue '{name}' {theirs}, but the {resource.kind} {own}"
+        yield Finding(("metadata",), message)

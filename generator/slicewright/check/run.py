@@ -1,0 +1,111 @@
+"""The one loop that runs rules over objects, and one report for each mistake."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+
+from msgspec.structs import replace
+
+from slicewright.check.origin import of_inputs, said_of_input
+from slicewright.kubernetes.problem import Problem, Severity, errors
+from slicewright.objects.model import ObjectSet, Resource, Rule
+
+_OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
+"""Findings about the very value (or key) at their path: unknown, none of the choices, out of range.
+
+What is missing (SCHEMA005) or has no form (SCHEMA008) is reported at the place of its holder, where a rule
+may speak of something else.
+"""
+_CEL = "CEL001"
+
+
+class RuleSet:
+    """Rules by the kinds that they look at, so that no object meets a rule that is about others."""
+
+    def __init__(self, rules: Iterable[Rule] = (), hint_of: Callable[[str], str] = lambda _: "") -> None:
+        """Take the rules, and what returns the hint of a rule that has none itself.
+
+        Rules of one kind run in this order, before those of all kinds.
+        """
+        self._rules = tuple(rules)
+        self._hint_of = hint_of
+        self._of_all: list[Rule] = []
+        self._by_kind: dict[str, list[Rule]] = {}
+        self._says: dict[str, tuple[str, ...]] = {}
+        for rule in self._rules:
+            if not rule.kinds:
+                self._of_all.append(rule)
+            for kind in rule.kinds:
+                self._by_kind.setdefault(kind, []).append(rule)
+            if rule.says:
+                self._says[rule.id] = rule.says
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def without(self, is_out: Callable[[str], bool]) -> RuleSet:
+        """Return the rules but those with some ids."""
+        return RuleSet((rule for rule in self._rules if not is_out(rule.id)), self._hint_of)
+
+    def problems(
+        self, objects: ObjectSet, resources: Iterable[Resource] | None = None
+    ) -> tuple[Problem, ...]:
+        """Return what the rules find in some of the objects (or all), object by object."""
+        problems = []
+        for resource in objects.all if resources is None else resources:
+            own = self._by_kind.get(resource.kind, ()) if resource.is_known else ()
+            for rule in (*own, *self._of_all):
+                for finding in rule.check(resource, objects):
+                    hint = finding.hint or rule.hint or self._hint_of(rule.id)
+                    is_sure = finding.is_certain or rule.severity != "error"
+                    severity: Severity = rule.severity if is_sure else "warning"
+                    path, message, fix = finding.path, finding.message, finding.fix
+                    problems.append(
+                        resource.problem(rule.id, path, message, hint, severity=severity, fix=fix)
+                    )
+        return tuple(problems)
+
+    def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Return the problems without those that another one reports in better words.
+
+        A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload or a
+        TPUCluster for the objects that are rendered from it. Where a value is refused, readers may dispute
+        about it.
+        """
+        inputs = of_inputs(problems)
+        of_files = {(problem.id, _place(problem)) for problem in problems if not problem.folder}
+        fixes = {_value(problem): problem.fix for problem in problems if problem.id in _OF_VALUES}
+        refused = set(map(_place, errors(problems)))
+        by_rules: dict[tuple[str, str], list[Problem]] = defaultdict(list)
+        left = []
+        for problem in problems:
+            is_disputed = problem.id in ("YAML006", "YAML007") and problem.severity == "warning"
+            if (is_disputed and _place(problem) in refused) or said_of_input(problem, inputs):
+                continue
+            if problem.folder and (problem.id, _place(problem)) in of_files:
+                continue
+            left.append(problem)
+            if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):
+                by_rules[_subject(problem)].append(problem)
+        return tuple(
+            # The schema may know how to mend what the rule reports.
+            replace(problem, fix=problem.fix or fixes.get(_value(problem)))
+            for problem in left
+            if not self._repeats(problem, by_rules.get(_subject(problem), ()))
+        )
+
+    def _repeats(self, problem: Problem, by_rules: Iterable[Problem]) -> bool:
+        if problem.id in _OF_VALUES:
+            return any(other.path == problem.path for other in by_rules)
+        return problem.id == _CEL and any(
+            problem.message in self._says.get(other.id, ())
+            and other.path[: len(problem.path)] == problem.path
+            for other in by_rules
+        )
+
+
+_subject = attrgetter("file", "object")
+_value = attrgetter("file", "object", "path")
+_place = attrgetter("file", "line", "column")

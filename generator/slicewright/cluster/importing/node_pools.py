@@ -1,0 +1,227 @@
+"""Nodes to node pools: what all nodes of a node pool share, and the slice that they are."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.catalogue.shape import Shape
+from slicewright.check.rules.tpu_shape import of_labels
+from slicewright.cluster.importing.cluster_inventory import Inventory
+from slicewright.intent.tpuworkload import Provisioning
+from slicewright.kubernetes.fields import at, entries, text, texts
+from slicewright.kubernetes.labels import (
+    ACCELERATOR,
+    ACCELERATOR_COUNT,
+    COMPUTE_CLASS,
+    FLEX_START,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    PROVISIONING,
+    QUEUED,
+    RESERVATION,
+    SPOT,
+    TOPOLOGY,
+    TPU,
+    ZONE,
+)
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.plan.placement import provisioning_selector, shape_selector, tolerated_taints
+
+_DIGITS = re.compile(r"(\d+)")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""The names of reservations and ComputeClasses that a file may give."""
+_NOT_OURS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|google\.com|gke\.io|slicewright\.dev)/|goog-|gke-")
+"""The beginning of labels that nobody gives a node pool by hand."""
+
+
+class NodePool(Struct, frozen=True):
+    """The nodes of one GKE node pool that are there now."""
+
+    name: str
+    labels: dict[str, str]
+    """Those on which all its nodes agree."""
+    taints: frozenset[str]
+    """The keys of all their taints."""
+    nodes: int
+    zones: frozenset[str]
+
+    @property
+    def is_tpu(self) -> bool:
+        """Tell whether its nodes have TPU chips."""
+        return ACCELERATOR in self.labels
+
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """Return the labels that are neither GKE's nor Kubernetes' own."""
+        return {key: self.labels[key] for key in sorted(self.labels) if not _NOT_OURS.match(key)}
+
+
+def node_pools(nodes: Iterable[Object]) -> tuple[NodePool, ...]:
+    """Return the node pools of some nodes in natural order; nodes of no node pool are left out."""
+    by_name: dict[str, list[Object]] = {}
+    for node in nodes:
+        name = labels_of(node).get(NODE_POOL)
+        if name:
+            by_name.setdefault(name, []).append(node)
+    return tuple(_node_pool(name, by_name[name]) for name in sorted(by_name, key=natural))
+
+
+def labels_of(item: Object) -> dict[str, str]:
+    """Return the labels of an object."""
+    return texts(at(item, "metadata", "labels"))
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a key by which `np-2` comes before `np-10`."""
+    parts = _DIGITS.split(name)
+    return [(int(part), "") if index % 2 else (0, part) for index, part in enumerate(parts)]
+
+
+def _node_pool(name: str, nodes: list[Object]) -> NodePool:
+    first, *others = (labels_of(node) for node in nodes)
+    shared = {key: value for key, value in first.items() if all(own.get(key) == value for own in others)}
+    taints = (text(taint.get("key")) for node in nodes for _, taint in entries(at(node, "spec", "taints")))
+    zones = frozenset(own[ZONE] for own in (first, *others) if own.get(ZONE))
+    return NodePool(name, shared, frozenset(taints), len(nodes), zones)
+
+
+def shape_of(labels: Mapping[str, str], catalogue: Catalogue) -> Shape | None:
+    """Return the slice that labels of nodes or of a flavor speak of, None if the catalogue has none."""
+    machine, topology = labels.get(INSTANCE_TYPE, ""), labels.get(TOPOLOGY, "")
+    accelerator = labels.get(ACCELERATOR, "")
+    if machine:
+        key = (machine, topology)
+        row = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
+        return row if row is not None and row.accelerator == accelerator else None
+    rows = of_labels(catalogue, accelerator, topology, labels.get(ACCELERATOR_COUNT, ""))
+    return next((row for row in rows if row.names), rows[0]) if rows else None
+
+
+def provisioning_of(labels: Mapping[str, str], taints: Collection[str]) -> str | dict[str, Any]:
+    """Return the `provisioning` that labels, and keys of taints or tolerations, speak of."""
+    compute_class = labels.get(COMPUTE_CLASS, "")
+    if _NAME.fullmatch(compute_class):
+        return {"type": "ComputeClass", "name": compute_class}
+    named = {
+        "name": f"{RESERVATION}name",
+        "project": f"{RESERVATION}project",
+        "block": f"{RESERVATION}blocks",
+        "subBlock": f"{RESERVATION}subblocks",
+    }
+    reservation = {field: labels[label] for field, label in named.items() if labels.get(label)}
+    if _NAME.fullmatch(reservation.get("name", "")):
+        return {"type": "Reservation", **reservation}
+    if labels.get(SPOT) == "true":
+        return "Spot"
+    if QUEUED in taints:
+        return "FlexStartQueued"
+    return "FlexStart" if labels.get(FLEX_START) == "true" else "OnDemand"
+
+
+def tpu_field(shape: Shape) -> str | dict[str, Any]:
+    """Return how a file names a shape: by the shortest name that means it, else by its parts."""
+    return shape.names[0] if shape.tier == "listed" and shape.names else tpu_parts(shape)
+
+
+def tpu_parts(shape: Shape) -> dict[str, Any]:
+    """Return the parts by which a file names a shape."""
+    unlisted = {"allowUnlisted": True} if shape.tier == "rule" else {}
+    parts = {"accelerator": shape.generation, "topology": shape.topology}
+    return {**parts, "machineType": shape.machine_type, **unlisted}
+
+
+_OF_GKE = frozenset({SPOT, QUEUED})
+"""Taints of a way of provisioning; that of google.com/tpu GKE tolerates for every pod."""
+_OF_SHAPE = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT})
+
+
+class Flavor(Struct, frozen=True):
+    """A ResourceFlavor."""
+
+    name: str
+    labels: dict[str, str]
+    tolerations: tuple[dict[str, Any], ...]
+    taints: bool
+    """Whether it has others than that of a way of provisioning, which follows from the pools."""
+    topology_name: str
+    resources: frozenset[str]
+    """What queues and cohorts have quota of."""
+
+    @property
+    def tolerated(self) -> frozenset[str]:
+        """Return the keys of the taints that it tolerates."""
+        return frozenset(text(entry.get("key")) for entry in self.tolerations)
+
+
+def flavors(inventory: Inventory) -> tuple[Flavor, ...]:
+    """Return the flavors of a cluster in order of their names."""
+    resources: dict[str, set[str]] = {}
+    for holder in (*inventory.cohorts, *inventory.cluster_queues):
+        for name, quotas in quotas_of(holder):
+            resources.setdefault(name, set()).update(text(quota.get("name")) for quota in quotas)
+    known = [_flavor(item, frozenset(resources.get(name_of(item), ()))) for item in inventory.flavors]
+    return tuple(sorted(known, key=lambda flavor: flavor.name))
+
+
+def name_of(item: Object) -> str:
+    """Return the name of an object."""
+    return text(at(item, "metadata", "name"))
+
+
+def quotas_of(holder: Object) -> Iterable[tuple[str, list[dict[str, Any]]]]:
+    """Yield each flavor of a queue or a cohort with its quotas, in the order in which they are tried."""
+    for _, group in entries(at(holder, "spec", "resourceGroups")):
+        for _, flavor in entries(group.get("flavors")):
+            yield text(flavor.get("name")), [quota for _, quota in entries(flavor.get("resources"))]
+
+
+def _flavor(item: Object, resources: frozenset[str]) -> Flavor:
+    spec = item.get("spec")
+    return Flavor(
+        name_of(item),
+        texts(at(spec, "nodeLabels")),
+        tuple(entry for _, entry in entries(at(spec, "tolerations"))),
+        any(text(taint.get("key")) != PROVISIONING for _, taint in entries(at(spec, "nodeTaints"))),
+        text(at(spec, "topologyName")),
+        resources,
+    )
+
+
+def flavor_of(pool: NodePool, known: Iterable[Flavor]) -> Flavor | None:
+    """Return the flavor that stands for a node pool: the one that says most of it.
+
+    One without labels is for what no other takes. Flavors of queued flex-start and of standing nodes differ
+    by their tolerations only.
+    """
+    special = pool.taints.intersection(_OF_GKE)
+
+    def worth(flavor: Flavor) -> tuple[bool, int, int]:
+        return special <= flavor.tolerated, len(flavor.labels), -len(flavor.tolerations)
+
+    return max((flavor for flavor in known if _fits(pool, flavor)), key=worth, default=None)
+
+
+def _fits(pool: NodePool, flavor: Flavor) -> bool:
+    if not flavor.labels.items() <= pool.labels.items():
+        return False
+    if QUEUED in flavor.tolerated and QUEUED not in pool.taints:
+        return False
+    only_shape = flavor.labels.keys() <= _OF_SHAPE
+    if only_shape and not pool.taints.intersection(_OF_GKE) <= flavor.tolerated:
+        return False
+    if not flavor.resources:
+        return bool(flavor.labels)
+    return TPU in flavor.resources if pool.is_tpu else flavor.resources != {TPU}
+
+
+def is_ours(flavor: Flavor, shape: Shape, way: Provisioning) -> bool:
+    """Tell whether a flavor is just what a managed platform has for a shape and a way of provisioning."""
+    return flavor.labels == labels_for(shape, way) and flavor.tolerated == {*tolerated_taints(way)}
+
+
+def labels_for(shape: Shape, way: Provisioning) -> dict[str, str]:
+    """Return the labels by which a managed platform's flavor selects nodes."""
+    return {**shape_selector(shape), **provisioning_selector(way)}

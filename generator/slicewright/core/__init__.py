@@ -1,1 +1,0 @@
-"""The pure core: no file, clock, process or environment is read below this package."""

@@ -1,1 +1,0 @@
-"""Fixes of findings, applied to the files that people keep."""

@@ -1,0 +1,1 @@
+"""How Kueue admits: quota, requests, flavor assignment, and what a workload lacks."""

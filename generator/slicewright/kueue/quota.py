@@ -1,0 +1,253 @@
+"""Quota as Kueue counts it: what queues have, may borrow and lend, and what a workload asks for.
+
+The arithmetic is that of Kueue v0.19.2, pkg/cache/scheduler/resource_node.go (potentialAvailable) and
+pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from slicewright.kubernetes.scheduler import NodeSelector
+
+_ZERO = Fraction(0)
+
+Key = tuple[str, str]
+"""A flavor and a resource."""
+Name = TypeVar("Name", str, Key)
+
+
+class Cell(Struct, frozen=True):
+    """The quota of one resource of one flavor; a limit of None is none."""
+
+    nominal: Fraction
+    borrowing: Fraction | None = None
+    lending: Fraction | None = None
+
+
+_NOTHING = Cell(_ZERO)
+
+
+class Node(Struct, frozen=True, eq=False, dict=True):
+    """A ClusterQueue or a Cohort."""
+
+    name: str
+    parent: str
+    cells: dict[Key, Cell]
+    groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    """Resource groups: (covered resources, flavors in the order in which they are tried)."""
+    avoids_borrowing: bool = False
+    """Whether Kueue looks at all flavors for one that does not have to borrow (whenCanBorrow)."""
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The resources of all groups."""
+        return frozenset(resource for resources, _ in self.groups for resource in resources)
+
+
+class Flavor(Struct, frozen=True):
+    """What a ResourceFlavor says about nodes."""
+
+    labels: dict[str, str]
+    taints: tuple[dict[str, Any], ...] = ()
+    tolerations: tuple[dict[str, Any], ...] = ()
+    has_topology: bool = False
+    """Whether its nodes are chosen by their place in a Topology."""
+    levels: tuple[str, ...] | None = None
+    """The node labels of that Topology; None where it is not known."""
+
+
+class PodSet(Struct, frozen=True):
+    """Pods of a workload that are alike: how many, and what they ask for together."""
+
+    name: str
+    count: int
+    requests: dict[str, Fraction]
+    nodes: NodeSelector
+    tolerations: tuple[dict[str, Any], ...] = ()
+    levels: tuple[str, ...] | None = None
+    """The levels of a Topology that it asks for, perhaps none of them; None where it asks for no topology."""
+    topology_group: str = ""
+    """Pod sets of one such name get the same flavors."""
+    least: int | None = None
+    """How many pods will do, where that is not all of them (partial admission)."""
+
+    def resized(self, count: int) -> PodSet:
+        """Return the same pod set with fewer pods."""
+        if count == self.count:
+            return self
+        requests = {name: value * count / self.count for name, value in self.requests.items()}
+        return replace(self, count=count, requests=requests)
+
+
+class Quotas(Struct, frozen=True, dict=True):
+    """All queues of a cluster."""
+
+    queues: dict[str, Node] = field(default_factory=dict)
+    cohorts: dict[str, Node] = field(default_factory=dict)
+    flavors: dict[str, Flavor] = field(default_factory=dict)
+    local: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(namespace, LocalQueue) to its ClusterQueue."""
+    has_queues: bool = False
+    """Whether anything is said of LocalQueues; where nothing is, any name is taken on trust."""
+    declared: bool = False
+    """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
+    ignores_undeclared: bool = False
+    """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
+    excluded: tuple[str, ...] = ()
+    """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The node labels of each Topology."""
+
+    @cached_property
+    def _members(self) -> dict[str, list[Node]]:
+        """What is in each cohort: queues, and cohorts with an object of their own."""
+        members: dict[str, list[Node]] = defaultdict(list)
+        for node in (*self.queues.values(), *self.cohorts.values()):
+            members[node.parent].append(node)
+        return members
+
+    def above(self, queue: Node) -> Iterator[str]:
+        """Yield the names of the cohorts that a queue is in, the nearest first."""
+        name, seen = queue.parent, set[str]()
+        while name and name not in seen:
+            seen.add(name)
+            yield name
+            name = self.cohorts[name].parent if name in self.cohorts else ""
+
+    def _cohorts_in(self, name: str) -> list[Node]:
+        return [node for node in self._members.get(name, ()) if node is self.cohorts.get(node.name)]
+
+    @cached_property
+    def _from_below(self) -> tuple[str, ...]:
+        """The names of all cohorts, each after those in it; last those in each other."""
+        names = dict.fromkeys([*self.cohorts, *(name for name in self._members if name)])
+        children = {name: len(self._cohorts_in(name)) for name in names}
+        ordered = [name for name, count in children.items() if not count]
+        for name in ordered:
+            above = self.cohorts[name].parent if name in self.cohorts else ""
+            if above:
+                children[above] -= 1
+                if not children[above]:
+                    ordered.append(above)
+        return tuple(dict.fromkeys([*ordered, *names]))
+
+    @cached_property
+    def heights(self) -> dict[str, int]:
+        """How many levels of the tree are below each cohort, by its name."""
+        heights: dict[str, int] = {}
+        for name in self._from_below:
+            below = [heights.get(node.name, 0) + 1 for node in self._cohorts_in(name)]
+            heights[name] = max([min(len(self._members.get(name, ())), 1), *below])
+        return heights
+
+    @cached_property
+    def most_of(self) -> dict[tuple[Node, Key], Most]:
+        """What `most` has returned."""
+        return {}
+
+    @cached_property
+    def _subtrees(self) -> dict[Key, dict[str, Fraction]]:
+        return {}
+
+    def subtrees(self, key: Key) -> dict[str, Fraction]:
+        """Return by its name what each cohort has of its own, and what its members lend it."""
+        if key not in self._subtrees:
+            totals: dict[str, Fraction] = {}
+            for name in self._from_below:
+                own = self.cohorts[name].cells.get(key, _NOTHING) if name in self.cohorts else _NOTHING
+                totals[name] = own.nominal
+                for _, cell, below in self._cells(name, key, totals):
+                    totals[name] += below - kept(cell, below)
+            self._subtrees[key] = totals
+        return self._subtrees[key]
+
+    def _cells(
+        self, cohort: str, key: Key, subtrees: Mapping[str, Fraction]
+    ) -> Iterator[tuple[Node, Cell, Fraction]]:
+        """Yield the members of a cohort with their own quota, and with that and what they are lent."""
+        for node in self._members.get(cohort, ()):
+            cell = node.cells.get(key, _NOTHING)
+            is_cohort = node is self.cohorts.get(node.name)
+            yield node, cell, subtrees.get(node.name, _ZERO) if is_cohort else cell.nominal
+
+    def used(self, key: Key, by_queue: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return by its name what the members of each cohort use beyond what they keep for themselves."""
+        subtrees = self.subtrees(key)
+        totals: dict[str, Fraction] = {}
+        for name in self._from_below:
+            totals[name] = _ZERO
+            for node, cell, below in self._cells(name, key, subtrees):
+                is_cohort = node is self.cohorts.get(node.name)
+                used = (totals if is_cohort else by_queue).get(node.name, _ZERO)
+                totals[name] += max(_ZERO, used - kept(cell, below))
+        return totals
+
+
+def add(total: dict[Name, Fraction], more: Mapping[Name, Fraction]) -> None:
+    """Add quantities to others of the same names."""
+    for name, value in more.items():
+        total[name] = total.get(name, _ZERO) + value
+
+
+def kept(cell: Cell, subtree: Fraction) -> Fraction:
+    """Return what a node does not lend."""
+    return _ZERO if cell.lending is None else max(_ZERO, subtree - cell.lending)
+
+
+class Most(Struct, frozen=True):
+    """The most that a queue can ever get of one resource of a flavor."""
+
+    nominal: Fraction
+    total: Fraction
+
+
+def most(known: Quotas, queue: Node, key: Key) -> Most:
+    """Return what a queue can get at most, with nothing else running (potentialAvailable in Kueue)."""
+    if (queue, key) not in known.most_of:
+        nominal = queue.cells.get(key, _NOTHING).nominal
+        known.most_of[queue, key] = Most(nominal, available(known, queue, key, {}))
+    return known.most_of[queue, key]
+
+
+def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fraction]) -> Fraction:
+    """Return what a queue can get beside what queues use now (available in Kueue's resource_node.go)."""
+    own = queue.cells.get(key, _NOTHING)
+    used = known.used(key, by_queue) if by_queue else {}
+    way = [(own, own.nominal, by_queue.get(queue.name, _ZERO))]
+    way += [(cell, subtree, used.get(name, _ZERO)) for name, cell, subtree in _above(known, queue, key)]
+    _, subtree, taken = way.pop()
+    left = subtree - taken
+    for cell, subtree, taken in reversed(way):
+        lent = subtree - kept(cell, subtree)
+        beyond = max(_ZERO, taken - kept(cell, subtree))
+        left = left if cell.borrowing is None else min(left, lent - beyond + cell.borrowing)
+        left += max(_ZERO, kept(cell, subtree) - taken)
+    return left
+
+
+def _above(known: Quotas, queue: Node, key: Key) -> Iterator[tuple[str, Cell, Fraction]]:
+    """Yield (name, own quota, all that it can give away) of the cohorts of a queue, the nearest first."""
+    for name in known.above(queue):
+        cells = known.cohorts[name].cells if name in known.cohorts else {}
+        yield name, cells.get(key, _NOTHING), known.subtrees(key)[name]
+
+
+def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
+    """Return how far up a queue has to borrow for an amount: 0 if its own quota is enough."""
+    own = queue.cells.get(key, _NOTHING)
+    if value <= own.nominal or not queue.parent:
+        return 0
+    value -= kept(own, own.nominal)
+    for name, cell, subtree in _above(known, queue, key):
+        if value <= subtree:
+            return known.heights[name]
+        value -= kept(cell, subtree)
+    return known.heights[name]

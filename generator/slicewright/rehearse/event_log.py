@@ -1,0 +1,197 @@
+"""The events of a rehearsal, shared by its threads, and the threads that follow the cluster."""
+
+import datetime as dt
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, Self
+
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.kubeconfig import Access
+from slicewright.kubernetes.kinds import KUEUE_VERSION, MAKERS, RUN_VERSIONS
+from slicewright.kubernetes.labels import NODE_POOL
+from slicewright.kubernetes.problem import Problem, counted
+from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.controller_timers import ControllerTimers
+from slicewright.rehearse.model.event import Event, Kind
+from slicewright.rehearse.model.observe import Observer
+from slicewright.rehearse.model.timeline import Timelines
+from slicewright.rehearse.simulated_pools import chips_of
+from slicewright.rehearse.timers import Clock
+from slicewright.testbed.bed_error import BedError
+
+_LEAST_SETTLED_SECONDS, _MOST_SETTLED_SECONDS = 2.0, 6.0
+"""The controllers act on changes, one after another: the Job controller takes a second, others less, and the
+scheduler of the test bed tries a pod again within two. On a busy machine they are slower."""
+
+
+class EventLog:
+    """The events of a rehearsal, and the timelines that they make."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        tpu_pods: Mapping[str, int],
+        queued: Iterable[str],
+        without_chips: Iterable[str] = (),
+        settings: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.events: list[Event] = []
+        self.controller_timers = ControllerTimers(settings)
+        self.timelines = Timelines(tpu_pods, queued, without_chips)
+        self._clock = clock
+        self._node_pools: dict[str, str] = {}
+        self._early: dict[str, list[tuple[str, Object]]] = {}
+        """Pods on nodes that nobody has told of yet: its pool may just have grown."""
+        self._observer = Observer(lambda node: self._node_pools.get(node, ""))
+        self._changed = threading.Condition()
+        self._last = self.changed_at = time.monotonic()
+        """When an object of the cluster changed last, whatever it was, on the monotonic clock."""
+        self.settles_within = _LEAST_SETTLED_SECONDS
+        """Real seconds without a change after which the controllers have nothing left to do."""
+
+    def see(self, verb: str, item: Object) -> None:
+        """Take in what the API server says of an object."""
+        with self._changed:
+            self._take_note(time.monotonic())
+            if item["kind"] == "Node":
+                labels = item["metadata"].get("labels", {})
+                name = item["metadata"]["name"]
+                self._node_pools[name] = labels.get(NODE_POOL, "")
+                for early in self._early.pop(name, ()):
+                    self._take_in(*early)
+                return
+            node = item["spec"].get("nodeName", "") if item["kind"] == "Pod" else ""
+            if node and node not in self._node_pools:
+                self._early.setdefault(node, []).append((verb, item))
+                return
+            self._take_in(verb, item)
+
+    def note(self, kind: Kind, run: str = "", **facts: Any) -> None:
+        """Take in what the rehearsal itself did."""
+        with self._changed:
+            self._add(Event(self._clock.now(), kind, run, **facts))
+
+    def note_nodes(
+        self, kind: Kind, node_pool: str, nodes: Collection[Object], change: str, *, reason: str = ""
+    ) -> None:
+        """Take in that nodes of a node pool were made or taken away: `2 nodes`, and what there is to say."""
+        text = f"{counted(len(nodes), 'node')}{change}"
+        self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
+
+    @contextmanager
+    def reading(self) -> Iterator[Timelines]:
+        """Hold the timelines as they are: nobody writes meanwhile."""
+        with self._changed:
+            yield self.timelines
+
+    def so_far(self) -> list[Event]:
+        """Return the events until now."""
+        with self._changed:
+            return list(self.events)
+
+    @property
+    def priorities(self) -> Mapping[str, int]:
+        """The priority that Kueue wrote into the Workload of each run."""
+        return self._observer.priorities
+
+    def quiet_seconds(self) -> float:
+        """Return for how many of our seconds nothing has happened."""
+        return time.monotonic() - self._last
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something happens, at most some of our seconds."""
+        with self._changed:
+            self._changed.wait(seconds)
+
+    def wake(self) -> None:
+        """End a wait, as something that happens does."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _take_note(self, now: float) -> None:
+        """Learn from the time between two changes how slow the controllers are."""
+        gap, self.changed_at = now - self.changed_at, now
+        if gap < self.settles_within:
+            self.settles_within = min(_MOST_SETTLED_SECONDS, max(self.settles_within, 2 * gap))
+
+    def _take_in(self, verb: str, item: Object) -> None:
+        now = self._clock.now()
+        for event in self._observer.see(now, verb, item):
+            self._add(event)
+        run = self._observer.run_of(item)
+        if run in self.timelines.of:
+            self.controller_timers.see(now, verb, item, run, dt.datetime.now(dt.UTC).isoformat())
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        self.timelines.add(event)
+        if event.kind != "warned":
+            self._last = time.monotonic()
+        self._changed.notify_all()
+
+
+KINDS = (
+    ("v1", "Node"),
+    (KUEUE_VERSION, "Workload"),
+    *(RUN_VERSIONS[kind] for kind in MAKERS.values()),
+    ("v1", "Pod"),
+    ("v1", "Event"),
+)
+_RETRY_SECONDS = 0.2
+_JOIN_SECONDS = 10
+
+
+class Watch:
+    """Follows a cluster from `with` to its end."""
+
+    def __init__(self, access: Access, see: Callable[[str, Object], object]) -> None:
+        self._access = access
+        self._see = see
+        self._ending = threading.Event()
+        self._apis: list[Api] = []
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        """Start to follow."""
+        for kind in KINDS:
+            api = Api(self._access)
+            self._apis.append(api)
+            self._threads.append(threading.Thread(target=self._follow, args=(api, *kind), daemon=True))
+            self._threads[-1].start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop: reads that wait are cut off."""
+        self._ending.set()
+        for api in self._apis:
+            api.hang_up()
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
+        for api in self._apis:
+            api.close()
+
+    def check(self) -> None:
+        """Raise BedError if one of its threads has ended: what happens would not be seen any more."""
+        alive(self._threads, "what follows the cluster")
+
+    def _follow(self, api: Api, api_version: str, kind: str) -> None:
+        known: dict[str, dict[str, Any]] = {}  # what goes while the server cannot be reached has gone too
+        while not self._ending.is_set():
+            try:
+                for verb, item in api.watch(api_version, kind, known):
+                    if self._ending.is_set():
+                        return
+                    self._see(verb, item)
+            except (ApiError, OSError):
+                self._ending.wait(_RETRY_SECONDS)
+
+
+def alive(threads: Iterable[threading.Thread], name: str) -> None:
+    """Raise BedError if one of some threads has ended, which only a mistake in it does."""
+    if not all(thread.is_alive() for thread in threads):
+        message = f"{name} has ended"
+        raise BedError(Problem("REH009", message, "please report it, with the traceback on stderr"))

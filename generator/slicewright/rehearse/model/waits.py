@@ -1,0 +1,415 @@
+"""Why runs waited: which runs held their quota, and which change admits them, by Kueue's own rules.
+
+Each wait is judged at the moment when Kueue wrote that it has no quota for the run.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.types import Object
+from slicewright.kueue.assignment import choices
+from slicewright.kueue.quota import Cell, Node, Quotas
+from slicewright.kueue.quota_read import quotas
+from slicewright.kueue.quota_workload import pod_sets
+from slicewright.kueue.shortage import Holder, Shortage, by_queue, shortage
+from slicewright.objects.model import ObjectSet, Resource
+from slicewright.rehearse.model.event import CHECKED, TIMED_OUT, Event
+from slicewright.rehearse.model.gang import ends_by_itself
+from slicewright.rehearse.model.scenario_part import run_key
+from slicewright.rehearse.model.timeline import Span, Timeline
+
+_MOVED_BACK = frozenset({TIMED_OUT, CHECKED})
+"""Kueue's GetQueueOrderTimestamp (pkg/workload/workload.go)."""
+
+
+class Remedy(Struct, frozen=True):
+    """A change with which Kueue admits the run at that moment."""
+
+    kind: str
+    """`Priority`, `Preemption`, `Reclaim` or `NominalQuota`: what has to change."""
+    message: str
+    chips: int = 0
+    """Chips of nominal quota that are missing or are reclaimed."""
+    above: int | None = None
+    """The priority that the run has to exceed; None if its own is enough."""
+
+
+class Lack(Struct, frozen=True):
+    """A flavor of which a run needs more chips, and the changes that provide them."""
+
+    short: Shortage
+    remedies: tuple[Remedy, ...] = ()
+
+
+class Wait(Struct, frozen=True):
+    """One time in which a run waited, in seconds of the rehearsal's clock."""
+
+    start: float
+    end: float
+    reason: str
+    """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`, or Kueue's own reason if none of these
+    applies. `NotTried`: Kueue wrote no condition. `NoWorkload`: Kueue did not create a Workload."""
+    message: str = ""
+    """The controller's message."""
+    lacks: tuple[Lack, ...] = ()
+    """The flavors that the run lacks; any one of them is enough."""
+    ahead: tuple[str, ...] = ()
+    """Runs that Kueue tries before it in the same ClusterQueue."""
+    since: tuple[tuple[str, float], ...] = ()
+    """When the holders got their quota."""
+    added: tuple[tuple[str, int], ...] = ()
+    """Chips of node pools that were added during the wait."""
+    endless: frozenset[str] = frozenset()
+    """Runs that do not end by themselves."""
+
+
+_UNTRIED = {True: "NotTried", False: "NoWorkload"}
+"""The reason of a wait without a condition of Kueue, by whether Kueue created a Workload."""
+
+
+class Setting(Struct, frozen=True):
+    """What a rehearsal knows of its queues and runs, apart from its events."""
+
+    known: Quotas
+    demands: dict[str, tuple[tuple[tuple[str, ...], int], ...]]
+    """By run: the flavors that its pod sets may use, and the chips that they need of one of them."""
+    queue_of: Mapping[str, str]
+    priorities: Mapping[str, int]
+    """Priorities of the Workloads that Kueue created, by run."""
+    policies: dict[str, dict[str, Any]]
+    """`preemption` of each ClusterQueue."""
+    is_fair: bool = False
+    """Whether Kueue's Configuration turns on fair sharing, which does not read borrowWithinCohort."""
+    endless: frozenset[str] = frozenset()
+    """Runs that do not end by themselves, such as a headless Pathways."""
+    strict: frozenset[str] = frozenset()
+    """The ClusterQueues in which the first run blocks all others: StrictFIFO."""
+    moved_back: frozenset[str] = _MOVED_BACK
+    """Reasons of evictions that move a run to the end of its queue; after others it keeps its place."""
+
+
+def read_setting(
+    runs: Iterable[Object],
+    platform: Sequence[Object],
+    catalogue: Catalogue,
+    queue_of: Mapping[str, str],
+    priorities: Mapping[str, int],
+    settings: Mapping[str, Any],
+) -> Setting:
+    """Read what runs need, and what their queues may give; `settings` is Kueue's Configuration."""
+    resources = [Resource(item, "") for item in runs]
+    objects = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
+    known = quotas(objects)
+    demands = {}
+    for resource in resources:
+        run = run_key(resource.data)
+        if queue := known.queues.get(queue_of.get(run, "")):
+            needs: dict[tuple[str, ...], int] = defaultdict(int)
+            needed = choices(known, queue, pod_sets(resource, objects))
+            for choice in [choice for choice in needed if TPU in choice.requests]:
+                needs[choice.flavors] += int(choice.requests[TPU])
+            demands[run] = tuple(needs.items())
+    policies = {
+        item["metadata"]["name"]: item["spec"].get("preemption") or {}
+        for item in platform
+        if item["kind"] == "ClusterQueue"
+    }
+    endless = frozenset(run_key(item.data) for item in resources if not ends_by_itself(item.data))
+    strict = frozenset(
+        item["metadata"]["name"]
+        for item in platform
+        if item["kind"] == "ClusterQueue" and item["spec"].get("queueingStrategy") == "StrictFIFO"
+    )
+    requeues = (settings.get("waitForPodsReady") or {}).get("requeuingStrategy") or {}
+    is_by_creation = requeues.get("timestamp") == "Creation"
+    return Setting(
+        known,
+        demands,
+        queue_of,
+        priorities,
+        policies,
+        is_fair=bool(settings.get("fairSharing")),
+        endless=endless,
+        strict=strict,
+        moved_back=frozenset({CHECKED}) if is_by_creation else _MOVED_BACK,
+    )
+
+
+def waits(
+    events: Collection[Event], timelines: Iterable[Timeline], setting: Setting, resolution: float
+) -> dict[str, tuple[Wait, ...]]:
+    """Return the waits of each run that are not shorter than the time resolution."""
+    by_run: dict[str, list[Event]] = {}
+    for event in events:
+        by_run.setdefault(event.run, []).append(event)
+    spans = {
+        timeline.run: [span for span in timeline.spans if span.end - span.start >= resolution]
+        for timeline in timelines
+    }
+    queued = {
+        run: [span for span in spans[run] if span.state == "queued"]
+        for run in setting.queue_of
+        if run in spans
+    }
+    reasons = _queued(events, queued, setting, resolution)
+    waits: dict[str, tuple[Wait, ...]] = {}
+    for run, of_run in spans.items():
+        own = (
+            reasons.get((run, span.start)) or _admitted(by_run.get(run, ()), by_run.get("", ()), span)
+            for span in of_run
+        )
+        if waits_of_run := tuple(filter(None, own)):
+            waits[run] = waits_of_run
+    return waits
+
+
+def waiting_chips(
+    timelines: Iterable[Timeline], setting: Setting, resolution: float
+) -> dict[str, dict[tuple[str, ...], tuple[tuple[float, int], ...]]]:
+    """Return the chips that queued runs of each ClusterQueue wait for, over time.
+
+    They are by the flavors that may give them: a run that may have either of two is not counted on one.
+    Times that are shorter than the time resolution are left out.
+    """
+    changes: dict[str, dict[tuple[str, ...], dict[float, int]]] = {}
+    for timeline in timelines:
+        for flavors, chips in setting.demands.get(timeline.run, ()):
+            of_queue = changes.setdefault(setting.queue_of[timeline.run], {})
+            steps = of_queue.setdefault(flavors, defaultdict(int))
+            for span in timeline.spans:
+                if span.state == "queued" and span.end - span.start >= resolution:
+                    steps[span.start] += chips
+                    steps[span.end] -= chips
+    return {
+        queue: {flavors: _summed(steps) for flavors, steps in of_queue.items()}
+        for queue, of_queue in changes.items()
+    }
+
+
+def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
+    moments = sorted(changes)
+    return tuple(zip(moments, accumulate(changes[at] for at in moments), strict=True))
+
+
+def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:
+    """Return why a run with quota waited: for an admission check, or for nodes."""
+    unplaced = [
+        event.text
+        for event in own
+        if event.reason == "FailedScheduling" and span.start <= event.at <= span.end
+    ]
+    if span.state != "reserved" and not (span.state == "starting" and unplaced):
+        return None
+    added: dict[str, int] = defaultdict(int)
+    for event in others:
+        if event.kind == "poolGrew" and span.start <= event.at <= span.end:
+            added[event.node_pool] += event.chips
+    reason = "AdmissionCheck" if span.state == "reserved" else "NoNodes"
+    return Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", added=tuple(added.items()))
+
+
+def _queued(
+    events: Iterable[Event], queued: Mapping[str, Sequence[Span]], setting: Setting, resolution: float
+) -> dict[tuple[str, float], Wait]:
+    """Return why runs were queued, by run and begin, in one pass over the events.
+
+    Of Kueue's sentences the first counts that the quota explains, else the last. Kueue may write that one run
+    waits a moment before it writes that another one has the quota.
+    """
+    waits = {
+        (run, span.start): Wait(span.start, span.end, _UNTRIED[run in setting.priorities])
+        for run, spans in queued.items()
+        for span in spans
+    }
+    moment = _Moment(setting)
+    recent: list[Event] = []
+    for event in events:
+        moment.take_in(event)
+        if event.kind not in ("waiting", "reserved"):
+            continue
+        recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
+        if event.kind == "waiting":
+            recent.append(event)
+        for waiting in recent if event.kind == "reserved" else [event]:
+            for span in queued.get(waiting.run, ()):
+                if span.start <= waiting.at <= span.end and not waits[waiting.run, span.start].lacks:
+                    waits[waiting.run, span.start] = moment.wait(waiting, span)
+    return waits
+
+
+class _Moment:
+    """The runs that hold quota and those that wait for it, after the events so far."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._held: dict[str, Event] = {}
+        """The event by which a run got its quota."""
+        self._since: dict[str, float] = {}
+        """When runs got quota last."""
+        self._submitted: dict[str, float] = {}
+        self._queued: dict[str, float] = {}
+        """The runs that wait, and the moment by which Kueue orders them."""
+
+    def take_in(self, event: Event) -> None:
+        """Apply an event."""
+        run = event.run
+        if event.kind in ("submitted", "evicted") and run in self._setting.queue_of:
+            submitted = self._submitted.setdefault(run, event.at)
+            self._queued[run] = event.at if event.reason in self._setting.moved_back else submitted
+        elif event.kind in ("finished", "failed", "refused"):
+            self._queued.pop(run, None)
+        elif event.kind in ("reserved", "released"):
+            if event.kind == "reserved":
+                self._queued.pop(run, None)
+                self._since[run] = event.at
+            self._held.pop(run, None)
+            if event.flavors:
+                self._held[run] = event
+
+    def wait(self, event: Event, span: Span) -> Wait:
+        """Return the wait of a run, from Kueue's present condition and the holders of quota."""
+        lacks, ahead = self._lacks(event.run), tuple(self._ahead(event.run))
+        if not lacks:
+            return Wait(span.start, span.end, event.reason, event.text, ahead=ahead)
+        reason = "QuotaTooSmall" if all(lack.short.is_too_small for lack in lacks) else "QuotaHeld"
+        times, endless = tuple(sorted(self._since.items())), self._setting.endless
+        return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
+
+    def _priority(self, run: str) -> int:
+        return self._setting.priorities.get(run, 0)
+
+    def _ahead(self, run: str) -> list[str]:
+        """Return the runs that Kueue tries first: with a higher priority, or an equal one and older."""
+
+        def order(name: str) -> tuple[int, float]:
+            return -self._priority(name), self._queued.get(name, 0.0)
+
+        queue_of = self._setting.queue_of
+        others = [name for name in self._queued if queue_of[name] == queue_of[run] and name != run]
+        return sorted((name for name in others if order(name) < order(run)), key=order)
+
+    def _lacks(self, run: str) -> tuple[Lack, ...]:
+        known, demands = self._setting.known, self._setting.demands
+        if run not in demands:
+            return ()
+        queue = known.queues[self._setting.queue_of[run]]
+        short: list[list[Shortage]] = []
+        for flavors, chips in demands[run]:
+            lacks = [shortage(known, queue, flavor, chips, self._holders(run, flavor)) for flavor in flavors]
+            if lacks and all(lacks):  # with one flavor that suffices, quota is not the reason
+                short.append([lack for lack in lacks if lack])
+        if len(short) == 1:
+            ahead = self._ahead(run)
+            return tuple(Lack(lack, tuple(self._remedies(run, lack, queue, ahead))) for lack in short[0])
+        # One change does not help where several things are missing.
+        return tuple(Lack(lack) for lacks in short for lack in lacks)
+
+    def _holders(self, run: str, flavor: str) -> list[Holder]:
+        """Return the other runs that hold chips of a flavor."""
+        return [
+            Holder(chips, event.run, event.queue)
+            for event in self._held.values()
+            for name, chips in event.flavors
+            if name == flavor and event.run != run
+        ]
+
+    def _remedies(self, run: str, lack: Shortage, queue: Node, ahead: Sequence[str]) -> Iterator[Remedy]:
+        known, policy = self._setting.known, self._setting.policies.get(queue.name, {})
+        own, within = self._priority(run), policy.get("withinClusterQueue", "Never")
+        ahead = [name for name in ahead if self._competes(name, queue, lack.flavor)]
+        level = self._enough(queue, lack)
+        if level is not None:
+            level = max([level, *map(self._priority, ahead)])
+            above = None if own > level else level
+            who = "preempts enough of them"
+            if within == "Never":
+                beside = "" if above is None else f" and a priority above {above}"
+                yield Remedy("Preemption", f"withinClusterQueue: LowerPriority{beside} {who}", above=above)
+            elif above is not None:
+                yield Remedy("Priority", f"a priority above {above} {who}", above=above)
+        if ahead:  # what the queue gets more of goes to those runs
+            return
+        key = lack.flavor, TPU
+        cell = queue.cells.get(key, Cell(Fraction(0)))
+        reclaim = policy.get("reclaimWithinCohort", "Never")
+        level = self._reclaimed(queue, lack)
+        if by_queue(lack.held).get(queue.name, 0) + lack.need > cell.nominal:
+            if not self._setting.is_fair:
+                yield from _borrowing(own, lack, policy, level)
+        elif reclaim != "Any" and level is not None:
+            effect = f"takes back what other ClusterQueues borrow of {lack.flavor}"
+            if reclaim == "Never":
+                yield Remedy("Reclaim", f"reclaimWithinCohort: Any {effect}", lack.missing)
+            elif own <= level:
+                yield Remedy("Priority", f"a priority above {level} {effect}", lack.missing, level)
+        grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
+        known = replace(known, queues={**known.queues, queue.name: grown})
+        message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
+        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
+            yield Remedy("NominalQuota", message, lack.missing)
+
+    def _competes(self, run: str, queue: Node, flavor: str) -> bool:
+        """Tell whether a run that Kueue tries first can take the flavor of later runs, or blocks them."""
+        flavors = [flavor for flavors, _ in self._setting.demands.get(run, ()) for flavor in flavors]
+        return queue.name in self._setting.strict or not flavors or flavor in flavors
+
+    def _enough(self, queue: Node, lack: Shortage) -> int | None:
+        """Return the least priority up to which runs of a queue hold enough chips, or None."""
+        own = {item.run: self._priority(item.run) for item in lack.held if item.queue == queue.name}
+        for level in sorted({*own.values()}):
+            rest = [item for item in lack.held if own.get(item.run, math.inf) > level]
+            if not self._is_short(queue, lack, rest):
+                return level
+        return None
+
+    def _reclaimed(self, queue: Node, lack: Shortage) -> int | None:
+        """Return the least priority up to which runs of borrowing queues hold enough chips, or None.
+
+        Kueue takes from a queue only as long as it borrows, the lowest priority first, then the newest.
+        """
+
+        def order(item: Holder) -> tuple[int, float]:
+            return self._priority(item.run), -self._since.get(item.run, 0.0)
+
+        rest, level = list(lack.held), None
+        for item in sorted((item for item in lack.held if item.queue != queue.name), key=order):
+            cells = self._setting.known.queues[item.queue].cells
+            nominal = cells.get((lack.flavor, TPU), Cell(Fraction(0))).nominal
+            if by_queue(rest)[item.queue] > nominal and self._is_short(queue, lack, rest):
+                rest.remove(item)
+                level = self._priority(item.run)
+        return None if self._is_short(queue, lack, rest) else level
+
+    def _is_short(self, queue: Node, lack: Shortage, held: Iterable[Holder]) -> bool:
+        return shortage(self._setting.known, queue, lack.flavor, lack.need, held) is not None
+
+
+def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None) -> Iterator[Remedy]:
+    """Yield what lets a run that has to borrow take back what others borrow, up to the priority `level`.
+
+    For that Kueue v0.19 asks both policies, and a lower priority than the run's (classifyPreemptionVariant in
+    pkg/scheduler/preemption/classical).
+    """
+    borrowing = policy.get("borrowWithinCohort") or {}
+    threshold = borrowing.get("maxPriorityThreshold")
+    if level is None or (threshold is not None and level > threshold):
+        return
+    policies = {
+        "reclaimWithinCohort": policy.get("reclaimWithinCohort", "Never"),
+        "borrowWithinCohort.policy": borrowing.get("policy", "Never"),
+    }
+    changes = [f"{field}: LowerPriority" for field, choice in policies.items() if choice == "Never"]
+    kind, above = "Reclaim" if changes else "Priority", None if own > level else level
+    changes += [] if above is None else [f"a priority above {above}"]
+    if changes:
+        message = f"{' and '.join(changes)} takes back what other ClusterQueues borrow of {lack.flavor}"
+        yield Remedy(kind, message, lack.missing, above)

@@ -1,0 +1,188 @@
+"""Build the objects of a run: the base after its components, changed as the plan says."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from slicewright.document import json_patch as patch
+from slicewright.intent.source import Source
+from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
+from slicewright.kubernetes.labels import KEPT, KUEUE, PRIORITY_CLASS
+from slicewright.kubernetes.merge import copied
+from slicewright.kubernetes.pods import pods_of
+from slicewright.kubernetes.problem import Path, Problem
+from slicewright.kubernetes.quantity import canonical
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.build import jobset, unsupported_values
+from slicewright.rendering.build import pathways_run as pathways
+from slicewright.rendering.build.pod import Steps, files_name
+from slicewright.rendering.compose.kustomization import identity, is_object, matching
+from slicewright.rendering.plan.plan import MARKER, Plan
+from slicewright.rendering.plan.run_pattern import Pattern
+
+_ORDER = (
+    "name",
+    "image",
+    "imagePullPolicy",
+    "restartPolicy",
+    "workingDir",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+)
+"""Fields of a container that come first; the others keep their order."""
+
+
+def normalize(item: Object) -> None:
+    """Bring an object into the form that the API server keeps, so that a later diff is empty.
+
+    Custom resources get the defaults that their webhooks and schemas fill in only at creation
+    (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
+    """
+    if item["kind"] not in RUN_KINDS:
+        return
+    custom = "." in item.get("apiVersion", "").partition("/")[0]
+    for pods in pods_of(item, item["kind"]):
+        spec = pods.spec
+        for field in ("initContainers", "containers"):
+            if field in spec:
+                spec[field] = [_normal_container(entry, custom=custom) for entry in spec[field]]
+        for volume in spec.get("volumes", []):
+            _make_canonical(volume.get("emptyDir", {}), ("sizeLimit",))
+
+
+def _normal_container(container: Object, *, custom: bool) -> Object:
+    for field in ("limits", "requests"):
+        quantities = container.get("resources", {}).get(field, {})
+        _make_canonical(quantities, tuple(quantities))
+    if custom:
+        for port in container.get("ports", []):
+            port.setdefault("protocol", "TCP")
+    first = {key: container[key] for key in _ORDER if key in container}
+    return {**first, **container}
+
+
+def _make_canonical(quantities: dict[str, Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in quantities:
+            # What a base or a user's component spells wrong stays as it is, for validation to find.
+            with contextlib.suppress(ValueError):
+                quantities[name] = canonical(quantities[name])
+
+
+class Builder(NamedTuple):
+    """The function that fills in one object of a base, and the fields that it needs."""
+
+    fill: Callable[[Object, Plan], None]
+    """Makes the base's object the plan's, in place."""
+    filled: tuple[Steps, ...]
+    """The mappings that it needs in the base."""
+
+
+_JOB = Builder(jobset.fill_job, jobset.IN_JOB)
+_PATHWAYS = Builder(pathways.fill_pathways, pathways.IN_PATHWAYS)
+BUILDERS: dict[Pattern, dict[str, Builder]] = {
+    "jobset": {"JobSet": Builder(jobset.fill_jobset, jobset.IN_JOBSET)},
+    "cpu": {"JobSet": Builder(jobset.fill_jobset, jobset.IN_CPU_JOBSET)},
+    "job": {"Job": _JOB},
+    "indexed-job": {"Job": _JOB, "Service": Builder(jobset.fill_service, jobset.IN_SERVICE)},
+    "pathways": {"JobSet": _PATHWAYS},
+    "pathways-headless": {"JobSet": _PATHWAYS},
+    "pathwaysjob": {"PathwaysJob": Builder(pathways.fill_pathwaysjob, pathways.IN_PATHWAYSJOB)},
+}
+"""Builders by pattern and kind; objects of other kinds get only metadata."""
+
+
+def build(plan: Plan, base: list[Object]) -> list[Object]:
+    """Return the objects of a plan, before the user's own patches; the base's objects are not touched.
+
+    Objects of the base bear the marker as their name. What a user's component adds keeps its own; a volume
+    claim among it is not pruned with its run.
+    """
+    objects = [copied(item) for item in base]
+    for item in objects:
+        if identity(item)[3] == MARKER:
+            _fill(item, plan)
+            normalize(item)
+        elif is_namespaced(*identity(item)[:2]):
+            item["metadata"].setdefault("namespace", plan.namespace)
+            if item["kind"] == "PersistentVolumeClaim":
+                keep(item)
+    return objects
+
+
+def config_map(plan: Plan, contents: dict[str, str]) -> Object:
+    """Return the ConfigMap with the files of a run, contents by key; that of a frozen run is immutable."""
+    item: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
+    _fill_metadata(item, plan)
+    item["metadata"]["name"] = files_name(plan)
+    return {**item, "data": contents, **({"immutable": True} if plan.run else {})}
+
+
+def keep(claim: Object) -> None:
+    """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
+    annotations = claim["metadata"].setdefault("annotations", {})
+    for key, value in KEPT.items():
+        annotations.setdefault(key, value)
+
+
+def _fill(item: Object, plan: Plan) -> None:
+    builder = BUILDERS[plan.pattern].get(item["kind"])
+    if builder is not None:
+        builder.fill(item, plan)
+    _fill_metadata(item, plan)
+
+
+def _fill_metadata(item: Object, plan: Plan) -> None:
+    base = item["metadata"]
+    labels = {**base.get("labels", {}), **plan.labels}
+    annotations = {**base.get("annotations", {}), **plan.annotations}
+    if item["kind"] not in RUN_KINDS:
+        labels = {key: value for key, value in labels.items() if not key.startswith(KUEUE)}
+        annotations = base.get("annotations", {})
+    if PRIORITY_CLASS in labels:
+        labels[PRIORITY_CLASS] = plan.priority_class
+    item["metadata"] = {"name": plan.name}
+    if is_namespaced(*identity(item)[:2]):
+        item["metadata"]["namespace"] = plan.namespace
+    item["metadata"]["labels"] = labels
+    if annotations:
+        item["metadata"]["annotations"] = annotations
+
+
+def patched(plan: Plan, objects: list[Object], source: Source) -> tuple[list[Object], tuple[Problem, ...]]:
+    """Apply the user's own JSON 6902 patches, the last resort; each must match exactly one object.
+
+    After them every marker of the bases must be gone.
+    """
+    problems: list[Problem] = []
+    objects = [copied(item) for item in objects] if plan.patches else objects
+    for index, entry in enumerate(plan.patches):
+        path: Path = ("spec", "patches", index)
+        targets = matching(entry["target"], objects)
+        if len(targets) != 1:
+            names = ", ".join(f"{identity(item)[1]} {identity(item)[3]}" for item in objects)
+            message = f"the patch must match one object, but matches {len(targets)}"
+            hint = f"correct the target; the objects are {names}"
+            problems.append(source.problem("PATCH001", (*path, "target"), message, hint))
+            continue
+        if any(operation["path"] == "" and operation["op"] != "test" for operation in entry["ops"]):
+            message = "a patch changes an object, and the path '' is the whole of it"
+            hint = "point at a field; an object of your own comes with a component (spec.components)"
+            problems.append(source.problem("PATCH002", (*path, "ops"), message, hint))
+            continue
+        before = identity(targets[0])
+        try:
+            patch.apply(entry["ops"], targets[0])
+        except patch.PatchError as error:
+            hint = "look at the object: slicewright render NAME --stdout"
+            problems.append(source.problem("PATCH002", (*path, "ops"), f"the patch fails: {error}", hint))
+            continue
+        if not is_object(targets[0]) or identity(targets[0]) != before:
+            message = "a patch changes the name, namespace or kind of an object"
+            hint = "names, namespaces and kinds are set by metadata, naming and api"
+            problems.append(source.problem("PATCH003", (*path, "ops"), message, hint))
+            return objects, tuple(problems)
+    problems += unsupported_values.markers(objects, source)
+    return objects, tuple(problems)

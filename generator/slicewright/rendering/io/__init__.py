@@ -1,0 +1,1 @@
+"""What a render reads from the package, and the tree that it writes."""

@@ -1,0 +1,111 @@
+"""Compares frozen runs with the output of this version: runs that differ, and runs without a render."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct
+
+from slicewright.document.text_difference import unified
+from slicewright.kubernetes.problem import Problem, errors, in_order
+from slicewright.rendering import default_limits as limits
+from slicewright.rendering import overlays as tree
+from slicewright.rendering.existing import Existing, lost
+from slicewright.rendering.plans import Planned, plan_all
+from slicewright.rendering.repository import ReadText, Repository
+from slicewright.rendering.run import header
+
+
+class Outdated(Struct, frozen=True):
+    """A frozen run that would be written differently today."""
+
+    path: str
+    workload: str
+    """`namespace/name`, what `rerun` takes."""
+    cluster: str
+    name: str
+    tool: str
+    """Version of slicewright that wrote the file."""
+    diff: str
+
+
+def outdated(
+    repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
+) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
+    """Return the live runs whose intent is current and that today's tool would write differently.
+
+    Earlier runs that were kept (`onChange: Keep`) have no intent any more, and so nothing to compare with.
+    """
+    planned, problems = plan_all(repository)
+    if errors(problems):
+        return (), in_order(problems)
+    named = (entry for entry in planned if selected is None or entry.workload.key in selected)
+    runs, noted = _compared(named, Existing(existing), repository)
+    return runs, in_order((*problems, *noted))
+
+
+def forged(
+    repository: Repository,
+    planned: Iterable[Planned],
+    existing: Mapping[str, str],
+    before: ReadText,
+    since: str,
+    deletes: Collection[str] = (),
+) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
+    """Return the frozen runs that are new since an earlier version of the tree and not what a render writes.
+
+    `before` reads the earlier version, which the user calls `since`; `planned` holds all plans. Each run
+    comes with its difference and with a problem. A run that a render `deletes` is left to it, as after a
+    merge. A run that was there before stays frozen: what today's tool would write for it says nothing about
+    who wrote it.
+    """
+    present = Existing(existing)
+    new = {
+        path
+        for path in present.frozen
+        if header.body_of(existing[path]) != header.body_of(before(path) or "")
+    }
+    entries = {tree.frozen_file(entry.plan): entry for entry in planned}
+    rendered = {path: entries[path] for path in sorted(new & entries.keys())}
+    runs, problems = _compared(rendered.values(), present, repository)
+    for run in runs:
+        message = f"the run is new since {since}, but it is not what slicewright renders from its TPUWorkload"
+        hint = "start a new run: slicewright rerun NAME; or delete its folder and run slicewright render"
+        problems.append(Problem("RUN008", message, hint, file=run.path))
+    for path, entry in rendered.items():
+        body, levels = present.body(path) or "", repository.levels
+        problems += limits.of_frozen(entry.workload, entry.plan.cluster, path, body, levels, warning=False)
+    for path in sorted(new - entries.keys() - {*deletes}):
+        message = (
+            f"the run is new since {since}, but no TPUWorkload declares it now, so it cannot be compared"
+        )
+        hint = "merge its TPUWorkload before you change it again, or delete the run"
+        problems.append(Problem("RUN008", message, hint, file=path))
+    return runs, in_order(problems)
+
+
+def _compared(
+    planned: Iterable[Planned], present: Existing, repository: Repository
+) -> tuple[tuple[Outdated, ...], list[Problem]]:
+    """Compare frozen runs with the output of a render; new runs are skipped."""
+    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    runs: list[Outdated] = []
+    problems: list[Problem] = []
+    for entry in planned:
+        plan = entry.plan
+        path = tree.frozen_file(plan)
+        frozen = present.frozen.get(path)
+        if frozen is None:
+            if plan.run:
+                problems += lost(present, path)
+            continue
+        if not frozen.intact:
+            problems += tree.edited(present, [path], [entry], bases)
+            continue
+        run, stopped = tree.make(entry, bases)
+        problems += stopped
+        if run is None:
+            continue
+        before, after = present.body(path), tree.frozen_body(run)
+        if before != after:
+            diff = unified(path, before, after)
+            runs.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))
+    return tuple(runs), problems

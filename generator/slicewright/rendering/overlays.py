@@ -1,0 +1,282 @@
+"""Turns plans into the tree: every file under overlays/ that should exist, with its content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from slicewright.document.write import write_document, write_documents
+from slicewright.kubernetes.kinds import is_namespaced
+from slicewright.kubernetes.problem import Path, Problem
+from slicewright.rendering.build import unsupported_values
+from slicewright.rendering.build.base_contract import missing
+from slicewright.rendering.build.overlay import makes, overlay
+from slicewright.rendering.build.run_objects import build, config_map, patched
+from slicewright.rendering.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
+from slicewright.rendering.plan.plan import MARKER
+from slicewright.rendering.plan.run_pattern import PATTERNS
+from slicewright.rendering.run import header
+from slicewright.rendering.run.listing import listing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slicewright.intent.source import Source
+    from slicewright.intent.validate import Schemas
+    from slicewright.kubernetes.types import Object
+    from slicewright.rendering.existing import Existing
+    from slicewright.rendering.plan.plan import Plan
+    from slicewright.rendering.plans import Planned
+    from slicewright.rendering.repository import ReadText
+
+Identity = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
+
+
+_CONFIG_MAP = 1_048_576
+"""Bytes of data in a ConfigMap (kubernetes: pkg/apis/core/validation, MaxSecretSize)."""
+_COMPARE = "compare it with the base that slicewright init writes into a new folder"
+_KINDS = frozenset(kind for base in PATTERNS.values() for _, kind in base.objects)
+_FRAGILE = "it comes from the base or a component: change it there, or write naming: Hashed"
+
+
+class Base(Struct, frozen=True):
+    """A base after its components."""
+
+    objects: list[Object]
+    fragile: bool
+    """Whether it has a value that kustomize keeps in an object, but not in a patch."""
+
+
+class Bases:
+    """The bases of a tree, each combination with components evaluated once."""
+
+    def __init__(self, read_text: ReadText, schemas: Schemas) -> None:
+        """Take a function that reads files of the tree, and the schemas of pod templates."""
+        self._read_text = read_text
+        self._schemas = schemas
+        self._made: dict[tuple[str, tuple[str, ...]], Base | Problem] = {}
+
+    def get(self, plan: Plan) -> Base | Problem:
+        """Return the base of a plan after its components, or why it cannot be evaluated."""
+        key = (plan.base, plan.components)
+        if key not in self._made:
+            self._made[key] = self._make(plan)
+        return self._made[key]
+
+    def contents(self, plan: Plan, source: Source) -> tuple[dict[str, str], list[Problem]]:
+        """Return the files of a run by their keys in its ConfigMap, and the problems of missing ones."""
+        contents: dict[str, str] = {}
+        paths: dict[str, str] = {}
+        problems: list[Problem] = []
+        for index, file in enumerate(plan.files):
+            place: Path = ("spec", "files", index, "path")
+            try:
+                text = self._read_text(file.path)
+            except Stopped as stopped:
+                problems += [stopped.problem] if stopped.problem else []
+                continue
+            if text is None:
+                message = f"the repository has no text file '{file.path}'"
+                hint = "write the path of a UTF-8 file, from the root of the repository"
+                problems.append(source.problem("FILE033", place, message, hint))
+            elif paths.setdefault(file.key, file.path) != file.path:
+                message = f"two files would be '{file.key}' in the ConfigMap"
+                problems.append(source.problem("FIELD001", place, message, "rename one, or name it once"))
+            contents[file.key] = text or ""
+        if sum(len(text.encode()) for text in contents.values()) > _CONFIG_MAP:
+            message = f"the files have more than {_CONFIG_MAP:,} bytes, the most that a ConfigMap can hold"
+            hint = "put large files into a bucket (gcsFuse) or the image"
+            problems.append(source.problem("FILE034", ("spec", "files"), message, hint, key=True))
+        return contents, problems
+
+    def _make(self, plan: Plan) -> Base | Problem:
+        try:
+            objects = compose_with(plan.base, plan.components, self._read_text)
+        except Stopped as stopped:
+            if stopped.problem is not None:
+                return stopped.problem
+            file, _, feature = stopped.outside.partition(": ")
+            message = f"slicewright does not evaluate {feature}"
+            hint = "write resources, components and JSON 6902 patches with a target"
+            return Problem("KUS007", message, hint, file=file)
+        return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
+
+    def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
+        """Return the problem of a base that lacks a field which the builder fills in."""
+        if problem := _unlike(plan, objects):
+            return problem
+        for index, item in enumerate(objects):
+            for lost in unsupported_values.in_base(item):
+                file = origins(plan.base, plan.components, self._read_text)[index]
+                return Problem("BUILD002", lost, "leave it out of the base or the component", file=file)
+        lacks = missing(plan.pattern, plan.components, objects, self._schemas)
+        if lacks is None:
+            return None
+        index, lack = lacks
+        file = origins(plan.base, plan.components, self._read_text)[index]
+        # The fault may be a component's: the first one after which something is missing.
+        leading = (plan.components[:count] for count in range(len(plan.components) + 1))
+        applied = next(components for components in leading if self._lacks(plan, components))
+        if applied:
+            lack = f"with this component, {file} cannot be used: {lack}"
+            file = f"{applied[-1]}/{FILE_NAME}"
+        message = f"{lack}, so slicewright cannot fill in {plan.pattern} workloads"
+        return Problem("BASE001", message, _COMPARE, file=file)
+
+    def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
+        objects = compose_with(plan.base, components, self._read_text)
+        return missing(plan.pattern, components, objects, self._schemas) is not None
+
+
+class BuiltRun(Struct, frozen=True):
+    """The objects of a run and their origin."""
+
+    planned: Planned
+    base: Base
+    objects: list[Object]
+    inputs: str
+    """The inputs that the header of the run's files lists."""
+
+
+def make(planned: Planned, bases: Bases) -> tuple[BuiltRun | None, tuple[Problem, ...]]:
+    """Build the objects of a plan."""
+    plan, source = planned.plan, planned.workload.source
+    base = bases.get(plan)
+    if isinstance(base, Problem):
+        return None, (_at_component(planned, base),)
+    contents, unread = bases.contents(plan, source)
+    objects, problems = patched(plan, build(plan, base.objects), source)
+    objects = [*objects, config_map(plan, contents)] if contents else objects
+    problems = (
+        *unread,
+        *problems,
+        *unsupported_values.in_words(source, patched=not plan.run),
+        *_twins(plan, objects, source),
+    )
+    if problems:
+        return None, problems
+    return BuiltRun(planned, base, objects, _inputs(plan, source)), ()
+
+
+def _twins(plan: Plan, objects: list[Object], source: Source) -> Iterator[Problem]:
+    """Yield problems of objects that become one object by the namespace or the name of the run."""
+    counts = Counter(map(identity, objects)) if len(objects) > 1 else {}
+    for twin, count in counts.items():
+        if count > 1:
+            message = f"the run '{plan.name}' would contain the object {shown(twin)} twice"
+            hint = "give the objects of your components unique names"
+            yield source.problem("NAME004", ("spec", "components"), message, hint, key=True)
+
+
+def shown(identified: Identity) -> str:
+    """Return `Kind namespace/name`."""
+    _, kind, *names = identified
+    return f"{kind} {'/'.join(filter(None, names))}"
+
+
+def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
+    """Return the problem of a base whose objects are not those of its pattern."""
+    ours = [item for item in objects if item["metadata"]["name"] == MARKER]
+    has = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
+    needs = PATTERNS[plan.pattern].objects
+    if has == sorted(needs):
+        return None
+    needed, held = (
+        ", ".join(f"{kind} {version}".strip() for version, kind in pairs) for pairs in (needs, has)
+    )
+    message = f"{plan.base} must contain {needed} with the name {MARKER}, but contains {held or 'no object'}"
+    return Problem("BASE001", message, _COMPARE, file=f"{plan.base}/{FILE_NAME}")
+
+
+def _at_component(planned: Planned, problem: Problem) -> Problem:
+    """Return the problems of a base, at the workload if they are in a component of the user."""
+    source = planned.workload.source
+    for index, component in enumerate(planned.workload.components):
+        if problem.file.startswith(f"{component}/"):
+            message = problem.message
+            message += "" if problem.file in message else f" ({problem.file})"
+            return source.problem(problem.id, ("spec", "components", index), message, problem.hint)
+    return problem
+
+
+def _inputs(plan: Plan, source: Source) -> str:
+    """Return the inputs of a run's files, as their header lists them."""
+    shape = plan.shape
+    paths = dict.fromkeys(layer.file.path for layer in reversed(source.layers[1:]))
+    inputs = [header.inputs(source.file.path, plan.cluster), *paths, plan.base]
+    if shape.chips:
+        inputs.append(f"catalog {shape.generation} {shape.topology} on {shape.machine_type}")
+    return ", ".join(inputs)
+
+
+def frozen_file(plan: Plan) -> str:
+    """Return the path of a hashed run's file."""
+    return f"{plan.folder}/{plan.name}.yaml"
+
+
+def frozen_text(run: BuiltRun, tool: str) -> str:
+    """Return a hashed run's file, written by a version of the tool."""
+    return header.frozen(run.inputs, run.planned.plan.intent, tool, frozen_body(run))
+
+
+def frozen_body(run: BuiltRun) -> str:
+    """Return what a hashed run's file holds below its header."""
+    return write_documents(run.objects)
+
+
+def edited(
+    existing: Existing, paths: Iterable[str], planned: Iterable[Planned], bases: Bases
+) -> Iterator[Problem]:
+    """Yield a problem for each frozen run that somebody edited, compared with what a render writes today."""
+    broken = [path for path in paths if path in existing.frozen and not existing.frozen[path].intact]
+    entries = {frozen_file(entry.plan): entry for entry in planned} if broken else {}
+    for path in broken:
+        run, _ = make(entries[path], bases) if path in entries else (None, ())
+        yield header.edited(path, existing.texts[path], frozen_body(run) if run else None)
+
+
+def own(plan: Plan) -> list[Identity]:
+    """Return the objects that every run of a plan's pattern makes, under its own name."""
+    kinds = ((version.rpartition("/")[0], kind) for version, kind in PATTERNS[plan.pattern].objects)
+    return [(group, kind, plan.namespace, plan.name) for group, kind in kinds]
+
+
+def brought(plan: Plan, bases: Bases) -> list[Identity]:
+    """Return the objects that components bring to a plan under names of their own."""
+    base = bases.get(plan)
+    identities = []
+    for item in [] if isinstance(base, Problem) else base.objects:
+        group, kind, namespace, name = identity(item)
+        if name != MARKER:
+            within = (namespace or plan.namespace) if is_namespaced(group, kind) else ""
+            identities.append((group, kind, within, name))
+    return identities
+
+
+def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """Return the files of a Fixed workload's overlay by path, and their problems."""
+    plan, source = run.planned.plan, run.planned.workload.source
+    documents = overlay(plan, run.base.objects, run.objects)
+    problems: list[Problem] = []
+    if run.base.fragile:
+        lost = unsupported_values.in_patches(documents)
+        problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
+    # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
+    own_words = plan.patches or run.planned.workload.components
+    if own_words and not makes(documents, run.base.objects, run.objects):
+        message = "the overlay would not produce the planned objects: its patches match other objects too"
+        hint = "give the objects of your components unique names"
+        problems.append(source.problem("BUILD003", ("spec",), message, hint, key=True))
+    files = {
+        f"{plan.folder}/{name}": header.live(run.inputs, write_document(document))
+        for name, document in documents.items()
+    }
+    return files, tuple(problems)
+
+
+def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
+    """Return the kustomization that lists the live runs of a workload; it refers to no base."""
+    return {f"{folder}/{FILE_NAME}": listing("the live runs in this folder", sorted(files))}

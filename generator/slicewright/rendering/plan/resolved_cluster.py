@@ -1,0 +1,150 @@
+"""A cluster with the shapes of its pools, and the problems of its file."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct, field
+
+from slicewright.catalogue.catalogue import Catalogue
+from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
+from slicewright.catalogue.shape import Shape
+from slicewright.intent.source import Source
+from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Rung, TpuPool
+from slicewright.intent.tpuworkload import Provisioning
+from slicewright.kubernetes.problem import Path, Problem, counted
+from slicewright.rendering.plan.placement import NOT_SERVED, is_served, lifetime_problem
+from slicewright.rendering.run import header
+
+_OLDEST_JOBSET = (0, 9, 0)
+"""The release that brought `groupName`, which the bases write; an older API server refuses it."""
+
+
+class ResolvedCluster(Struct, frozen=True):
+    """One cluster, ready to take workloads."""
+
+    cluster: Cluster
+    pools: tuple[tuple[TpuPool, Shape], ...]
+    machines: Mapping[str, CpuMachine] = field(default_factory=dict)
+    """Size of a node of each pool with a known machine type, by the pool's name."""
+    compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
+    """The ComputeClasses with the shapes of their rungs."""
+    has_elastic_runs: bool = False
+    """Whether a workload runs Pathways here with elastic slices."""
+
+    @property
+    def source(self) -> Source:
+        """The document of the TPUCluster."""
+        return self.cluster.source
+
+    def live(self, body: str) -> str:
+        """Return a generated file that every render writes again from the TPUCluster."""
+        return header.live(header.inputs(self.source.file.path, self.cluster.name), body)
+
+
+def is_older(cluster: Cluster, jobset: tuple[int, int, int]) -> bool:
+    """Tell whether a cluster has an older release of JobSet; none written means a new one."""
+    release = cluster.spec.get("versions", {}).get("jobset", "")
+    return bool(release) and tuple(int(part) for part in release[1:].split("-")[0].split(".")) < jobset
+
+
+def region_of(location: str) -> str:
+    """Return `us-west4` for `us-west4` and for `us-west4-a`."""
+    return "-".join(location.split("-")[:2])
+
+
+def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedCluster, tuple[Problem, ...]]:
+    """Return a cluster with the shapes of its TPU pools, and the problems of its file."""
+    problems: list[Problem] = []
+    if is_older(cluster, _OLDEST_JOBSET):
+        message = "slicewright supports only JobSet v0.9.0 and newer"
+        hint = "upgrade JobSet; the default is v0.12.0"
+        problems.append(cluster.source.problem("FIELD002", ("spec", "versions", "jobset"), message, hint))
+    pools: list[tuple[TpuPool, Shape]] = []
+    for pool in cluster.tpu_pools:
+        shape = _shape(cluster, pool.tpu, pool.path, catalogue, problems)
+        problems += _provisioned(cluster, pool.provisioning, shape, pool.max_run_duration_seconds, pool.path)
+        if shape is not None:
+            pools.append((pool, shape))
+        if pool.node_pool_names and len(pool.node_pool_names) != pool.slices:
+            message = f"{len(pool.node_pool_names)} node pool names for {counted(pool.slices, 'slice')}"
+            hint = "each slice is one node pool: write one name for each slice, or leave the list out"
+            problems.append(cluster.source.problem("POOL002", (*pool.path, "nodePoolNames"), message, hint))
+    problems += _duplicates(cluster)
+    sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
+    machines = {name: size for name, size in sizes.items() if size is not None}
+    for pool, shape in pools:
+        host = shape.machine
+        machines[pool.name] = catalogue.cpu_machines.sized(host.vcpus, host.memory_gb * 1024)
+    classes = tuple(
+        (item, tuple(_rungs(cluster, item, catalogue, problems))) for item in cluster.compute_classes
+    )
+    return ResolvedCluster(cluster, tuple(pools), machines, classes), tuple(problems)
+
+
+def _shape(
+    cluster: Cluster, tpu: TpuRequest, path: Path, catalogue: Catalogue, problems: list[Problem]
+) -> Shape | None:
+    """Return the shape of a `tpu:` field below a path, or add its problem."""
+    answer = resolve(catalogue, tpu)
+    if not isinstance(answer, Refusal):
+        return answer
+    problems.append(refusal_problem(cluster.source, (*path, "tpu"), answer))
+    return None
+
+
+def refusal_problem(source: Source, path: Path, refusal: Refusal) -> Problem:
+    """Return why the catalogue refuses the `tpu:` field at a path of a document."""
+    place = (*path, refusal.field) if refusal.field else path
+    return source.problem(refusal.id, place, refusal.message, refusal.hint)
+
+
+def _rungs(
+    cluster: Cluster, item: ComputeClass, catalogue: Catalogue, problems: list[Problem]
+) -> Iterator[tuple[Rung, Shape]]:
+    for index, rung in enumerate(item.rungs):
+        path: Path = ("spec", "computeClasses", item.index, "priorities", index)
+        shape = _shape(cluster, rung.tpu, path, catalogue, problems)
+        problems += _provisioned(cluster, rung.provisioning, shape, rung.max_run_duration_seconds, path)
+        if shape is not None:
+            yield rung, shape
+
+
+def _provisioned(
+    cluster: Cluster, way: Provisioning, shape: Shape | None, seconds: int | None, path: Path
+) -> Iterator[Problem]:
+    """Yield errors of GKE about the provisioning of a pool or of a priority; None is an unknown shape."""
+    if shape and not is_served(shape, way):
+        message = f"{shape.machine_type} is not available as {way.type}"
+        yield cluster.source.problem("POOL011", (*path, "provisioning"), message, NOT_SERVED)
+    if way.is_flex_start and (wrong := lifetime_problem("nodes must live", seconds)):
+        yield cluster.source.problem("POOL012", (*path, "maxRunDurationSeconds"), *wrong)
+
+
+def _duplicates(cluster: Cluster) -> Iterator[Problem]:
+    """Yield a problem for each duplicate name of a pool or of a node pool, defaults included."""
+    pools: dict[str, TpuPool | CpuPool] = {}
+    taken: dict[str, str] = {}
+    for pool in cluster.pools:
+        if pool.name in pools:
+            message, hint = f"duplicate pool '{pool.name}'", "give each pool its own name"
+            yield cluster.source.problem("POOL001", (*pool.path, "name"), message, hint)
+            continue
+        pools[pool.name] = pool
+    for pool in pools.values():
+        for at, name in enumerate(pool.node_pool_names):
+            other = taken.setdefault(name, pool.name)
+            default = name.rpartition("-")[0]
+            if other == pool.name and _is_default(name, pools.get(default)):
+                other = default
+            if other != pool.name:
+                hint = f"pool '{other}' has the same node pool; write other nodePoolNames"
+                path = (*pool.path, "nodePoolNames", at)
+                yield cluster.source.problem("POOL001", path, f"duplicate node pool '{name}'", hint)
+
+
+def _is_default(name: str, pool: TpuPool | CpuPool | None) -> bool:
+    """Tell whether a node pool's name is one of those that a TPU pool gets where it writes none."""
+    number = name.rpartition("-")[2]
+    if not isinstance(pool, TpuPool) or pool.node_pool_names or not number.isdecimal():
+        return False
+    return number == str(int(number)) and int(number) < pool.slices

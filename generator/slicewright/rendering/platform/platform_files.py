@@ -1,0 +1,58 @@
+"""The files of a cluster's platform: overlays/<cluster>/_platform."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from slicewright.document.write import write_documents
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.compose.kustomization import FILE_NAME
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.platform import queues
+from slicewright.rendering.platform.compute_classes import compute_classes
+from slicewright.rendering.platform.flavor import flavors
+from slicewright.rendering.platform.kueue_configuration import kueue_configuration
+from slicewright.rendering.platform.teams import namespaces, team
+from slicewright.rendering.run.folder import platform_folder
+from slicewright.rendering.run.listing import listing
+
+
+def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:
+    """Return the files of a cluster's platform by path; none if the platform is not ours to make.
+
+    `untainted` are flavors whose taint waits until no run is left that does not tolerate it.
+    """
+    if not site.cluster.managed:
+        return {}
+    parts = {name: list(objects) for name, objects in _parts(site, untainted)}
+    contents = {name: site.live(write_documents(objects)) for name, objects in parts.items() if objects}
+    if contents:
+        contents[FILE_NAME] = listing("the platform in this folder", contents)
+    return {f"{platform_folder(site.cluster.name)}/{name}": text for name, text in contents.items()}
+
+
+def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Object]:
+    """Return the objects of a cluster's platform, also of one that is not ours to make."""
+    return [item for _, items in _parts(site, untainted) for item in items]
+
+
+def kueue_objects(site: ResolvedCluster) -> list[Object]:
+    """Return the queues of a cluster's platform, with their flavors and cohorts."""
+    return [item for _, items in _kueue_parts(site, ()) for item in items]
+
+
+def _kueue_parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
+    yield "topologies.yaml", queues.topologies(site)
+    yield "flavors.yaml", flavors(site, untainted)
+    yield "checks.yaml", queues.checks(site)
+    yield "queues.yaml", (*queues.cohorts(site), *queues.cluster_queues(site))
+    yield "local-queues.yaml", queues.local_queues(site)
+
+
+def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
+    """Yield each file's name and its objects, in order of the list."""
+    yield "namespaces.yaml", namespaces(site)
+    yield "priority-classes.yaml", queues.priority_classes(site)
+    yield from _kueue_parts(site, untainted)
+    yield "compute-classes.yaml", compute_classes(site)
+    for entry in site.cluster.teams:
+        yield f"team-{entry.name}.yaml", team(entry)
+    yield "kueue-manager-config.yaml", kueue_configuration(site)

@@ -1,0 +1,130 @@
+"""The most that a queue can ever get, as Kueue computes it (resource_node.go, potentialAvailable)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.check.rules.kit import findings, object_set
+from tests.check.rules.queues import cohort, queue, said
+
+from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.quantity import amount
+from slicewright.kueue.quota import Cell, Most, Node, Quotas, most
+from slicewright.kueue.quota_read import quotas
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([queue("a", 8)], "8 (nominal 8, borrowing 0)"),
+        ([queue("a", 8, "all"), queue("b", 16, "all")], "24 (nominal 8, borrowing 16)"),
+        ([queue("a", 8, "all", borrowingLimit=4), queue("b", 16, "all")], "12 (nominal 8, borrowing 4)"),
+        ([queue("a", 8, "all", borrowingLimit=0), queue("b", 16, "all")], "8 (nominal 8, borrowing 0)"),
+        ([queue("a", 8, "all"), queue("b", 16, "all", lendingLimit=4)], "12 (nominal 8, borrowing 4)"),
+        ([queue("a", 8, "all", lendingLimit=0), queue("b", 16, "all")], "24 (nominal 8, borrowing 16)"),
+        ([queue("a", 0, "all"), cohort("all", 16)], "16 (nominal 0, borrowing 16)"),
+        (
+            [
+                queue("a", 8, "team"),
+                cohort("team", parent="all"),
+                cohort("all"),
+                queue("b", 16, "other"),
+                cohort("other", parent="all"),
+            ],
+            "24 (nominal 8, borrowing 16)",
+        ),
+        (
+            [
+                queue("a", 8, "team"),
+                cohort("team", 0, "all", borrowingLimit=4),
+                cohort("all", 32),
+            ],
+            "12 (nominal 8, borrowing 4)",
+        ),
+        (
+            [
+                queue("a", 8, "team"),
+                cohort("team", parent="all"),
+                cohort("all"),
+                queue("b", 16, "other"),
+                cohort("other", 8, "all", lendingLimit=8),
+            ],
+            "16 (nominal 8, borrowing 8)",
+        ),
+        ([queue("a", 8, "x"), cohort("x", 4, "y"), cohort("y", 4, "x")], "16 (nominal 8, borrowing 8)"),
+    ],
+    ids=[
+        "alone",
+        "cohort without an object",
+        "borrowing limit",
+        "borrowing nothing",
+        "lending limit of another",
+        "lending limit of its own",
+        "quota of the cohort",
+        "tree",
+        "borrowing limit of a cohort",
+        "lending limit of a cohort",
+        "cycle",
+    ],
+)
+def test_most_that_a_queue_can_get(objects: list[dict[str, Any]], expected: str) -> None:
+    """Nominal quota, what others lend up to their limit, and no more than may be borrowed at every level."""
+    known = quotas(object_set(*objects))
+
+    assert expected == said(most(known, known.queues["a"], ("v5e", TPU)))
+
+
+def test_queue_may_have_the_name_of_a_cohort() -> None:
+    """Queues and cohorts are named apart: a cohort above that is called like the queue is not a cycle."""
+    known = quotas(object_set(queue("a", 8, "team"), cohort("team", parent="a"), cohort("a", 16)))
+
+    assert said(most(known, known.queues["a"], ("v5e", TPU))) == "24 (nominal 8, borrowing 16)"
+
+
+NESTED = 3000
+"""Cohorts in each other: more than Python calls functions in each other."""
+
+
+def test_cohorts_may_be_nested_as_deeply_as_anybody_likes() -> None:
+    """The quota at the root reaches a queue through thousands of cohorts, and its limits on the way count."""
+    chips = amount(8)
+    assert chips is not None
+    key = ("v5e", TPU)
+    cohorts = {f"c{at}": Node(f"c{at}", f"c{at + 1}", {}) for at in range(NESTED)}
+    cohorts["c100"] = Node("c100", "c101", {key: Cell(Fraction(0), borrowing=Fraction(5))})
+    cohorts[f"c{NESTED}"] = Node(f"c{NESTED}", "", {key: Cell(chips)})
+    near, far = Node("near", "c0", {}), Node("far", "c200", {})
+
+    known = Quotas({"near": near, "far": far}, cohorts)
+
+    assert [5, 8] == [int(most(known, one, key).total) for one in (near, far)]
+
+
+@pytest.mark.parametrize("parent", ["a", "b", "c"])
+def test_cohorts_in_each_other_come_to_an_end(parent: str) -> None:
+    """Kueue admits nothing from a cycle and FIT107 reports it; the arithmetic ends whatever it says."""
+    parents = {"a": "b", "b": "a", "c": "a"}
+    known = Quotas({}, {name: Node(name, above, {}) for name, above in parents.items()})
+
+    assert Most(Fraction(0), Fraction(0)) == most(known, Node("q", parent, {}), ("v5e", TPU))
+
+
+@pytest.mark.parametrize(
+    ("parents", "expected"),
+    [
+        ({"a": "b", "b": "c", "c": ""}, []),
+        ({"a": "a"}, ["a: a -> a"]),
+        (
+            {"x": "a", "a": "b", "b": "c", "c": "a"},
+            ["a: a -> b -> c -> a", "b: b -> c -> a -> b", "c: c -> a -> b -> c"],
+        ),
+        ({f"c{at}": f"c{at + 1}" for at in range(NESTED)}, []),
+    ],
+)
+def test_each_cohort_of_a_cycle_is_named_with_its_way(parents: dict[str, str], expected: list[str]) -> None:
+    """A cohort that only leads into a cycle is not part of it, and a long chain is none."""
+    found = findings("FIT107", *(cohort(name, parent=above) for name, above in parents.items()))
+
+    assert [f"the cohorts form a cycle: {way.partition(': ')[2]}" for way in expected] == found

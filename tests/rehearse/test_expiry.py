@@ -1,0 +1,174 @@
+"""Timers of controllers expire when they are due, and what cannot be told of them is said."""
+
+from __future__ import annotations
+
+import math
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.rendering.platform.kit import site
+
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.kinds import CONFIGURATION_KEY
+from slicewright.rehearse.event_log import EventLog
+from slicewright.rehearse.expiry import Expiry, installed_settings, outlived
+from slicewright.rehearse.model.gang import gangs
+from slicewright.rehearse.model.progress import Work
+from slicewright.rehearse.timers import Clock
+
+from .kit import A, job, says
+
+READY = {"type": "PodsReady", "status": "True"}
+
+
+def workload(*others: Any, **spec: Any) -> Any:
+    """Return a Workload that is admitted."""
+    conditions = [{"type": "Admitted", "status": "True"}, *others]
+    return {
+        "kind": "Workload",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
+        "spec": spec,
+        "status": {"conditions": conditions},
+    }
+
+
+class Scene:
+    """A rehearsal at 10x of default/a, whose Workload was admitted at its start."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, item: Any) -> None:
+        self.real = 1000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.real)
+        self.clock = Clock(10.0)
+        self.event_log = EventLog(self.clock, {A: 1}, [A])
+        self.event_log.controller_timers.see(0.0, "ADDED", item, A, "2026-01-31T12:00:00Z")
+        self.patches: list[str] = []
+        self.error: ApiError | None = None
+        idle_time: Any = SimpleNamespace(is_settled=True)
+        self.idle_time = idle_time
+        self.autoscaler: Any = SimpleNamespace(is_busy=False, next=math.inf)
+        api: Any = SimpleNamespace(patch=self._patch)
+        self.expiry = Expiry(api, self.event_log, self.clock, self.idle_time)
+
+    def _patch(self, item: Any, _change: Any, *, subresource: str) -> None:
+        if self.error:
+            raise self.error
+        self.patches.append(f"{item['kind']} {item['metadata']['name']} {subresource}")
+
+    def after(self, seconds: float) -> int:
+        """Play after some real seconds, and return how many patches there are."""
+        self.real += seconds
+        self.expiry.play(self.autoscaler)
+        return len(self.patches)
+
+    @property
+    def unknown(self) -> list[str]:
+        """What cannot be told."""
+        return [problem.message for problem in self.expiry.problems(())]
+
+
+def test_timer_expires_once_when_it_is_due_and_the_controllers_have_settled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Kueue waits 30 minutes for pods: three minutes of real time at 10x."""
+    scene = Scene(monkeypatch, workload())
+    found = [scene.after(179.0)]
+    scene.idle_time.is_settled = False
+    found.append(scene.after(1.0))
+    scene.idle_time.is_settled = True
+    scene.error = ApiError(409, {"reason": "Conflict"})
+    found.append(scene.after(0.0))
+    scene.error = None
+    found += [scene.after(0.0), scene.after(1.0)]
+
+    assert [0, 0, 0, 1, 1] == found
+    assert ["Workload a status"] == scene.patches
+    assert [] == scene.unknown
+
+
+def test_timer_on_which_no_controller_acts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the Kueue of another cluster has a longer timeout."""
+    scene = Scene(monkeypatch, workload())
+    scene.after(180.0)
+    scene.after(19.0)
+    before = scene.unknown
+    scene.after(1.0)
+    scene.after(30.0)
+
+    assert [] == before
+    (message,) = scene.unknown
+    assert (
+        "cannot tell what waitForPodsReady.timeout of default/a does: it expires 30m00s after 0.0s, and no "
+        "controller acted"
+    ) == message
+
+
+@pytest.mark.parametrize(("work", "unknown"), [(3649.0, 1), (3650.0, 0)])
+def test_work_that_ends_at_the_same_time_as_its_limit_is_said(
+    work: float, unknown: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controllers take five seconds of real time for themselves, which are 50 at 10x."""
+    scene = Scene(monkeypatch, workload(READY, maximumExecutionTimeSeconds=3600))
+    for kind in ("submitted", "reserved", "admitted", "podStarted"):
+        word: Any = kind
+        scene.event_log.note(word, A, **({"pod": "x", "chips": 4} if kind == "podStarted" else {}))
+    scene.event_log.timelines.begin(A, gangs(job(pods=1)), 0.0, Work(work))
+    scene.after(360.0)
+
+    assert unknown == len(scene.unknown)
+
+
+@pytest.mark.parametrize(("arrival", "unknown"), [(1849.0, 1), (1850.0, 0)])
+def test_nodes_that_come_at_the_same_time_as_the_timeout_are_said(
+    arrival: float, unknown: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As well."""
+    scene = Scene(monkeypatch, workload())
+    scene.autoscaler = SimpleNamespace(is_busy=True, next=arrival)
+    scene.after(180.0)
+
+    assert unknown == len(scene.unknown)
+
+
+@pytest.mark.parametrize(
+    ("pool", "kept", "expected"),
+    [
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3600.0, []),
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
+        ("provisioning: FlexStart", 700_000.0, ["spec.pools[0]"]),
+        ("provisioning: Spot", 700_000.0, []),
+    ],
+)
+def test_nodes_that_stay_longer_than_gke_keeps_them_are_said(
+    pool: str, kept: float, expected: list[str]
+) -> None:
+    """At their pool, once; a fault that gives nodes back does not begin the time again."""
+    of = site(f"pools: [{{name: f, tpu: v6e-8, {pool}}}]")
+    events = [says(at, kind, "", node_pool="np") for at, kind in ((10.0, "poolGrew"), (20.0, "poolGrew"))]
+    events.append(says(10.0 + kept, "poolShrank", "", node_pool="np"))
+    problems = outlived(of, {"np": "f", "other": "f"}, events, 1e6)
+
+    assert expected == [problem.dotted() for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("found", "settings", "problems"),
+    [
+        (
+            {"data": {CONFIGURATION_KEY: "waitForPodsReady: {timeout: 5m}"}},
+            {"waitForPodsReady": {"timeout": "5m"}},
+            0,
+        ),
+        ({"data": {CONFIGURATION_KEY: "admissionFairSharing: {}"}}, {"admissionFairSharing": {}}, 1),
+        ({"data": {CONFIGURATION_KEY: "["}}, None, 1),
+        ({"data": {}}, None, 1),
+        (None, None, 1),
+    ],
+)
+def test_settings_of_another_cluster_are_read_there(found: Any, settings: Any, problems: int) -> None:
+    """Where they cannot be read, or count what a rehearsal cannot reach, that is said."""
+    api: Any = SimpleNamespace(find=lambda *_: found)
+    read, unknown = installed_settings(api)
+
+    assert (settings, ["REH026"] * problems) == (read, [problem.id for problem in unknown])
