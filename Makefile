@@ -156,7 +156,6 @@ bench: $(VENV)/.dev ## Measure rendering against one kustomize process; prints J
 .PHONY: docs
 docs: $(VENV)/.dev ## Write the generated pages of docs/ that are committed.
 	@$(BIN)/python -m website.fields
-	@$(BIN)/python -m tests.seeds.table
 
 .PHONY: site
 site: $(VENV)/.docs ## Build the site of docs/ into site/, with the pages of commands and ids; fail on a dead link.

@@ -21,8 +21,6 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _EXTERNAL = re.compile(r"(?:\]\(|<)(https?://[^)>\s]+)")
 EXTERNAL = {
     "https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#repositories",
-    "https://github.com/kubernetes-sigs/kueue/issues/10168",
-    "https://github.com/kubernetes-sigs/kueue/issues/15614",
     "https://keepachangelog.com/en/1.1.0/",
     "https://peps.python.org/pep-0440/#version-specifiers",
     "https://semver.org",

@@ -180,18 +180,21 @@ def test_reclaim_takes_from_borrowers_as_long_as_they_borrow() -> None:
     assert [("Priority", 8, 3), ("NominalQuota", 8, None)] == remedies(wait)
 
 
-BOTH = "reclaimWithinCohort: LowerPriority and borrowWithinCohort.policy: LowerPriority"
-TAKES = "takes back what other ClusterQueues borrow of v5e"
+BOTH = (
+    "set reclaimWithinCohort: LowerPriority and borrowWithinCohort.policy: LowerPriority in its ClusterQueue"
+)
+HIGHER = "give it a priority above 4"
+TAKES = "to take back borrowed chips"
 RECLAIMS = {"reclaimWithinCohort": "LowerPriority"}
 
 
 @pytest.mark.parametrize(
     ("preemption", "own", "expected"),
     [
-        ({}, 0, f"{BOTH} and a priority above 4 {TAKES}"),
+        ({}, 0, f"{BOTH} and {HIGHER} {TAKES}"),
         ({}, 5, f"{BOTH} {TAKES}"),
-        (RECLAIMS, 5, f"borrowWithinCohort.policy: LowerPriority {TAKES}"),
-        ({**RECLAIMS, "borrowWithinCohort": {"policy": "LowerPriority"}}, 0, f"a priority above 4 {TAKES}"),
+        (RECLAIMS, 5, f"set borrowWithinCohort.policy: LowerPriority in its ClusterQueue {TAKES}"),
+        ({**RECLAIMS, "borrowWithinCohort": {"policy": "LowerPriority"}}, 0, f"{HIGHER} {TAKES}"),
         ({**RECLAIMS, "borrowWithinCohort": {"policy": "LowerPriority"}}, 5, ""),
         ({"borrowWithinCohort": {"policy": "Never", "maxPriorityThreshold": 3}}, 5, ""),
         ({"borrowWithinCohort": {"policy": "Never", "maxPriorityThreshold": 4}}, 5, f"{BOTH} {TAKES}"),
@@ -211,7 +214,7 @@ def test_run_that_has_to_borrow_takes_back_by_two_policies(
     told = [remedy.message for lack in wait.lacks for remedy in lack.remedies]
     (fair,) = why(replace(found, is_fair=True), *held(B, queue="guest", chips=16), *ASKS)
 
-    quota = "4 more chips of nominal quota in ClusterQueue cq"
+    quota = "add 4 chips to the nominal quota of ClusterQueue cq"
     assert [*([expected] if expected else []), quota] == told
     assert [("NominalQuota", 4, None)] == remedies(fair)
 
@@ -268,8 +271,8 @@ def test_equal_runs_wait_for_one_cause() -> None:
     A higher priority would only take from an equal run. Who waits for nodes does not explain who is queued.
     """
     more, higher = (
-        Remedy("NominalQuota", "8 more chips", 8),
-        Remedy("Priority", "a priority above 0 preempts enough of them", above=0),
+        Remedy("NominalQuota", "add 8 chips", 8),
+        Remedy("Priority", "give it a priority above 0", above=0),
     )
     lack = Lack(Shortage("v5e", 8, 8, 8, 8, (Holder(8, "default/c", "cq"),)), (higher, more))
     found = {
@@ -335,8 +338,8 @@ def test_quota_that_can_never_be_enough() -> None:
     (wait,) = why(scene(*queue(4)), *ASKS)
 
     assert ("QuotaTooSmall", [("NominalQuota", 4, None)]) == (wait.reason, remedies(wait))
-    admits = "4 more chips of nominal quota in ClusterQueue cq"
-    assert f"8 chips of v5e: the quota is 4 chips; remedy: {admits}" == describe(wait, {})
+    admits = "add 4 chips to the nominal quota of ClusterQueue cq"
+    assert f"8 chips of v5e: the quota is 4 chips; to start it earlier, {admits}" == describe(wait, {})
 
 
 def test_two_lacks_have_no_single_remedy() -> None:
@@ -424,8 +427,8 @@ def test_line_and_record_of_a_wait() -> None:
     (wait,) = why(scene(*platform, priorities={B: 800}), *events)
     timelines = told(*events, pods={A: 2, B: 2}, queued=(A, B))
     line = (
-        "8 chips of v5e: default/b of cq has held 8 since 1.0s and still ran at the end; remedy: "
-        "a priority above 800 preempts enough of them, or 8 more chips of nominal quota in ClusterQueue cq"
+        "8 chips of v5e: default/b of cq has held 8 since 1.0s and still ran at the end; to start it "
+        "earlier, give it a priority above 800, or add 8 chips to the nominal quota of ClusterQueue cq"
     )
     made: Any = record_of(wait, timelines)
 

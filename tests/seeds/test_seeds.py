@@ -8,7 +8,6 @@ import slicewright
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 
 from .kit import ROOT, Declared, composed, declared, expected, found, matching
-from .table import PAGE, written
 from .tree import ABSENT, Difference, at, differences, tree
 
 ALL = tuple(found())
@@ -65,13 +64,6 @@ def test_no_difference_is_declared_twice() -> None:
 def test_tutorials_are_those_of_the_differences() -> None:
     """Rows stand under the title of a tutorial that has expectations."""
     assert {spoken["tutorial"] for spoken in expected()} == {row.tutorial for row in declared()}
-
-
-def test_page_shows_the_differences() -> None:
-    """The page holds the rows of differences.yaml; `python -m tests.seeds.table` writes them."""
-    page = PAGE.read_text(encoding="utf-8")
-
-    assert written(page) == page
 
 
 def test_names_are_those_that_were_agreed() -> None:

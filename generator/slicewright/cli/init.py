@@ -34,7 +34,7 @@ _SHOWN = 5
 
 @command(
     "slicewright init training",
-    "slicewright init --slicewright-requirement slicewright==0.1.0",
+    "slicewright init --keep",
     "slicewright init --upgrade",
 )
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(path_type=Path))

@@ -5,7 +5,7 @@ timer on its own clock. At this moment it sets the field back from which the con
 finds that the time is over, and does what it does in a cluster. No timer expires too early by itself, because
 the clock of a rehearsal is never slower than real time.
 
-The page docs/reference/rehearse.md lists these timers, and those that a rehearsal does not have.
+The page docs/reference/rehearse-timers.md lists these timers, and those that a rehearsal does not have.
 """
 
 import calendar

@@ -29,6 +29,7 @@ from slicewright.rehearse.model.timeline import Span, Timeline
 
 _MOVED_BACK = frozenset({TIMED_OUT, CHECKED})
 """Kueue's GetQueueOrderTimestamp (pkg/workload/workload.go)."""
+_TO_RECLAIM = "to take back borrowed chips"
 
 
 class Remedy(Struct, frozen=True):
@@ -330,12 +331,12 @@ class _Moment:
         if level is not None:
             level = max([level, *map(self._priority, ahead)])
             above = None if own > level else level
-            who = "preempts enough of them"
+            changes = [] if above is None else [f"give it a priority above {above}"]
             if within == "Never":
-                beside = "" if above is None else f" and a priority above {above}"
-                yield Remedy("Preemption", f"withinClusterQueue: LowerPriority{beside} {who}", above=above)
-            elif above is not None:
-                yield Remedy("Priority", f"a priority above {above} {who}", above=above)
+                changes.insert(0, "set withinClusterQueue: LowerPriority in its ClusterQueue")
+            if changes:
+                kind = "Preemption" if within == "Never" else "Priority"
+                yield Remedy(kind, " and ".join(changes), above=above)
         if ahead:  # what the queue gets more of goes to those runs
             return
         key = lack.flavor, TPU
@@ -346,14 +347,16 @@ class _Moment:
             if not self._setting.is_fair:
                 yield from _borrowing(own, lack, policy, level)
         elif reclaim != "Any" and level is not None:
-            effect = f"takes back what other ClusterQueues borrow of {lack.flavor}"
             if reclaim == "Never":
-                yield Remedy("Reclaim", f"reclaimWithinCohort: Any {effect}", lack.missing)
+                message = f"set reclaimWithinCohort: Any in its ClusterQueue {_TO_RECLAIM}"
+                yield Remedy("Reclaim", message, lack.missing)
             elif own <= level:
-                yield Remedy("Priority", f"a priority above {level} {effect}", lack.missing, level)
+                yield Remedy(
+                    "Priority", f"give it a priority above {level} {_TO_RECLAIM}", lack.missing, level
+                )
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
-        message = f"{lack.missing} more chips of nominal quota in ClusterQueue {queue.name}"
+        message = f"add {lack.missing} chips to the nominal quota of ClusterQueue {queue.name}"
         if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
             yield Remedy("NominalQuota", message, lack.missing)
 
@@ -407,9 +410,11 @@ def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int |
         "reclaimWithinCohort": policy.get("reclaimWithinCohort", "Never"),
         "borrowWithinCohort.policy": borrowing.get("policy", "Never"),
     }
-    changes = [f"{field}: LowerPriority" for field, choice in policies.items() if choice == "Never"]
-    kind, above = "Reclaim" if changes else "Priority", None if own > level else level
-    changes += [] if above is None else [f"a priority above {above}"]
+    fields = " and ".join(
+        f"{field}: LowerPriority" for field, choice in policies.items() if choice == "Never"
+    )
+    kind, above = "Reclaim" if fields else "Priority", None if own > level else level
+    changes = [f"set {fields} in its ClusterQueue"] if fields else []
+    changes += [] if above is None else [f"give it a priority above {above}"]
     if changes:
-        message = f"{' and '.join(changes)} takes back what other ClusterQueues borrow of {lack.flavor}"
-        yield Remedy(kind, message, lack.missing, above)
+        yield Remedy(kind, f"{' and '.join(changes)} {_TO_RECLAIM}", lack.missing, above)

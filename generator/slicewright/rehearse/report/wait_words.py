@@ -109,7 +109,7 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
         holders.append(f"{len(short.held) - _MOST_HOLDERS} more runs hold some")
     held = ", ".join(holders) or f"the quota is {short.total} chips"
     remedies = ", or ".join(remedy.message for remedy in lack.remedies)
-    admits = f"; remedy: {remedies}" if remedies else ""
+    admits = f"; to start it earlier, {remedies}" if remedies else ""
     return f"{short.need} chips of {short.flavor}: {held}{admits}"
 
 
