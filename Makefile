@@ -104,7 +104,7 @@ unit-with-tools: $(VENV)/.dev tools
 
 .PHONY: coverage
 coverage: CHOSEN = $(CHOSEN_IN_CI)
-coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the core.
+coverage: $(VENV)/.dev tools ## Run the tests that need no cluster, with full branch coverage of the pure packages.
 	@$(PYTEST) -n 3 --dist worksteal $(UNIT_TESTS) $(CHOSEN) $(if $(ALL),--all-words) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 .PHONY: snapshots
