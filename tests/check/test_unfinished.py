@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         (("metadata", "namespace"), "<< Namespace >>", ["<< Namespace >>"]),
         (("metadata", "name"), "REPLACE_ME", ["REPLACE_ME"]),
         (("metadata", "name"), "CHANGEME", ["CHANGEME"]),
+        (("metadata", "name"), "PLACEHOLDER", ["PLACEHOLDER"]),
+        (("metadata", "labels", "a\nYOUR_X"), "a", ["YOUR_X"]),
         (("metadata", "name"), 3, []),
         (("spec", "image"), "gcr.io/<project>/a:1", ["<project>"]),
         (("spec", "env", "name"), "PROJECT_ID", []),

@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from slicewright.check.cel_fields import read_by
 from slicewright.document import json_patch as patch
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import text, without_nulls
@@ -53,10 +54,9 @@ def refused(
     for place, rules in groupby(known, itemgetter("path")):
         of_place = list(rules)
         for path, value in _values_at(completed, patch.parse_pointer(place)):
-            context = _context(value)
             for entry in of_place:
                 rule = entry["rule"]
-                holds = _verdict(rule, value, context)
+                holds = keeps(rule, value)
                 if not holds:
                     message = entry.get("message", "") or f"failed rule: {rule}"
                     yield Refused(path, rule, message, is_certain=holds is not None)
@@ -164,16 +164,7 @@ def _is_computable(rule: str) -> bool:
 
 
 def keeps(rule: str, value: Any) -> bool | None:
-    """Tell whether a value keeps a rule; None where the library cannot tell."""
-    return _verdict(rule, value, _context(value))
-
-
-def _context(value: Any) -> Any:
-    return _library().Context({"self": value}, functions=_FUNCTIONS)
-
-
-def _verdict(rule: str, value: Any, context: Any) -> bool | None:
-    """Tell whether a value keeps a rule.
+    """Tell whether a value keeps a rule; None where the library cannot tell.
 
     A rule that reads a field, an element or a quotient that is not there fails, as it does in the API server.
     Where numbers of two types meet, the types of the schema decide there, and nobody here.
@@ -183,6 +174,7 @@ def _verdict(rule: str, value: Any, context: Any) -> bool | None:
         return None
     if "matches" in functions and not json.dumps(value, ensure_ascii=False).isascii():
         return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
+    context = _library().Context({"self": read_by(rule).part_of(value)}, functions=_FUNCTIONS)
     try:
         verdict = program.execute(context)
     except (KeyError, IndexError, ZeroDivisionError):

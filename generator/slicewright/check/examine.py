@@ -121,7 +121,7 @@ def examine(
     check = ObjectCheck(engine, rules, beside, read, manifests)
     unreported = read.files_beside
     own = [one for one in manifests if one.resource.file not in unreported]
-    problems += chain.from_iterable(check.problems(one) for one in own if rules or not one.clean)
+    problems += check.problems(one for one in own if rules or not one.clean)
     problems += engine.unevaluated(one.resource for one in manifests if not one.clean)
     unknown = (one for one in manifests if one.verdict == "unknown" and _KIND.isdisjoint(one.placeholders))
     problems += engine.without_schema(one.resource for one in unknown)

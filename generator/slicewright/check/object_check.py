@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slicewright.catalogue.catalogue import Catalogue
-    from slicewright.check.engine import Engine, Verdict
+    from slicewright.check.engine import Engine
     from slicewright.check.origin import Origins
     from slicewright.check.reasons import Ignores
     from slicewright.check.run import RuleSet
@@ -61,7 +61,7 @@ def schema_errors(engine: Engine, resource: Resource) -> tuple[Problem, ...]:
 
 
 class ObjectCheck:
-    """Checks objects one by one."""
+    """Checks objects: each against its schema, and among those of its scope."""
 
     def __init__(
         self, engine: Engine, rules: RuleSet, beside: Surroundings, read: Read, manifests: Sequence[Checked]
@@ -77,32 +77,36 @@ class ObjectCheck:
             if one.placeholders
         }
 
-    def problems(self, checked: Checked) -> Iterator[Problem]:
-        """Yield the problems of an object; of one with placeholders those that no value of them mends."""
-        resource = checked.resource
-        if not checked.placeholders:
-            verdict = None if checked.clean else checked.verdict
-            yield from self._of(resource, verdict, self._scopes[id(resource)], self._sets)
-            return
-        held, scope = checked.placeholders, self._scopes[id(resource)]
+    def problems(self, objects: Iterable[Checked]) -> Iterator[Problem]:
+        """Yield the problems of some objects, object by object."""
+        objects = list(objects)
+        finished = [one.resource for one in objects if not one.placeholders]
+        pairs = [(resource, self._sets[self._scopes[id(resource)]]) for resource in finished]
+        by_rules = iter(self._rules.of_each(pairs))
+        for one in objects:
+            if one.placeholders:
+                yield from self._of_unfinished(one)
+                continue
+            if not one.clean:
+                yield from self._engine.object_problems(one.resource, one.verdict)
+            yield from next(by_rules)
+
+    def _of_unfinished(self, checked: Checked) -> Iterator[Problem]:
+        """Yield the problems of an object with placeholders that no value of them mends."""
+        resource, held = checked.resource, checked.placeholders
+        scope = self._scopes[id(resource)]
         yield from note(resource, held)
         samples = zip(self._filled[id(resource)], self._sets_of_samples, strict=True)
-        left = independent(
-            (self._of(data, self._engine.verdict(data), scope, sets) for data, sets in samples), held
-        )
+        left = independent((self._of(data, sets[scope]) for data, sets in samples), held)
         for sample in own_samples(resource, left):
             data = filled(resource, held, sample)
-            again = self._of(data, self._engine.verdict(data), scope, self._sets_of_samples[0])
+            again = self._of(data, self._sets_of_samples[0][scope])
             left = independent((left, again), held)
         yield from left
 
-    def _of(
-        self, resource: Resource, verdict: Verdict | None, scope: Scope, sets: Mapping[Scope, ObjectSet]
-    ) -> Iterator[Problem]:
-        if verdict:
-            yield from self._engine.object_problems(resource, verdict)
-        if self._rules:
-            yield from self._rules.problems(sets[scope], (resource,))
+    def _of(self, resource: Resource, objects: ObjectSet) -> Iterator[Problem]:
+        yield from self._engine.object_problems(resource, self._engine.verdict(resource))
+        yield from self._rules.problems(objects, (resource,))
 
     @cached_property
     def _sets(self) -> Mapping[Scope, ObjectSet]:

@@ -86,7 +86,8 @@ class _Open(Struct):
     """Keys that came by a merge, where a manifest is read."""
     key_event: Any = None
     """The event of the key that was read last."""
-    count: int = 1
+    first: int = 0
+    """The number of this value among those of the document."""
     height: int = 1
 
 
@@ -98,12 +99,10 @@ class _Anchored(Struct, frozen=True):
     height: int = 0
 
 
-def _close(closed: _Open) -> Any:
-    """Return a collection that is complete; its own keys win over merged ones, the first of those too."""
-    if not closed.merges:
-        return closed.value
+def _merged(closed: _Open) -> Any:
+    """Return a mapping with what it merges; its own keys win over merged ones, the first of those too."""
     merged: dict[str, Any] = {}
-    for source in reversed(closed.merges):
+    for source in reversed(closed.merges or ()):
         merged |= source
     return merged | closed.value
 
@@ -169,44 +168,51 @@ class _Reader:
             if kind is yaml.ScalarEvent and stack and self._is_usual(stack[-1], event):
                 event = get_event()
                 continue
-            if kind in (yaml.MappingStartEvent, yaml.SequenceStartEvent):
+            if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
                 self._open(stack, event, kind)
                 event = get_event()
                 continue
-            if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
+            if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                 closed = stack.pop()
-                node = _Anchored(_close(closed), closed.count, closed.height)
-                self._anchor(closed.anchor, node)
-                if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
+                value, height = closed.value, closed.height
+                if closed.merges:
+                    value = _merged(closed)
+                if closed.anchor is not None:
+                    count = self._values - closed.first + 1
+                    self._anchors[closed.anchor] = _Anchored(value, count, height)
+                if stack and stack[-1].key is None and type(stack[-1].value) is dict:
                     stack[-1].key = _LEFT_OUT
                     event = get_event()
                     continue
             else:
                 node = self._leaf(event, stack)
-                if stack and self._is_key(stack[-1], node.value, event):
+                value, height = node.value, node.height
+                if stack and self._is_key(stack[-1], value, event):
                     event = get_event()
                     continue
                 self._count(node.count, event)
             if not stack:
-                return node.value
-            self._put(stack[-1], node, event)
+                return value
+            self._put(stack[-1], value, height, event)
             event = get_event()
 
     def _is_usual(self, parent: _Open, event: Any) -> bool:
         """Take a scalar that all readers read alike, as an element, a key or a value; most are usual."""
-        value, holder, key = event.value, parent.value, parent.key
-        if event.implicit[0] and not event.style:
-            value = scalar.MEANINGS[value]
-        if value is scalar.UNUSUAL or event.anchor is not None or event.tag is not None:
+        if event.tag is not None or event.anchor is not None:
             return False
-        if type(holder) is dict and key is None:
-            if type(value) is not str or value == _MERGE or value in holder:
+        value, holder, key = event.value, parent.value, parent.key
+        if not event.style and event.implicit[0]:
+            value = scalar.MEANINGS[value]
+            if value is scalar.UNUSUAL:
+                return False
+        if key is None and type(holder) is dict:
+            if type(value) is not str or value in holder or value == _MERGE:
                 return False
             parent.key, parent.key_event = value, event
             return True
-        if self._values >= MAX_VALUES or parent.merging or key is _LEFT_OUT:
+        if parent.merging or key is _LEFT_OUT or self._values >= MAX_VALUES:
             return False
-        if type(holder) is list:
+        if key is None:
             holder.append(value)
         elif key in holder:
             return False
@@ -214,7 +220,6 @@ class _Reader:
             holder[key] = value
             parent.key = None
         self._values += 1
-        parent.count += 1
         return True
 
     def _leaf(self, event: Any, stack: list[_Open]) -> _Anchored:
@@ -222,7 +227,8 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             self._is_mode = bool(stack) and stack[-1].key in _MODES
             node = _Anchored(self._scalar(event))
-            self._anchor(event.anchor, node)
+            if event.anchor is not None:
+                self._anchors[event.anchor] = node
             return node
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
@@ -232,14 +238,10 @@ class _Reader:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
         return anchored
 
-    def _anchor(self, name: str | None, node: _Anchored) -> None:
-        if name is not None:
-            self._anchors[name] = node
-
     def _open(self, stack: list[_Open], event: Any, kind: type) -> None:
         if len(stack) >= MAX_DEPTH:
             raise self._refusal("YAML004", _TOO_DEEP, event, _FLATTER)
-        if stack and isinstance(stack[-1].value, dict) and stack[-1].key is None:
+        if stack and stack[-1].key is None and type(stack[-1].value) is dict:
             hint = "quote a string that begins with { or ["
             self._report("YAML003", "a key must be a string, not a list or a mapping", event, hint)
         if event.tag is not None and not (self._lenient and event.tag.startswith(OF_YAML)):
@@ -247,7 +249,8 @@ class _Reader:
         self._count(1, event)
         # An alias inside of the collection must not lead to an earlier one of the same name.
         self._anchors.pop(event.anchor, None)
-        stack.append(_Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
+        value: Any = {} if kind is yaml.MappingStartEvent else []
+        stack.append(_Open(value, event.anchor, first=self._values))
 
     def _is_key(self, parent: _Open, value: Any, event: Any) -> bool:
         """Take a scalar as the key of the mapping that is open, if one is due."""
@@ -284,19 +287,21 @@ class _Reader:
         hint = f'write "{original}" in quotes' if original else "write the key before the colon"
         self._report("YAML003", f"a key must be a string, not {original or 'null'}", event, hint)
 
-    def _put(self, parent: _Open, node: _Anchored, event: Any) -> None:
-        parent.count += node.count
-        parent.height = max(parent.height, node.height + 1)
-        if isinstance(parent.value, list):
-            parent.value.append(node.value)
+    def _put(self, parent: _Open, value: Any, height: int, event: Any) -> None:
+        if height >= parent.height:
+            parent.height = height + 1
+        holder, key = parent.value, parent.key
+        if type(holder) is list:
+            holder.append(value)
             return
         if parent.merging:
-            self._merge(parent, node.value, parent.key_event if self._lenient else event)
-        elif parent.key is not _LEFT_OUT:
-            if parent.key in parent.value and parent.key not in parent.merged:
-                self._repeats(parent, node.value)
-            parent.merged -= {parent.key}
-            parent.value[parent.key] = node.value
+            self._merge(parent, value, parent.key_event if self._lenient else event)
+        elif key is not _LEFT_OUT:
+            if key in parent.merged:
+                parent.merged -= {key}
+            elif key in holder:
+                self._repeats(parent, value)
+            holder[key] = value
         parent.key, parent.merging = None, False
 
     def _repeats(self, parent: _Open, value: Any) -> None:
