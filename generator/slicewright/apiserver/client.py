@@ -92,7 +92,7 @@ class Resource(Struct, frozen=True):
         parts = [_root(self.api_version)]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
-        parts += [self.plural, quote(name)] if name else [self.plural]
+        parts += [self.plural, quote(name, safe="")] if name else [self.plural]
         return "/".join(parts)
 
 
