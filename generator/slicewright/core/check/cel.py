@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.core.compose import patch
-from slicewright.core.document.document import values_in
+from slicewright.core.document.document import MAX_VALUES, values_in
 from slicewright.core.kubernetes.quantity import amount
 from slicewright.core.kubernetes.read import text, without_nulls
 from slicewright.core.problem import Path
@@ -144,6 +144,13 @@ _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
 """What goes over a whole list, and in a loop at each step."""
+_COMPARES = re.compile(r"[!=]=(?!\s*(['\"\d-]|(true|false|null)\b))")
+"""What may compare whole lists: the value on the right is not written out."""
+_JOINS = re.compile(r"\bjoin\s*\(\s*(?!['\")])")
+"""What writes a text of the object between all elements of a list."""
+_SELF = re.compile(r"\bself\b")
+_CHARACTERS = 100
+"""Of a text, that take as long as one value."""
 _COMMENT = re.compile(r"//.*\n")
 """It may hide a loop from the pattern above."""
 _COPIES = ("map", "filter")
@@ -193,34 +200,48 @@ def _verdict(rule: str, value: Any, context: Any) -> bool | None:
 
 
 def _may_take_long(rule: str, value: Any) -> bool:
-    """Tell whether loops may take too many steps; lists that a rule writes out or joins count too."""
-    weight, has_inner = _loops(rule)
-    if weight <= 1:
+    """Tell whether a rule may take too many steps.
+
+    Each loop goes over the longest list, and `+` makes a longer one; lists that a rule writes out count too.
+    """
+    weight, reads = _loops(rule)
+    terms = 1 + rule.count("+")
+    if weight <= 1 and terms == 1 and reads * MAX_VALUES <= _MOST_STEPS:
         return False
     values = [item for _, item in values_in(value)]
-    holders = (dict, list, str) if "split" in _functions(rule) else (dict, list)
-    longest = (
-        len(values) if has_inner else max(len(item) if isinstance(item, holders) else 0 for item in values)
-    )
-    return bool((max(longest, rule.count(",")) * (1 + rule.count("+"))) ** weight > _MOST_STEPS)
+    longest = max(len(item) if isinstance(item, (dict, list)) else 0 for item in values)
+    letters = [len(item) for item in values if isinstance(item, str)]
+    if "split" in _functions(rule) or terms > 1:
+        longest = max(longest, *letters, 0)
+    size = max(longest, rule.count(",")) * terms
+    total = max(size, reads * (len(values) + sum(letters) // _CHARACTERS))
+    return bool(size ** max(weight - 1, 0) * total * terms > _MOST_STEPS)
 
 
 @cache
-def _loops(rule: str) -> tuple[int, bool]:
-    """Return how many loops of a rule multiply, and whether one goes over a part of what another is at.
+def _loops(rule: str) -> tuple[int, int]:
+    """Return how many loops of a rule multiply, and how many times the innermost may read the whole object.
 
-    Such an inner loop (`self.groups.all(g, g.flavors.all(f, ...))`) visits each value once. All other loops
-    count as if they were in one another.
+    An inner loop over a part of what another is at (`self.groups.all(g, g.flavors.all(f, ...))`) visits each
+    value once. All other loops count as if they were in one another. `self` in a loop may be read whole at
+    each step, and so may a value that a loop compares.
     """
     weight, parts, has_inner = 0, set[str](), False
-    for start, macro, variable in _LOOP.findall(re.sub(r"\s*\.\s*", ".", rule)):
+    flat = re.sub(r"\s*\.\s*", ".", rule)
+    loops = list(_LOOP.finditer(flat))
+    for start, macro, variable in (loop.group(1, 2, 3) for loop in loops):
         is_part = start in parts
         weight += (not is_part) + (macro in _COPIES)
         has_inner = has_inner or is_part
         parts.discard(start)  # a second loop over the parts of one value multiplies
         if is_part or start == "self":
             parts.add(variable)
-    return weight + bool(weight and _WALKS.search(rule)), has_inner
+    compares, joins = bool(loops and _COMPARES.search(rule)), bool(_JOINS.search(rule))
+    of_loops = sum(loop[1] == "self" for loop in loops[1:])
+    reads_self = bool(loops) and len(_SELF.findall(flat, loops[0].end())) > of_loops
+    weight += bool(loops and _WALKS.search(rule)) + (reads_self or (compares and has_inner)) + 2 * joins
+    reads = len(_SELF.findall(flat)) if has_inner or compares or reads_self or joins else 0
+    return weight, reads
 
 
 @cache
