@@ -34,7 +34,7 @@ from slicewright.rehearsal.model.scenario_part import gangs_of, is_queued, run_k
 from slicewright.rehearsal.model.simulate import OWNER_LABEL
 from slicewright.rehearsal.model.surroundings import held_back, need_of, not_in_tree, surroundings
 from slicewright.rehearsal.model.timeline import Timeline
-from slicewright.rehearsal.model.verdict import judge
+from slicewright.rehearsal.model.verdict import judge, too_fast
 from slicewright.rehearsal.node_pools import capacity
 from slicewright.rehearsal.report.report import Report
 from slicewright.rehearsal.report.waits import causes
@@ -179,6 +179,7 @@ class Rehearsal:
         ]
         if not is_cut_short:
             problems += self._faults.problems()
+            problems += too_fast(scenario.parts, self._time)
         problems += [*self._unknown, *self._expiry.problems(scenario.parts)]
         problems += outlived(scenario.site, self._room.pools(), event_log.events, self._end)
         if self._clean and self._left and not self._is_ours:
