@@ -222,7 +222,7 @@ def _compose(unit: Unit) -> Loaded:
 
 
 def _is_template(text: str) -> bool:
-    return bool(errors(read_manifests(text, "")[1])) and has_marks(text)
+    return has_marks(text) and bool(errors(read_manifests(text, "")[1]))
 
 
 _MERGES = re.compile(r"patches|generators|transformers|validators")
