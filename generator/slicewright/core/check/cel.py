@@ -144,11 +144,12 @@ _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
 """What goes over a whole list, and in a loop at each step."""
-_COMPARES = re.compile(r"[!=]=(?!\s*(['\"\d-]|(true|false|null)\b))")
-"""What may compare whole lists: the value on the right is not written out."""
+_COMPARES = re.compile(r"[!=]=(?!\s*(['\"\d-]|(true|false|null)\b|size\s*\())")
+"""What may compare whole lists: on the right is neither a value that is written out nor a number."""
 _JOINS = re.compile(r"\bjoin\s*\(\s*(?!['\")])")
 """What writes a text of the object between all elements of a list."""
-_SELF = re.compile(r"\bself\b")
+_SELF = re.compile(r"\bself\b((?:\.\w+)*)")
+"""The object, and the fields that lead to a part of it."""
 _CHARACTERS = 100
 """Of a text, that take as long as one value."""
 _COMMENT = re.compile(r"//.*\n")
@@ -204,27 +205,39 @@ def _may_take_long(rule: str, value: Any) -> bool:
 
     Each loop goes over the longest list, and `+` makes a longer one; lists that a rule writes out count too.
     """
-    weight, reads = _loops(rule)
+    weight, reads, parts = _loops(rule)
     terms = 1 + rule.count("+")
-    if weight <= 1 and terms == 1 and reads * MAX_VALUES <= _MOST_STEPS:
+    if weight <= 1 and terms == 1 and not parts and reads * MAX_VALUES <= _MOST_STEPS:
         return False
     values = [item for _, item in values_in(value)]
     longest = max(len(item) if isinstance(item, (dict, list)) else 0 for item in values)
-    letters = [len(item) for item in values if isinstance(item, str)]
     if "split" in _functions(rule) or terms > 1:
-        longest = max(longest, *letters, 0)
+        longest = max(longest, *(len(item) for item in values if isinstance(item, str)), 0)
     size = max(longest, rule.count(",")) * terms
-    total = max(size, reads * (len(values) + sum(letters) // _CHARACTERS))
-    return bool(size ** max(weight - 1, 0) * total * terms > _MOST_STEPS)
+    steps = size ** max(weight - 1, 0) * max(size, reads * _cost(values)) * terms
+    return bool(steps * max(1, sum(_cost(_below(value, part)) for part in parts)) > _MOST_STEPS)
+
+
+def _cost(values: list[Any]) -> int:
+    """Return how many steps it takes to read all values."""
+    return len(values) + sum(len(item) for item in values if isinstance(item, str)) // _CHARACTERS
+
+
+def _below(value: Any, fields: str) -> list[Any]:
+    """Return all values of the part of an object to which `.a.b` leads, as far as it is there."""
+    for name in fields.split(".")[1:]:
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+    return [item for _, item in values_in(value)]
 
 
 @cache
-def _loops(rule: str) -> tuple[int, int]:
-    """Return how many loops of a rule multiply, and how many times the innermost may read the whole object.
+def _loops(rule: str) -> tuple[int, int, tuple[str, ...]]:
+    """Return how many loops of a rule multiply, and what a step of the innermost may read.
 
-    An inner loop over a part of what another is at (`self.groups.all(g, g.flavors.all(f, ...))`) visits each
-    value once. All other loops count as if they were in one another. `self` in a loop may be read whole at
-    each step, and so may a value that a loop compares.
+    That is: how many times the whole object, and the parts of it that the rule names in a loop. An inner loop
+    over a part of what another is at (`self.groups.all(g, g.flavors.all(f, ...))`) visits each value once.
+    All other loops count as if they were in one another. A value that a loop compares may be large.
     """
     weight, parts, has_inner = 0, set[str](), False
     flat = re.sub(r"\s*\.\s*", ".", rule)
@@ -237,11 +250,11 @@ def _loops(rule: str) -> tuple[int, int]:
         if is_part or start == "self":
             parts.add(variable)
     compares, joins = bool(loops and _COMPARES.search(rule)), bool(_JOINS.search(rule))
-    of_loops = sum(loop[1] == "self" for loop in loops[1:])
-    reads_self = bool(loops) and len(_SELF.findall(flat, loops[0].end())) > of_loops
-    weight += bool(loops and _WALKS.search(rule)) + (reads_self or (compares and has_inner)) + 2 * joins
-    reads = len(_SELF.findall(flat)) if has_inner or compares or reads_self or joins else 0
-    return weight, reads
+    weight += bool(loops and _WALKS.search(rule)) + (compares and has_inner) + 2 * joins
+    reads = len(_SELF.findall(flat)) if has_inner or compares or joins else 0
+    starts = {loop.start(1) for loop in loops}
+    named = _SELF.finditer(flat, loops[0].end()) if loops else ()
+    return weight, reads, tuple(found[1] for found in named if found.start() not in starts)
 
 
 @cache
