@@ -24,7 +24,7 @@ def page(one: Meaning, subject: Subject, files: Files, output: str) -> str:
     looks_at = f" of {', '.join(one.kinds)}" if one.kinds else ""
     parts = [
         f"# {one.id}: {escaped(one.title)}\n",
-        f"[{subject.title}](index.md#{_anchor(subject)}) · **{one.severity}**{looks_at}\n",
+        f"[{subject.title}](index.md#{_anchor(subject)}) · **{one.level}**{looks_at}\n",
         f"{escaped(one.why)}\n",
         f"**What to do:** {escaped(one.hint)}.\n",
     ]
@@ -54,7 +54,7 @@ def _anchor(subject: Subject) -> str:
 def table(subject: Subject) -> str:
     """Return the list of a subject's ids."""
     rows = "".join(
-        f"| [{one.id}]({one.id}.md) | {one.severity} | {escaped(one.title)} | {one.fix} |\n"
+        f"| [{one.id}]({one.id}.md) | {one.level} | {escaped(one.title)} | {one.fix} |\n"
         for one in subject.meanings
     )
     head = "| id | severity | what is wrong | fix |\n| --- | --- | --- | --- |\n"

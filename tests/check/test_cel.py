@@ -124,6 +124,25 @@ def test_admission_fits_the_pod_sets(status: dict[str, Any], *, holds: bool) -> 
         ),
         ("MultiKueueConfig/v1beta2", "/spec/clusters", [f"cluster-{number}" for number in range(20)]),
         ("Topology/v1beta2", "/spec/levels", [{"nodeLabel": f"level-{number}"} for number in range(16)]),
+        (
+            "ClusterQueue/v1beta2",
+            "/spec/resourceGroups",
+            [
+                {
+                    "coveredResources": [f"r{number}" for number in range(64)],
+                    "flavors": [
+                        {
+                            "name": f"f{flavor}",
+                            "resources": [
+                                {"name": f"r{number}", "nominalQuota": 1, "borrowingLimit": 0}
+                                for number in range(64)
+                            ],
+                        }
+                        for flavor in range(64)
+                    ],
+                }
+            ],
+        ),
     ],
 )
 def test_longest_lists_that_a_schema_allows_have_a_verdict(of: str, path: str, value: object) -> None:

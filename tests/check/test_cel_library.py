@@ -117,6 +117,45 @@ def test_rules_have_the_verdict_of_the_api_server(rule: str, value: object, *, e
     assert expected == cel.keeps(rule, value)
 
 
+_LISTS = {"a": ["x" * 10] * 3_000, "b": ["y"] * 3_000, "s": "z" * 10_000}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.b.all(x, self.a == self.a)",
+        "self.b.all(x, self.a != self.b)",
+        "self.b.all(x, [self.a][0] == [self.a][0])",
+        "[self].all(s, s.b.all(x, s.a == s.a))",
+        f"[{'self, ' * 400}self].all(s, s == s)",
+        "self.b.all(x, size(self.a) > 0)",
+        "self.b.all(x, self.s.matches('z+y'))",
+        f"size({'self.a + ' * 360}self.a) > 0",
+        f"size({'self.s + ' * 360}self.s) > 0",
+        "size(self.a.join(self.s)) > 0",
+    ],
+)
+def test_whole_values_that_a_rule_reads_many_times(rule: str) -> None:
+    """A rule that compares or joins long lists at each step has no verdict."""
+    assert cel.is_known(rule)
+    assert cel.keeps(rule, _LISTS) is None
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.b.all(x, x == 'y')",
+        "self.b.all(x, x == x)",
+        "self.a != self.b",
+        "size(self.a + self.b) == 6000",
+        "size(self.a.join(',')) > 0",
+    ],
+)
+def test_values_that_a_rule_reads_once(rule: str) -> None:
+    """A rule that goes over each value of a large object a few times has a verdict."""
+    assert cel.keeps(rule, _LISTS)
+
+
 def test_longest_rule_that_is_evaluated() -> None:
     """A longer one could end the process."""
     assert cel.is_known("1+" * 1_900 + "1 > 0")

@@ -255,3 +255,20 @@ def test_every_result_has_a_json_form(repo: Repo, command: list[str]) -> None:
         assert invoke(*arguments)[0].startswith("[\n")
     else:
         assert isinstance(repo.run(*arguments).json, dict | list)
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--strct", " Did you mean '--strict'?"),
+        ("--exc", " Did you mean '--exclude'?"),
+        ("--baseline", ""),
+        ("--compare", ""),
+        ("--banana", ""),
+    ],
+)
+def test_unknown_option_is_answered_where_it_is_a_typing_error(option: str, meant: str) -> None:
+    """Another option that only looks a little like it would lead astray."""
+    _, said = invoke("validate", option, code=2)
+
+    assert f"Error: No such option '{option}'.{meant}" == said.splitlines()[-1]

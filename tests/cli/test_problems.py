@@ -91,7 +91,12 @@ def test_retired_id_names_the_rule_that_finds_the_mistake_now(repo: Repo) -> Non
         successors = _ID.findall(one.hint)
         assert successors
         assert not any(known[ident].is_retired for ident in successors)
-    assert "KQ103 finds it now" in repo.run("rule", "QUOTA005").out
+    said = repo.run("rule", "QUOTA005").out
+    assert said.startswith("QUOTA005 (retired): ")
+    assert "KQ103 finds it now" in said
+    assert [["QUOTA005", "retired"]] == [
+        line.split()[:2] for line in repo.run("rule", "QUOTA").out.splitlines() if "QUOTA005" in line
+    ]
 
 
 def test_id_of_a_deleted_check_is_retired(repo: Repo) -> None:

@@ -13,7 +13,7 @@ from tests.check.kit import run, write
 from tests.words import places
 
 from slicewright.document import scalar
-from slicewright.document.read import paired, read_documents
+from slicewright.document.read import paired, read_documents, read_manifests
 from slicewright.kubernetes.duration import without_days
 
 if TYPE_CHECKING:
@@ -93,3 +93,11 @@ def test_memory_for_known_scalars_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     (document,), _ = read_documents("[never-seen-before]", "")
 
     assert (["never-seen-before"], False) == (document.data, "never-seen-before" in scalar.MEANINGS)
+
+
+def test_json_on_one_line_takes_no_time() -> None:
+    """Many objects of JSON may follow one another without a line break."""
+    began = time.process_time()
+    documents, problems = read_manifests('{"a": 1}' * 10_000, "a.json")
+    assert (10_000, ()) == (len(documents), problems)
+    assert time.process_time() - began < 1

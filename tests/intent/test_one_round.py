@@ -73,6 +73,8 @@ def test_what_is_right_has_no_errors() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ([("  clusters:", "  cluster:")], ["IN002 w:5:3", "REF003 w:9:30"]),
+        ([("  tpu:", "  tpuType:")], ["IN002 w:6:3"]),
         ([("  slices:", "  slcies:")], ["IN002 w:7:3", "REF003 w:9:30"]),
         ([("slices: 2", "slices: two")], ["IN001 w:7:11", "REF003 w:9:30"]),
         ([("slices: 2", "slices: 2.0")], ["IN001 w:7:11", "REF003 w:9:30"]),
@@ -80,13 +82,13 @@ def test_what_is_right_has_no_errors() -> None:
         ([("  queueName: team", "  queueNaem: taem")], ["IN002 w:8:3", "REF002 w:8:14", "REF003 w:9:30"]),
         ([("queueName: team", "queueName: 5")], ["IN001 w:8:14", "REF003 w:9:30"]),
         ([("  queueName: team", "  queue: team")], ["IN002 w:8:3", "REF003 w:9:30"]),
-        ([("{image: x,", "{imgae: x,")], ["IN002 w:10:15", "IN003 w:10:14", "REF003 w:9:30"]),
+        ([("{image: x,", "{imgae: x,")], ["IN002 w:10:15", "REF003 w:9:30"]),
         ([("container: {", "container: {colour: red, ")], ["IN002 w:10:15", "REF003 w:9:30"]),
         (
             [("v5litepod-8", "v5litepod-7"), ("slices: 2", "slices: two")],
             ["IN001 w:7:11", "REF003 w:9:30", "TPU005 w:6:8"],
         ),
-        ([("{name: A, value", "{nmae: A, value")], ["IN002 w:10:32", "IN003 w:10:31", "REF003 w:9:30"]),
+        ([("{name: A, value", "{nmae: A, value")], ["IN002 w:10:32", "REF003 w:9:30"]),
         ([("  tpu: v5litepod-8\n", "  tpu: 5\n")], ["IN001 w:6:8"]),
         ([("[c1]", "[5]"), ("v5litepod-8", "v5litepod-7")], ["IN001 w:5:14", "TPU005 w:6:8"]),
     ],

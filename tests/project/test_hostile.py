@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
+from slicewright.check.io.discovery import of_overlays
 from slicewright.document import io as text_file
 from slicewright.programs.find import which
 from slicewright.project.repository_reader import read_checkout
@@ -106,3 +107,17 @@ def test_link_that_leads_to_itself_is_no_file(repo: Repo) -> None:
     repo.workload("a", f"clusters: [c1]\ntpu: v5litepod-8\ncontainer: {{image: i}}\n{files}\n")
 
     assert "FILE033" in places(repo.run("render", code=1).err)
+
+
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    """Two links to their own folder would be 2^40 paths to check."""
+    folder = tmp_path / "overlays/c1/_platform"
+    (folder / "sub").mkdir(parents=True)
+    for name in (".", "sub"):
+        (folder / name / "kustomization.yaml").touch()
+    for name in ("a", "b"):
+        (folder / name).symlink_to(".")
+
+    found = [unit.name for unit in of_overlays(tmp_path)]
+
+    assert ["overlays/c1/_platform", "overlays/c1/_platform/sub"] == found

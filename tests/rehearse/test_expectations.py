@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from tests.words import places
 
+from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.model.expectation import answers
 from slicewright.rehearse.model.slices import Slice
 from slicewright.rehearse.model.timeline import Timeline
-from slicewright.rehearse.model.verdict import judge
+from slicewright.rehearse.model.verdict import judge, too_fast
 
 from .kit import part_of, ran
 from .test_verdict import A, B, C, expecting, said
@@ -100,6 +101,17 @@ def test_expectation_that_is_finer_than_the_time_resolution_never_passes(
     found = said(expecting(expected), ran(A, (500, 1000)), *others, speed=speed)
 
     assert [f"{_value(expected)}warning: REH020"] * is_too_fine == found
+
+
+@pytest.mark.parametrize(
+    ("speed", "is_too_fast"), [(100_000.0, True), (91.0, True), (90.0, False), (None, False)]
+)
+def test_speed_at_which_no_time_is_measured(speed: float | None, is_too_fast: bool) -> None:
+    """A warning at the longest program says that nobody can trust the times."""
+    parts = [part_of(name="b"), part_of("duration: 80s\nstartupSeconds: 10")]
+    found = list(too_fast(parts, clock_settings(parts, speed=speed)))
+
+    assert ["workloads/a.yaml:9:15: warning: REH020"] * is_too_fast == [*places(found)]
 
 
 def test_wait_far_above_a_fine_limit_is_broken_at_every_speed() -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 EDITED = (
     "RUN001 a frozen run was edited by hand: its content does not match its header\n"
-    "  hint: restore it (git checkout), or start a new run: slicewright rerun NAME\n"
+    "  hint: restore it: git checkout -- {run}; or start a new run: slicewright rerun NAME\n"
     "1 error, 0 warnings\n"
 )
 SHOWN = EDITED.replace("its content does not match its header", "it had '- python train.py' here")
@@ -46,10 +46,10 @@ def test_edited_run_is_found_and_nothing_is_written(repo: Repo, run: str, what: 
     rendered = repo.run("render", code=1)
     record = repo.run("render", "-o", "json", code=1).json
 
-    expected = f"{run}: {EDITED}"
+    expected = f"{run}: {EDITED.format(run=run)}"
     if what == "its content":
         line = text.splitlines().index(next(line for line in text.splitlines() if "other.py" in line)) + 1
-        expected = f"{run}:{line}: {SHOWN}"
+        expected = f"{run}:{line}: {SHOWN.format(run=run)}"
     assert (expected, "") == (checked.err, checked.out)
     assert expected == rendered.err
     assert (
@@ -74,6 +74,8 @@ def test_validate_finds_an_edited_run(repo: Repo, run: str, what: str) -> None:
 
     assert [("RUN001", run)] == found() == found("overlays")
     assert [] == found("mine")
+    said = repo.run("validate", "--only", "RUN", code=1).out.splitlines()
+    assert repo.run("render", code=1).err.splitlines()[:2] == said[:2]
 
 
 def test_rerun_replaces_an_edited_run(repo: Repo, run: str) -> None:
@@ -96,7 +98,7 @@ def test_edited_run_that_is_kept_is_refused(repo: Repo) -> None:
 
     repo.workload("a", spec.format(2))
 
-    assert f"{run}: {EDITED}" == repo.run("render", code=1).err
+    assert f"{run}: {EDITED.format(run=run)}" == repo.run("render", code=1).err
 
 
 def test_line_ends_of_windows_are_no_edit(repo: Repo, run: str) -> None:
@@ -242,7 +244,7 @@ def test_kept_run_whose_header_is_gone_is_refused(repo: Repo) -> None:
 
     expected = (
         f"{path}: RUN006 the file of a kept run has no header line, so slicewright cannot recognize it\n"
-        "  hint: restore it (git checkout); to end the run, delete the file\n"
+        f"  hint: restore it: git checkout -- {path}; to end the run, delete the file\n"
         "1 error, 0 warnings\n"
     )
     assert expected == repo.run("render", code=1).err

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from slicewright.check.cel_fields import read_by
 from slicewright.document import json_patch as patch
-from slicewright.document.document import values_in
+from slicewright.document.document import MAX_VALUES, values_in
 from slicewright.kubernetes.fields import text, without_nulls
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
@@ -144,6 +144,14 @@ _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
 """What goes over a whole list, and in a loop at each step."""
+_COMPARES = re.compile(r"[!=]=(?!\s*(['\"\d-]|(true|false|null)\b|size\s*\())")
+"""What may compare whole lists: on the right is neither a value that is written out nor a number."""
+_JOINS = re.compile(r"\bjoin\s*\(\s*(?!['\")])")
+"""What writes a text of the object between all elements of a list."""
+_SELF = re.compile(r"\bself\b((?:\.\w+)*)")
+"""The object, and the fields that lead to a part of it."""
+_CHARACTERS = 100
+"""Of a text, that take as long as one value."""
 _COMMENT = re.compile(r"//.*\n")
 """It may hide a loop from the pattern above."""
 _COPIES = ("map", "filter")
@@ -185,34 +193,60 @@ def keeps(rule: str, value: Any) -> bool | None:
 
 
 def _may_take_long(rule: str, value: Any) -> bool:
-    """Tell whether loops may take too many steps; lists that a rule writes out or joins count too."""
-    weight, has_inner = _loops(rule)
-    if weight <= 1:
+    """Tell whether a rule may take too many steps.
+
+    Each loop goes over the longest list, and `+` makes a longer one; lists that a rule writes out count too.
+    """
+    weight, reads, parts = _loops(rule)
+    terms = 1 + rule.count("+")
+    if weight <= 1 and terms == 1 and not parts and reads * MAX_VALUES <= _MOST_STEPS:
         return False
     values = [item for _, item in values_in(value)]
-    holders = (dict, list, str) if "split" in _functions(rule) else (dict, list)
-    longest = (
-        len(values) if has_inner else max(len(item) if isinstance(item, holders) else 0 for item in values)
-    )
-    return bool((max(longest, rule.count(",")) * (1 + rule.count("+"))) ** weight > _MOST_STEPS)
+    longest = max(len(item) if isinstance(item, (dict, list)) else 0 for item in values)
+    if "split" in _functions(rule) or terms > 1:
+        longest = max(longest, *(len(item) for item in values if isinstance(item, str)), 0)
+    size = max(longest, rule.count(",")) * terms
+    steps = size ** max(weight - 1, 0) * max(size, reads * _cost(values)) * terms
+    return bool(steps * max(1, sum(_cost(_below(value, part)) for part in parts)) > _MOST_STEPS)
+
+
+def _cost(values: list[Any]) -> int:
+    """Return how many steps it takes to read all values."""
+    return len(values) + sum(len(item) for item in values if isinstance(item, str)) // _CHARACTERS
+
+
+def _below(value: Any, fields: str) -> list[Any]:
+    """Return all values of the part of an object to which `.a.b` leads, as far as it is there."""
+    for name in fields.split(".")[1:]:
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+    return [item for _, item in values_in(value)]
 
 
 @cache
-def _loops(rule: str) -> tuple[int, bool]:
-    """Return how many loops of a rule multiply, and whether one goes over a part of what another is at.
+def _loops(rule: str) -> tuple[int, int, tuple[str, ...]]:
+    """Return how many loops of a rule multiply, and what a step of the innermost may read.
 
-    Such an inner loop (`self.groups.all(g, g.flavors.all(f, ...))`) visits each value once. All other loops
-    count as if they were in one another.
+    That is: how many times the whole object, and the parts of it that the rule names in a loop. An inner loop
+    over a part of what another is at (`self.groups.all(g, g.flavors.all(f, ...))`) visits each value once.
+    All other loops count as if they were in one another. A value that a loop compares may be large.
     """
     weight, parts, has_inner = 0, set[str](), False
-    for start, macro, variable in _LOOP.findall(re.sub(r"\s*\.\s*", ".", rule)):
+    flat = re.sub(r"\s*\.\s*", ".", rule)
+    loops = list(_LOOP.finditer(flat))
+    for start, macro, variable in (loop.group(1, 2, 3) for loop in loops):
         is_part = start in parts
         weight += (not is_part) + (macro in _COPIES)
         has_inner = has_inner or is_part
         parts.discard(start)  # a second loop over the parts of one value multiplies
         if is_part or start == "self":
             parts.add(variable)
-    return weight + bool(weight and _WALKS.search(rule)), has_inner
+    compares, joins = bool(loops and _COMPARES.search(rule)), bool(_JOINS.search(rule))
+    weight += bool(loops and _WALKS.search(rule)) + (compares and has_inner) + 2 * joins
+    reads = len(_SELF.findall(flat)) if has_inner or compares or joins else 0
+    starts = {loop.start(1) for loop in loops}
+    named = _SELF.finditer(flat, loops[0].end()) if loops else ()
+    return weight, reads, tuple(found[1] for found in named if found.start() not in starts)
 
 
 @cache

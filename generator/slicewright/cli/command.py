@@ -91,7 +91,11 @@ class Command(click.Command):
     """A command whose options do not take the name of another option for their value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse an option without its value. Raises BadOptionUsage."""
+        """Refuse an option without its value. Raises BadOptionUsage, and NoSuchOption for an unknown one.
+
+        For an unknown option click proposes whatever looks a little like it. Here only a typing error and the
+        beginning of a name are answered.
+        """
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         named = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
         words = args[: args.index("--")] if "--" in args else args
@@ -99,7 +103,15 @@ class Command(click.Command):
             option = named.get(word)
             if option and not (option.is_flag or option.count) and following in named:
                 raise click.BadOptionUsage(word, f"Option '{word}' requires an argument.", ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from slicewright.kubernetes.problem import only_near  # noqa: PLC0415 - commands start fast
+
+            near, is_sure = only_near(error.option_name, named)
+            longer = [name for name in named if name.startswith(error.option_name)]
+            possible = [near] if is_sure else longer
+            raise click.NoSuchOption(error.option_name, possibilities=possible, ctx=ctx) from None
 
 
 def command(

@@ -56,7 +56,7 @@ def _list(rules: Sequence[Meaning], output: str) -> None:
     if output == "json":
         show.as_json([_record(meaning) for meaning in rules])
     else:
-        rows = ((meaning.id, meaning.severity, meaning.title) for meaning in rules)
+        rows = ((meaning.id, meaning.level, meaning.title) for meaning in rules)
         show.table(("ID", "SEVERITY", "PROBLEM"), rows)
 
 
@@ -66,7 +66,7 @@ def _record(meaning: Meaning) -> dict[str, Any]:
 
 def _print(meaning: Meaning) -> None:
     width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
-    say(f"{meaning.id} ({meaning.severity}): {meaning.title}")
+    say(f"{meaning.id} ({meaning.level}): {meaning.title}")
     for head, text in (
         ("why", meaning.why),
         ("hint", meaning.hint),

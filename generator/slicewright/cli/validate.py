@@ -214,7 +214,7 @@ def validate(
         if paths and not (report.objects or report.problems or report.skipped):
             report = replace(report, problems=(_nothing_in(paths, report),))
         report = change.reported(report, scope.units) if change else report
-        return replace(report, problems=by_sweep(report.problems))
+        return replace(report, problems=by_sweep(beside.as_rendered(report.problems)))
 
     try:
         report = check(units)
@@ -360,6 +360,14 @@ class _Surroundings:
 
         checkout = open_checkout(self._root)
         return render(checkout.repository, checkout.existing).problems
+
+    def as_rendered(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Return the problems, those of edited runs with the first change, as a render finds it."""
+        more = self.render_problems() if any(problem.id == "RUN001" for problem in problems) else ()
+        found = {problem.file: problem for problem in more if problem.id == "RUN001"}
+        return tuple(
+            found.get(problem.file, problem) if problem.id == "RUN001" else problem for problem in problems
+        )
 
 
 def _with_progress(reading: Iterable[Examined], length: int) -> Iterator[Examined]:

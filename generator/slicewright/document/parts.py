@@ -10,6 +10,8 @@ LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _SEPARATOR = re.compile(r"\n(?=---(\s|\Z))")
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_WIDE = 500
+"""Columns before an object of JSON that places of problems count: libyaml reads a space for each."""
 _BRACE = re.compile(r"\s*\{")
 _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
@@ -47,7 +49,7 @@ def parts_of(text: str) -> Iterator[tuple[int, str]]:
             break  # kubectl reads the rest as YAML
         lines += _breaks(text[at:start])
         column = start - max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) - 1
-        yield lines, " " * column + yaml_of_json(text[start:end])
+        yield lines, " " * min(column, _WIDE) + yaml_of_json(text[start:end])
         lines += _breaks(text[start:end])
         at = end
     rest = text[at:]

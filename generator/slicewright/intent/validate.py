@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from slicewright.intent import fixes, hints
-from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, dotted
+from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, dotted, meant
 from slicewright.kubernetes.regular_expression import whole
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Schemas:
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
         the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported
-        for that alone.
+        for that alone, and so is a misspelt key, in place of which another one is missing.
         """
         if self.accepts(name, data):
             return
@@ -114,7 +114,12 @@ class Schemas:
             refused = self._fast[name].iter_errors(data)
             problems = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
         mistyped = {problem.path for problem in problems if problem.id == "IN001"}
+        misspelt = {
+            (problem.path[:-1], _missing(_instead(problem))) for problem in problems if problem.id == "IN002"
+        }
         for problem in problems:
+            if (problem.path, problem.message) in misspelt:
+                continue
             if problem.id == "IN001" or problem.path not in mistyped:
                 yield fixes.vouched(problem, data, self._fast[name])
 
@@ -159,7 +164,7 @@ def explain(error: Any) -> Iterator[Problem]:
         for key in limit:
             if error.message.startswith(f"{key!r} "):
                 hint = hints.of_missing(key, schema.get("properties", {}).get(key, {}))
-                yield Problem("IN003", f"'{key}' is missing", hint, path=path)
+                yield Problem("IN003", _missing(key), hint, path=path)
     elif "propertyNames" in error.absolute_schema_path:
         message = f"{_quoted(value)} cannot be a key of {subject}"
         yield Problem("IN005", message, hints.of_pattern(schema) or hints.KEY, path=path)
@@ -199,6 +204,15 @@ def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> 
             hint = _of_tried(key, value, known) or did_you_mean(key, known)
             fix = None if key in _TRIED else fixes.of_key(key, value, known, path)
             yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key), fix=fix)
+
+
+def _instead(unknown: Problem) -> str:
+    """Return the key that the hint of an unknown key names."""
+    return meant(unknown.hint) or _TRIED.get(str(unknown.path[-1]), ("",))[0]
+
+
+def _missing(key: str) -> str:
+    return f"'{key}' is missing"
 
 
 def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:

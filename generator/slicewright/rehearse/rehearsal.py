@@ -33,7 +33,7 @@ from slicewright.rehearse.model.scenario_part import gangs_of, is_queued, run_ke
 from slicewright.rehearse.model.simulate import OWNER_LABEL
 from slicewright.rehearse.model.surroundings import held_back, need_of, not_in_tree, surroundings
 from slicewright.rehearse.model.timeline import Timeline
-from slicewright.rehearse.model.verdict import judge
+from slicewright.rehearse.model.verdict import judge, too_fast
 from slicewright.rehearse.play_gang import play_programs, succeed
 from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.report.wait_words import causes
@@ -179,6 +179,7 @@ class Rehearsal:
         ]
         if not is_cut_short:
             problems += self._faults.problems()
+            problems += too_fast(scenario.parts, self._time)
         problems += [*self._unknown, *self._expiry.problems(scenario.parts)]
         problems += outlived(scenario.site, self._room.pools(), event_log.events, self._end)
         if self._clean and self._left and not self._is_ours:

@@ -231,7 +231,8 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
 def _nameless(path: str) -> Problem:
     """Refuse to end a kept run because somebody removed the line by which we know its file."""
     message = "the file of a kept run has no header line, so slicewright cannot recognize it"
-    return Problem("RUN006", message, "restore it (git checkout); to end the run, delete the file", file=path)
+    hint = f"restore it: git checkout -- {path}; to end the run, delete the file"
+    return Problem("RUN006", message, hint, file=path)
 
 
 def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iterable[RunFolder]) -> None:

@@ -105,7 +105,8 @@ def missing(path: str) -> Problem:
 
     No render writes it again: the run of this name in the cluster may be a different one.
     """
-    hint = "restore it (git checkout, git add), or start a new run: slicewright rerun NAME"
+    hint = f"restore it: git checkout -- {path}; or git add it in the checkout that rendered it, or start a "
+    hint += "new run: slicewright rerun NAME"
     return Problem("RUN005", "the file of a live run is missing", hint, file=path)
 
 

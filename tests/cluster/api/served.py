@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.read_only import ReadOnly
 
 if TYPE_CHECKING:
@@ -19,12 +20,11 @@ class Served(ReadOnly):
         self._resources = {}
         self.asked: list[tuple[str, Object]] = []
 
-    def request(self, method: str, path: str, body: Object | None = None, **options: Any) -> Object:
-        """Give the answer. Raises ApiError."""
+    def raw(self, method: str, path: str, body: Object | None = None, **options: Any) -> tuple[int, bytes]:
+        """Give status and text of the answer."""
         assert ("GET", None) == (method, body)
         self.asked.append((path, options.get("params") or {}))
         answer = self._answers.get(path, 404)
         if isinstance(answer, int):
-            raise ApiError(answer, {"message": f"{answer} at {path}"})
-        found: Object = answer
-        return found
+            return answer, json.dumps({"message": f"{answer} at {path}"}).encode()
+        return HTTPStatus.OK, json.dumps(answer).encode()

@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, body: Object, headers: dict[str, str]) -> None:
         text = json.dumps(body).encode()
         self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(text))}.items():
+        for name, value in {"Content-Length": str(len(text)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)

@@ -13,7 +13,7 @@ from tests.testbed.kit import eventually
 from urllib3.connection import HTTPSConnection
 
 from slicewright.cluster.api.api_error import ApiError, Ignored
-from slicewright.cluster.api.client import Api, _object
+from slicewright.cluster.api.client import _LEAST_BYTES, Api, _object
 from slicewright.cluster.api.kubeconfig import Access
 
 from .stub import serving
@@ -310,8 +310,40 @@ def test_list_that_does_not_end(api: Api, server: Server) -> None:
     """A server that names the same next page again and again is not asked without end."""
     server.answers += [KINDS, pods(1, pod("a", 1), following="next")]
 
-    with pytest.raises(ApiError, match="the list of Pod does not end"):
+    with pytest.raises(ApiError, match=r"the list of Pod does not end: [\d,]+ objects were read"):
         api.list("v1", "Pod")
+
+
+@pytest.mark.parametrize("items", [[], [pod("a", 1)] * 500])
+def test_list_with_ever_new_pages(
+    api: Api, server: Server, monkeypatch: pytest.MonkeyPatch, items: list[Object]
+) -> None:
+    """A server that names another next page each time, with objects or without, is not read without end."""
+    monkeypatch.setattr("slicewright.cluster.api.client._MOST_BYTES", 10 * _LEAST_BYTES)
+    server.answers += [KINDS, *(pods(1, *items, following=f"page-{number}") for number in range(99))]
+
+    with pytest.raises(ApiError, match=r"the list of Pod does not end: [\d,]+ objects were read"):
+        api.list("v1", "Pod")
+
+    assert server.asked <= 1 + 11
+
+
+def test_answer_that_does_not_end(api: Api, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer of any length does not fill the memory, and the client can ask again."""
+    monkeypatch.setattr("slicewright.cluster.api.client._MOST_BYTES", 1_000)
+    server.answers += [(200, [{"metadata": {}}] * 100, {}), FINE]
+
+    with pytest.raises(ConnectionError, match="GET /api/v1/pods: the answer has more than 1,000 bytes"):
+        api.request("GET", "/api/v1/pods")
+    assert FINE[1] == api.request("GET", "/api/v1/pods")
+
+
+def test_answer_that_breaks_off(api: Api, server: Server) -> None:
+    """An answer that is shorter than its length is as if nothing answered."""
+    server.answers += [(200, {}, {"Content-Length": "9", "Connection": "close"})]
+
+    with pytest.raises(ConnectionError, match="GET /api/v1/pods: "):
+        api.request("GET", "/api/v1/pods")
 
 
 @pytest.mark.parametrize("answer", [b'{"items": [', b'{"a": ' + b"[" * 500_000, b'{"a": "\xff"}'])

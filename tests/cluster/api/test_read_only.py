@@ -98,6 +98,30 @@ def test_places_in_the_queue_as_kueue_says_them() -> None:
     assert {("a", "v"): 1, ("a", "w"): 3} == found.positions
 
 
+@pytest.mark.parametrize(
+    "pending",
+    [
+        {},
+        {"items": 5},
+        {"items": [None, 5, "w"]},
+        {"items": [{"metadata": {"name": "w"}, "positionInClusterQueue": "first"}]},
+    ],
+)
+def test_places_with_fields_of_other_types(pending: Object) -> None:
+    """An entry that says no place has none."""
+    assert {} == read_inventory(Served(kueue(pending)), []).positions
+
+
+def test_name_of_a_queue_stays_within_its_path() -> None:
+    """What a server calls a queue leads to no other address."""
+    answers = kueue({}) | {f"/apis/{KUEUE_VERSION}/clusterqueues": listing("../a?b")}
+    api = Served(answers)
+
+    read_inventory(api, [])
+
+    assert api.asked[-1][0].endswith("/clusterqueues/..%2Fa%3Fb/pendingworkloads")
+
+
 @pytest.mark.parametrize("code", [403, 404, 503])
 def test_places_that_are_not_served(code: int) -> None:
     """Without the visibility API, or the right to read it, there are no places."""

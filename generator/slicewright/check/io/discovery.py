@@ -297,6 +297,8 @@ def _folders(root: Path, folder: str) -> list[str]:
 
 
 def _below(root: Path, folder: str) -> Iterator[str]:
+    """Yield the folders below one; links are not followed, because they may lead back."""
     for child in _folders(root, folder):
-        yield child
-        yield from _below(root, child)
+        if not os.path.islink(os.path.join(root, child)):  # noqa: PTH114, PTH118 - as above
+            yield child
+            yield from _below(root, child)

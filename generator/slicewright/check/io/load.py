@@ -121,8 +121,8 @@ class _Tree(Struct):
 
     refused: dict[str, Problem] = field(default_factory=dict)
     kustomizations: dict[str, str] = field(default_factory=dict)
-    edited: list[Problem] = field(default_factory=list)
-    """Of frozen runs that are not as slicewright wrote them."""
+    edited: dict[str, str] = field(default_factory=dict)
+    """Frozen runs that are not as slicewright wrote them."""
     straight: dict[str, bool] = field(default_factory=dict)
     """Whether no link leads to a folder."""
 
@@ -146,7 +146,7 @@ class _Tree(Struct):
         if name in FILE_NAMES and not is_ours(text):
             self.kustomizations[path] = text
         elif is_edited(text):
-            self.edited.append(edited(path, text))
+            self.edited[path] = text
         return text
 
 
@@ -209,7 +209,7 @@ def _compose(unit: Unit) -> Loaded:
             objects, problems = (built, ()) if built else (objects, problems)
     named = [_renamed(problem, folder, unit) for problem in explained(folder, problems)]
     if unit.cluster and not unit.joins:  # our own tree: elsewhere people may have copied a run to edit it
-        named += (_renamed(problem, folder, unit) for problem in tree.edited)
+        named += (edited(shown(f"/{path}", folder, unit), text) for path, text in tree.edited.items())
     documents = tuple(Document(data, index, 0) for index, data in enumerate(objects))
     by_hand = {} if of_controllers is not None else tree.kustomizations | _merged(tree.kustomizations)
     texts = tuple((shown(f"/{path}", folder, unit), text) for path, text in sorted(by_hand.items()))
@@ -223,7 +223,7 @@ def _compose(unit: Unit) -> Loaded:
 
 
 def _is_template(text: str) -> bool:
-    return bool(errors(read_manifests(text, "")[1])) and has_marks(text)
+    return has_marks(text) and bool(errors(read_manifests(text, "")[1]))
 
 
 _MERGES = re.compile(r"patches|generators|transformers|validators")

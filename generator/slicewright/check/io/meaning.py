@@ -78,6 +78,11 @@ class Meaning(Struct, frozen=True):
     """Whether no command prints it any more; notes and old output still name it."""
 
     @property
+    def level(self) -> str:
+        """Return the severity, or that the id is retired."""
+        return "retired" if self.is_retired else self.severity
+
+    @property
     def page(self) -> str:
         """Return the address of its page; '' for the rule of another package, whose id has a hyphen."""
         return "" if "-" in self.id else rule_page(self.id)

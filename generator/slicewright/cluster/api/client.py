@@ -33,6 +33,10 @@ _LEAST_SECONDS = 2.0
 _PAGE = "500"
 """Objects of one answer to a list, as kubectl asks for them."""
 _SHORT_SECONDS = 0.2
+_MOST_BYTES = 2**30
+"""Of an answer, and of all pages of a list: the nodes of the largest clusters have less."""
+_LEAST_BYTES = 2**16
+"""What a page counts at least, so that a list of empty pages ends too."""
 
 
 class _Retry(urllib3.Retry):
@@ -88,7 +92,7 @@ class Resource(Struct, frozen=True):
         parts = [_root(self.api_version)]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
-        parts += [self.plural, quote(name)] if name else [self.plural]
+        parts += [self.plural, quote(name, safe="")] if name else [self.plural]
         return "/".join(parts)
 
 
@@ -157,10 +161,11 @@ class Api:
         """Return the objects of a kind, page after page, and the version of the list."""
         path = self.resource(api_version, kind).path(namespace)
         items: list[Object] = []
+        size = 0
         query = {**(params or {}), "limit": _PAGE}
         while True:
             try:
-                page = self.request("GET", path, params=query)
+                page, page_size = self._answer("GET", path, params=query)
             except ApiError as error:
                 if error.code != http.HTTPStatus.GONE or "continue" not in query:
                     raise
@@ -172,8 +177,10 @@ class Api:
             items += [{"apiVersion": api_version, "kind": kind, **mapping(item)} for item in listed]
             if not metadata.get("continue"):
                 return items, metadata.get("resourceVersion", "")
-            if metadata["continue"] == query.get("continue"):
-                raise ApiError(http.HTTPStatus.OK, {"message": f"the list of {kind} does not end"})
+            size += max(page_size, _LEAST_BYTES)
+            if metadata["continue"] == query.get("continue") or size > _MOST_BYTES:
+                message = f"the list of {kind} does not end: {len(items):,} objects were read"
+                raise ApiError(http.HTTPStatus.OK, {"message": message})
             query["continue"] = metadata["continue"]
 
     def list(
@@ -304,6 +311,12 @@ class Api:
 
     def request(self, method: str, path: str, body: Object | None = None, **options: Any) -> Object:
         """Send a request and return the object of the answer. Options: see `_send`. Raises ApiError."""
+        return self._answer(method, path, body, **options)[0]
+
+    def _answer(
+        self, method: str, path: str, body: Object | None = None, **options: Any
+    ) -> tuple[Object, int]:
+        """Send a request and return the object of the answer, and its bytes. Raises ApiError."""
         status, text = self.raw(method, path, body, **options)
         answer = _object(text)
         if status >= http.HTTPStatus.BAD_REQUEST:
@@ -312,12 +325,20 @@ class Api:
             raise ApiError(
                 status, {"message": f"the answer is not an object: {answer['message'][:_SHOWN]!r}"}
             )
-        return answer
+        return answer, len(text)
 
     def raw(self, method: str, path: str, body: Object | None = None, **options: Any) -> tuple[int, bytes]:
         """Send a request and return status and text of the answer. Raises OSError."""
-        response = self._send(method, path, body, **options)
-        return response.status, response.data
+        response = self._send(method, path, body, stream=True, **options)
+        try:
+            data = response.read(_MOST_BYTES + 1)
+        except HTTPError as error:
+            raise ConnectionError(f"{method} {path}: {error}") from error
+        if len(data) > _MOST_BYTES:
+            response.close()
+            raise ConnectionError(f"{method} {path}: the answer has more than {_MOST_BYTES:,} bytes")
+        response.release_conn()
+        return response.status, data
 
     def _send(
         self,

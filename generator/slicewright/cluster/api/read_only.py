@@ -3,6 +3,7 @@
 import http
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from urllib3 import BaseHTTPResponse
 
@@ -10,7 +11,7 @@ from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.readable import unreadable
 from slicewright.cluster.status.inventory import QUOTA_KINDS, Inventory, name_of
-from slicewright.kubernetes.fields import at, entries, text, without_nulls
+from slicewright.kubernetes.fields import at, entries, number, text, without_nulls
 from slicewright.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, RUNS
 from slicewright.kubernetes.labels import JOB_NAME
 from slicewright.kubernetes.problem import counted
@@ -118,8 +119,11 @@ def _positions(api: ReadOnly, queues: Iterable[Object]) -> dict[tuple[str, str],
     field, root = "positionInClusterQueue", f"/apis/{_VISIBILITY}/v1beta1/clusterqueues"
     with Ignored(*_NOT_SERVED):
         return {
-            (at(entry, "metadata", "namespace") or "", entry["metadata"]["name"]): entry.get(field, 0) + 1
+            (text(at(entry, "metadata", "namespace")), text(at(entry, "metadata", "name"))): place + 1
             for queue in queues
-            for entry in api.request("GET", f"{root}/{name_of(queue)}/pendingworkloads").get("items") or ()
+            for _, entry in entries(
+                api.request("GET", f"{root}/{quote(name_of(queue), safe='')}/pendingworkloads").get("items")
+            )
+            if (place := number(entry.get(field, 0))) is not None
         }
     return {}

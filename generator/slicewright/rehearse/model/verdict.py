@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Path, Problem, counted, first_of
 from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.expectation import OWN_SECONDS, Answer, answers
 from slicewright.rehearse.model.fault import Injected, blame
 from slicewright.rehearse.model.gang import ends_by_itself, lacks_head
@@ -94,6 +95,20 @@ def judge(
             brought += ((part, problem) for problem in problems[first:])
             del problems[first:]
     return (*problems, *_by_profile(brought))
+
+
+def too_fast(parts: Iterable[ScenarioPart], time: ClockSettings) -> Iterator[Problem]:
+    """Yield the problem of a speed that somebody chose, at which even the longest program is not measured."""
+    longest = max(parts, key=lambda part: part.startup + part.duration)
+    runs_for = longest.startup + longest.duration
+    if time.advised < time.speed > runs_for:
+        message = (
+            "cannot tell how long anything takes: the time resolution of this rehearsal is "
+            f"{shown(time.speed)}, and the longest program, {longest.current}, runs for {shown(runs_for)}"
+        )
+        hint = f"leave --speed out, or use a lower speed: --speed {time.advised:.0f}"
+        path = ("spec", "rehearsal", "duration")
+        yield longest.workload.source.problem("REH020", path, message, hint, warning=True)
 
 
 def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Problem]:

@@ -125,7 +125,6 @@ def content(release: Release, read_text: ReadText) -> str:
 
 
 _REWRITE = "delete the file: slicewright init --upgrade writes it again, with the digest of the manifests"
-_RESTORE = "restore it (git checkout), or delete the folder: slicewright init --upgrade writes the original"
 
 
 def problems(
@@ -144,6 +143,10 @@ def problems(
     yield from second(release.folder, others)
     folder = posixpath.basename(release.folder)
     expected = shipped.get(folder, digest)
+    restore = (
+        f"restore it: git checkout -- {release.folder}; or delete the folder: slicewright init --upgrade "
+    )
+    restore += "writes the original"
     if not digest:
         message = f"{FILE_NAME} of {release.title} is missing, or was edited"
         yield Problem("CTRL003", message, _REWRITE, file=file)
@@ -153,10 +156,10 @@ def problems(
     elif digest_of(text) != expected:
         message = f"the manifests of {release.title} were edited: "
         message += "they do not match the recorded digest"
-        yield Problem("CTRL002", message, _RESTORE, file=manifests)
+        yield Problem("CTRL002", message, restore, file=manifests)
     elif digest != expected:
         message = f"the digest of {release.title} was edited: it differs from the digest of the release"
-        yield Problem("CTRL002", message, _RESTORE, file=file)
+        yield Problem("CTRL002", message, restore, file=file)
     else:
         mistakes = list(_content_problems(release, text, manifests, configures=configures))
         yield from mistakes

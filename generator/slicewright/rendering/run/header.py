@@ -82,7 +82,7 @@ def holds(text: str, body: str) -> bool:
 def edited(path: str, text: str, original: str | None = None) -> Problem:
     """Return the problem of a frozen run that is not as it was written, with the first change where known."""
     message, line = "a frozen run was edited by hand", 0
-    hint = "restore it (git checkout), or start a new run: slicewright rerun NAME"
+    hint = f"restore it: git checkout -- {path}; or start a new run: slicewright rerun NAME"
     if _CONFLICT.search(text):
         message, hint = (
             "a frozen run has marks of a merge conflict",
