@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 from click.testing import CliRunner
-from tests.check.rules.kit import FIXTURES, findings_of
+from tests.check.rules.kit import BAD, findings_of
 from tests.rendering.plan import kit as workloads
 from tests.rendering.platform import kit as platforms
 from tests.rendering.provision import kit as provision
@@ -78,7 +78,7 @@ def of_problem(one: Meaning, folder: Path) -> tuple[Files, str]:
 
 def of_rule(ident: str) -> tuple[Files, str]:
     """Return the shortest fixture that breaks a rule, and what is printed about it."""
-    texts = [path.read_text(encoding="utf-8") for path in (FIXTURES / ident).glob("bad*.yaml")]
+    texts = [fixture.text for fixture in BAD if fixture.rule == ident]
     inputs = [_without_head(text) for text in sorted(texts, key=len)]
     for files, path in (way for text in inputs for way in _ways(text)):
         with tempfile.TemporaryDirectory() as folder:

@@ -86,26 +86,6 @@ def test_number_that_is_written_stays(quota: str) -> None:
     assert {"google.com/tpu": "16"} == quotas(spec(pool, QUEUE.replace("pool: a", f"pool: a, {quota}")))
 
 
-@pytest.mark.parametrize(("slices", "warns"), [(4, False), (5, True)])
-def test_quota_beyond_the_most_warns(slices: int, warns: bool) -> None:
-    """More than the slices that stand is not a matter; more than the pool can ever have is."""
-    pool = f"{EIGHT}, autoscaling: {{max: 4}}"
-    found = said(spec(pool, QUEUE.replace("pool: a", f"pool: a, nominalSlices: {slices}")))
-
-    assert warns == ("QUOTA008" in found)
-
-
-def test_what_is_lent_is_of_all_of_the_pool() -> None:
-    """Without a number a queue may lend up to the most that its pool can have, and no more."""
-    pool = f"{EIGHT}, autoscaling: {{max: 4}}"
-    lends = "cohorts: [{name: c}]\n" + QUEUE.replace("name: q,", "name: q, cohortName: c,")
-
-    four = said(spec(pool, lends.replace("pool: a", "pool: a, lendingLimit: 4")))
-    five = said(spec(pool, lends.replace("pool: a", "pool: a, lendingLimit: 5")))
-
-    assert (False, True) == ("KQ104" in four, "KQ104" in five)
-
-
 CPU = "name: a, machineType: n2-standard-64, nodes: 2"
 
 

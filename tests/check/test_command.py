@@ -106,12 +106,6 @@ def test_folder_is_walked(tmp_path: Path) -> None:
     assert text == f"{read}\npassed by: 2 files without Kubernetes objects (a/empty.yaml, a/values.yaml)\n"
 
 
-def test_file_that_is_named_must_hold_an_object(tmp_path: Path) -> None:
-    """What was found by walking may be anything; what somebody names is meant."""
-    write(tmp_path, {"values.yaml": "image: a\n"})
-    assert run(tmp_path, "values.yaml", "-o", "json").ids == ["SCHEMA002"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["-"], 1), (["a.yaml"], 1), (["empty", "a.yaml"], 1), (["empty"], 0), (["."], 0)]
 )

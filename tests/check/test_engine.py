@@ -8,7 +8,7 @@ import pytest
 from tests.check.kit import engine, found, jobset, problems
 
 from slicewright.check.engine import Engine, SkipKind
-from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
+from slicewright.check.kind_schemas import KindSchemas
 from slicewright.check.run import RuleSet
 from slicewright.check.unpack import unpack
 from slicewright.document.read import read_documents
@@ -44,12 +44,6 @@ def test_kind_without_a_schema_is_an_error(api_version: str, kind: str, hint: st
     (problem,) = problems({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
     assert (problem.id, problem.severity, problem.path) == ("SCHEMA001", "error", ("kind",))
     assert hint in problem.hint
-
-
-def test_kind_in_an_unlike_group_is_named() -> None:
-    """Where the right group looks nothing like the written one, it is told nevertheless."""
-    (problem,) = problems({"apiVersion": "zzz/v9", "kind": "Deployment", "metadata": {"name": "a"}})
-    assert problem.hint == "write one of: apps/v1"
 
 
 @pytest.mark.parametrize("text", ["Thing", "Thing.example.test", "example.test/v1/Thing"])
@@ -117,19 +111,6 @@ def test_scope_of_a_kind_is_known() -> None:
     assert namespaced is not None
     assert cluster is not None
     assert (namespaced.is_namespaced, cluster.is_namespaced) == (True, False)
-
-
-def test_reader_of_schemas_may_refuse() -> None:
-    """A file that is no JSON is the same kind of problem, and is read once."""
-    reads = []
-
-    def read(file: str) -> Any:
-        reads.append(file)
-        raise BadSchemaError("not JSON")
-
-    broken = Engine(KindSchemas(read))
-    assert [broken.verdict(Resource(THING, "a")) for _ in range(2)] == ["unknown", "unknown"]
-    assert reads == ["example.test/thing_v1.json"]
 
 
 def test_rules_are_asked_by_kind() -> None:

@@ -58,8 +58,3 @@ def test_keys_of_any_type_are_compared_as_they_are() -> None:
     duplicates = list(maps.duplicates({"by": {"x": {"list": elements}, "y": {"list": "text"}}}))
     assert [one.path for one in duplicates] == [("by", "x", "list", 3), ("by", "x", "list", 7)]
     assert [one.first for one in duplicates] == [2, 0]
-
-
-def test_nothing_is_looked_for_where_there_is_no_list_map() -> None:
-    """A kind without list maps has no duplicates."""
-    assert list(ListMaps([]).duplicates({"a": [1, 1]})) == []

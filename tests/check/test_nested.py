@@ -92,11 +92,6 @@ def test_what_is_right_or_another_text_is_let_be(data: dict[str, Any]) -> None:
     assert said(data) == []
 
 
-def test_mistyped_text_is_left_to_the_schema() -> None:
-    """What is not a text is reported as such by the schema of ConfigMaps, once."""
-    assert [ident for ident, _, _ in said(config_map(1))] == ["SCHEMA003"]
-
-
 @pytest.mark.parametrize("kind", ["ConfigMap", "Configuration"])
 def test_skipped_kinds_are_not_opened(kind: str) -> None:
     """Whoever lets ConfigMaps pass, or Configurations, is not told of what is in them."""

@@ -21,7 +21,6 @@ from slicewright.check.passed_by import (
     VENDORED,
     PassedBy,
     counts,
-    is_template,
     reason,
 )
 from slicewright.document.read import read_documents
@@ -81,21 +80,6 @@ def test_text_decides(text: str, expected: str) -> None:
     documents, problems = read_documents(text, "a.yaml")
 
     assert expected == reason(text, [one.data for one in documents], is_broken=bool(errors(problems)))
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a.yaml.tftpl", True),
-        ("a.yml.j2", True),
-        ("a.json.tmpl", True),
-        ("a.sh.tmpl", False),
-        ("a.yaml", False),
-    ],
-)
-def test_name_of_a_template_ends_in_its_engine(name: str, expected: bool) -> None:
-    """A template of YAML or JSON is known by two suffixes, and is not read."""
-    assert expected == is_template(name)
 
 
 def test_words_inside_of_json_that_was_read_are_no_object() -> None:

@@ -36,16 +36,6 @@ def test_ignore_file_is_found_above_what_is_checked(tmp_path: Path, path: str) -
     assert [] == said(tmp_path, path)
 
 
-def test_ignore_file_is_found_below_the_current_folder(tmp_path: Path) -> None:
-    """A check from above reads the ignore files of the folders below, each for its own folder."""
-    write(
-        tmp_path,
-        {"a/.slicewright-ignore.yaml": IGNORED, "a/c.yaml": BAD_CONFIG_MAP, "b/c.yaml": BAD_CONFIG_MAP},
-    )
-
-    assert ["b/c.yaml:1 SCHEMA003"] == said(tmp_path, ".")
-
-
 def test_ignore_file_is_found_above_the_current_folder(tmp_path: Path) -> None:
     """Up to the top of the git repository, and not beyond it."""
     (tmp_path / "a" / ".git").mkdir(parents=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.check.kit import run, write
-from tests.check.rules.kit import FIXTURES
-from tests.check.rules.verdicts import FILES
+from tests.check.rules.kit import ALL
+from tests.check.rules.verdicts import FILES, ROWS, changed
 
 from slicewright.check.rules.every import RULES
 from slicewright.check.run import RuleSet
@@ -119,10 +120,13 @@ def test_rules_name_messages_that_exist() -> None:
 def reports(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the errors of every fixture and every object of the corpus, each judged by itself."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for path in (*FILES, *sorted(FIXTURES.glob("*/*.yaml"))):
-        (folder / "a.yaml").write_bytes(path.read_bytes())
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in FILES}
+    texts |= {str(row["ops"]): yaml.dump(changed(row)) for rows in ROWS.values() for row in rows}
+    texts |= {str(fixture): fixture.text for fixture in ALL}
+    for name, text in texts.items():
+        (folder / "a.yaml").write_text(text, encoding="utf-8")
         problems = run(folder, "a.yaml", "-o", "json").json["problems"]
-        found[f"{path.parent.name}/{path.name}"] = [one for one in problems if one["severity"] == "error"]
+        found[name] = [one for one in problems if one["severity"] == "error"]
     return found
 
 

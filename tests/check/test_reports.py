@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.check.examine import Report
-from slicewright.check.passed_by import NO_OBJECT, PassedBy
 from slicewright.cli.report import FORMS, writer
 from slicewright.kubernetes.problem import Problem, by_sweep
 
@@ -157,15 +156,6 @@ def test_note_is_below_a_warning_in_every_form() -> None:
     assert 1 == json.loads(written["json"])["summary"]["notes"]
     root = ET.fromstring(written["junit"])  # noqa: S314 - our own
     assert ("0", ["system-out"]) == (root.get("failures"), [child.tag for child in root[0][0]])
-
-
-def test_passing_report_says_what_was_not_checked() -> None:
-    """Kinds that were named and files without an object stand in the summary."""
-    text = writer("text")(Report((), (), 2, {"Thing": 2}, (PassedBy("a.yaml", NO_OBJECT),)))
-    assert text == (
-        "0 objects in 1 file or folder: 0 errors, 0 warnings\n"
-        "passed by: 2 objects (2 Thing), 1 file without Kubernetes objects (a.yaml)\n"
-    )
 
 
 @pytest.mark.parametrize(

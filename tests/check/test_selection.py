@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, run, write
 
-from slicewright.check.selection import Selection
-from slicewright.kubernetes.problem import Problem
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -92,13 +89,6 @@ def test_unknown_rule_is_refused(tmp_path: Path, option: str, word: str, expecte
     done = run(tmp_path, ".", option, word)
 
     assert (2, f"Error: {expected}\n") == (done.code, done.err)
-
-
-def test_missing_tool_is_reported_whatever_is_chosen() -> None:
-    """What it would have built was not checked."""
-    missing = Problem("TOOL001", "kustomize is missing")
-
-    assert (missing,) == Selection(disabled={"TOOL"}, only={"TPU"}).select([missing], [], ())
 
 
 def test_gitops_rules_are_silent_without_a_tool(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.kit import Alone, engine
-from tests.check.rules.kit import FIXTURES
+from tests.check.rules.kit import BAD, Fixture
 from tests.properties import share
 
 from slicewright.check.examine import Judges, examine
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def test_quota_of_an_unfinished_object_is_unknown() -> None:
     """Another node selector may fit another flavor."""
-    text = (FIXTURES / "FIT101" / "bad_job.yaml").read_text(encoding="utf-8")
+    text = Fixture("FIT101", "bad_job").text
     documents = [one for one in yaml.safe_load_all(text) if not one["apiVersion"].startswith(OURS)]
     job = next(at for at, one in enumerate(documents) if one["kind"] == "Job")
     fits = {ident for ident, _ in _findings(documents, job) if ident.startswith("FIT")}
@@ -39,9 +39,6 @@ def test_quota_of_an_unfinished_object_is_unknown() -> None:
 
     assert {"FIT101"} == fits
     assert not {ident for ident, _ in _findings(documents, job) if ident.startswith("FIT")}
-
-
-_BAD = sorted(FIXTURES.glob("*/bad*.yaml"))
 
 
 @cache
@@ -85,7 +82,7 @@ def _words(data: Any) -> list[Way]:
 @given(st.data())
 def test_no_problem_is_reported_that_a_value_could_mend(data: st.DataObject) -> None:
     """An object with a placeholder has no problem that it does not have with the value that belongs there."""
-    text = data.draw(st.sampled_from(_BAD)).read_text(encoding="utf-8")
+    text = data.draw(st.sampled_from(BAD)).text
     documents = [one for one in yaml.safe_load_all(text) if not one["apiVersion"].startswith(OURS)]
     index = data.draw(st.integers(0, len(documents) - 1))
     words = _words(documents[index])

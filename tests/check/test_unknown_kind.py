@@ -71,31 +71,6 @@ def test_no_removed_api_has_a_schema_and_every_successor_that_is_ours_has_one() 
     assert {"apps", "autoscaling", "batch"} <= groups
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "hint"),
-    [
-        ("kueue.x-k8s.io/v1", "ClusterQueue", "known versions: v1beta1, v1beta2"),
-        ("jobset.x-k8s.o/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
-        ("batch.x-k8s.io/v1alpha2", "JobSet", "did you mean 'jobset.x-k8s.io/v1alpha2'?"),
-        ("ray.io/v1", "RayClsuter", "did you mean 'RayCluster'?"),
-        ("v1", "Servcie", "did you mean 'Service'?"),
-        ("v1", "Job", "write one of: batch/v1"),
-        ("apps/v1", "Widget", "or let it pass: --skip-kind Widget"),
-    ],
-)
-def test_a_wrong_api_version_or_kind_is_an_error(api_version: str, kind: str, hint: str) -> None:
-    """What is one or two letters from a known kind, or has another version, is a mistake."""
-    (problem,) = said(api_version, kind)
-    assert ("SCHEMA001", "error") == (problem.id, problem.severity)
-    assert hint in problem.hint
-
-
-def test_another_version_that_gke_serves_is_a_note() -> None:
-    """The controller of GKE's Ingress serves BackendConfig in two versions."""
-    (problem,) = said("cloud.google.com/v1beta1", "BackendConfig")
-    assert ("SCHEMA001", "note") == (problem.id, problem.severity)
-
-
 def test_a_version_of_another_kubernetes_is_a_note() -> None:
     """The schemas are of one release; another one serves other versions of young kinds."""
     (problem,) = said("admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy")

@@ -163,11 +163,6 @@ def test_workloads_without_chips_ask_for_none() -> None:
     assert () == compared({}, files).asked
 
 
-def test_words_of_no_difference() -> None:
-    """One line that names both sides."""
-    assert "nothing differs for any cluster between old and new\n" == words_of(compared({}, {}))
-
-
 def test_each_cluster_has_its_own_words() -> None:
     """What happens in one is not said of another."""
     before = workload(job("w")) | platform(queue(nominalQuota="4"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import argo, kit, loopback
-from tests.e2e_argocd.repository import Git, Tree
+from tests.e2e_argocd.repository import Tree
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.testbed.bed import Bed
@@ -59,12 +59,6 @@ def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.T
             told = [str(error)]
         report.sections += [("Applications", "\n".join(told)), ("log of Argo CD", argo.log_end(bed))]
     return report
-
-
-@pytest.fixture
-def git(tmp_path: Path) -> Git:
-    """A repository for plain manifests."""
-    return Git(tmp_path / "plain")
 
 
 @pytest.fixture

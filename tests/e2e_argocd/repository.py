@@ -1,11 +1,10 @@
-"""A git repository that Argo CD clones: one by hand, and one that `slicewright init` makes."""
+"""The git repository that Argo CD clones, as `slicewright init` makes it."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import TYPE_CHECKING
 
-import yaml
 from click.testing import CliRunner
 from tests import files
 
@@ -13,10 +12,8 @@ import slicewright
 from slicewright.cli.main import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from slicewright.kubernetes.types import Object
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 
@@ -29,14 +26,19 @@ _SLICE = (
 )
 
 
-class Git:
-    """A repository in a folder, with the branch that Argo CD follows."""
+class Tree:
+    """A GitOps repository of ours, as `slicewright init` makes it."""
 
     def __init__(self, root: Path) -> None:
-        """Begin without a commit; the folder may have files."""
+        """Make it, with Argo CD in the sample's cluster file."""
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
-        files.git(self.root, "init", "--quiet", "--initial-branch", "main")
+        files.git(root, "init", "--quiet", "--initial-branch", "main")
+        self.run("init", str(root), "--slicewright-requirement", "slicewright")
+        sample = self.read("clusters/sample.yaml")
+        # JobSet and Kueue run beside the cluster here, and have webhooks of their own.
+        more = f"  controllers: {{managed: false}}\n  gitops: {{argocd: {{repoURL: '{self.url}'}}}}\n"
+        self.write("clusters/sample.yaml", sample + more)
 
     @property
     def url(self) -> str:
@@ -51,34 +53,11 @@ class Git:
         """Return the text of a file."""
         return (self.root / path).read_text(encoding="utf-8")
 
-    def folder(self, path: str, items: Iterable[Object]) -> None:
-        """Write a folder that kustomize builds into some objects, and nothing else."""
-        for old in (self.root / path).glob("*.yaml"):
-            old.unlink()
-        names = []
-        for item in items:
-            names.append(f"{item['kind'].lower()}-{item['metadata']['name']}.yaml")
-            self.write(f"{path}/{names[-1]}", yaml.safe_dump(item))
-        self.write(f"{path}/kustomization.yaml", yaml.safe_dump({"resources": names}))
-
     def commit(self, message: str) -> str:
         """Commit everything and return the revision."""
         files.git(self.root, "add", "--all")
         files.git(self.root, *_UNSIGNED, "commit", "--quiet", "--allow-empty", "--message", message)
         return files.git(self.root, "rev-parse", "HEAD")
-
-
-class Tree(Git):
-    """A GitOps repository of ours, as `slicewright init` makes it."""
-
-    def __init__(self, root: Path) -> None:
-        """Make it, with Argo CD in the sample's cluster file."""
-        super().__init__(root)
-        self.run("init", str(root), "--slicewright-requirement", "slicewright")
-        sample = self.read("clusters/sample.yaml")
-        # JobSet and Kueue run beside the cluster here, and have webhooks of their own.
-        more = f"  controllers: {{managed: false}}\n  gitops: {{argocd: {{repoURL: '{self.url}'}}}}\n"
-        self.write("clusters/sample.yaml", sample + more)
 
     @property
     def site(self) -> ResolvedCluster:

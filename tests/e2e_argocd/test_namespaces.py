@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 from tests.e2e import kit as clusters
-from tests.e2e_argocd import kit, naive, ours
+from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
@@ -43,7 +43,13 @@ kind: PersistentVolumeClaim
 metadata: {name: dataset}
 spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
 """
-ELSEWHERE = {**naive.jobset("greedy"), "metadata": {"name": "greedy", "namespace": "kube-public"}}
+POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any"}]}
+ELSEWHERE = {
+    "apiVersion": clusters.JOBSET[0],
+    "kind": clusters.JOBSET[1],
+    "metadata": {"name": "greedy", "namespace": "kube-public"},
+    "spec": {"replicatedJobs": [{"name": "worker", "template": {"spec": {"template": {"spec": POD}}}}]},
+}
 """A run in somebody else's namespace."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.check.rules.kit import FIXTURES
+from tests.check.rules.kit import Fixture
 
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import until
@@ -35,9 +35,8 @@ CASE = "example.com/case"
 
 def _objects(case: str) -> Iterator[Object]:
     """Yield the objects of a fixture, in a namespace and under names of its own."""
-    text = (FIXTURES / "FIT120" / f"{case}.yaml").read_text(encoding="utf-8")
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case}}
-    for item in yaml.safe_load_all(text):
+    for item in yaml.safe_load_all(Fixture("FIT120", case).text):
         if item["kind"] == "TPUCluster":
             continue
         if "namespace" in item["metadata"]:

@@ -28,14 +28,6 @@ def _id(value: object) -> str:
     return value.stem if isinstance(value, Path) else ""
 
 
-@pytest.mark.parametrize(("path", "name", "data"), POSITIVE, ids=_id)
-def test_good_input_has_no_problem(path: Path, name: str, data: Any) -> None:
-    """What both engines accept is reported as right without asking the slow one."""
-    del path
-
-    assert (SCHEMAS.accepts(name, data), list(SCHEMAS.problems(name, data))) == (True, [])
-
-
 @pytest.mark.parametrize(("path", "name", "data"), NEGATIVE, ids=_id)
 def test_bad_input_has_problems_where_it_is_bad(path: Path, name: str, data: Any) -> None:
     """Each problem of a bad example is at the place that its first line names, with id, message and hint."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -264,29 +263,6 @@ def test_script_or_command() -> None:
     assert ["spec.container.command: IN006", "spec.container.args: IN006"] == places(
         _texts(text, without="container")
     )
-
-
-def test_all_findings_at_once() -> None:
-    """A person sees everything that is wrong with a document, not one thing after the other."""
-    change = textwrap.dedent("""\
-        slices: 0
-        naming: fixed
-        colour: red
-        provisioning: {type: Reservation}
-    """)
-
-    assert sorted(problem.id for problem in SCHEMAS.problems(NAME, workload(change, without="tpu"))) == [
-        "IN002",
-        "IN003",
-        "IN003",
-        "IN004",
-        "IN005",
-    ]
-
-
-def test_a_value_of_the_wrong_type_is_only_that() -> None:
-    """What else a schema has against a value of the wrong type is of no use to anybody."""
-    assert [p.dotted() for p in SCHEMAS.problems(NAME, workload("api: [JobSet]"))] == ["spec.api"]
 
 
 def test_the_document_itself() -> None:

@@ -25,37 +25,6 @@ def _source(text: str, index: int = 0) -> Source:
     return Source(SourceFile("workloads/a.yaml", text), documents[index])
 
 
-def test_problems_have_their_place() -> None:
-    """A problem at a path has file, line, column and the name of the document."""
-    expected = Problem(
-        "IN002",
-        "unknown",
-        "look",
-        file="workloads/a.yaml",
-        line=7,
-        column=11,
-        object="TPUWorkload default/train",
-        path=("spec", "slcies"),
-    )
-    assert expected == _source(TEXT, 1).problem("IN002", ("spec", "slcies"), "unknown", "look")
-
-
-def test_problems_point_at_keys_and_may_be_warnings() -> None:
-    """Where the key is what is wrong, the place is that of the key; a warning stops nothing."""
-    problem = _source(TEXT, 1).problem("IN002", ("spec", "slcies"), "unknown", key=True, warning=True)
-
-    assert ((problem.line, problem.column), problem.severity, problem.hint) == ((7, 3), "warning", "")
-
-
-def test_problems_of_the_data_are_placed() -> None:
-    """What was found in plain data gets its place afterwards, and stays the same otherwise."""
-    found = Problem("IN003", "'tpu' is missing", "add it", severity="warning", path=("spec",))
-
-    expected = "workloads/a.yaml:7:3: warning: IN003 'tpu' is missing\n  hint: add it"
-    assert expected == _source(TEXT, 1).placed(found).text()
-    assert _source(TEXT, 1).placed(found).object == "TPUWorkload default/train"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -75,12 +44,6 @@ def test_problems_of_the_data_are_placed() -> None:
 def test_subject(text: str, expected: str) -> None:
     """A document is called by its kind, namespace and name, as far as it has them."""
     assert expected == _source(text).subject
-
-
-def test_data_is_that_of_the_document() -> None:
-    """The source of the second document of a file has its data, not that of the first."""
-    assert _source(TEXT, 0).data == {"kind": "TPUCluster"}
-    assert _source(TEXT, 1).data["metadata"]["name"] == "train"
 
 
 LAYER = """\

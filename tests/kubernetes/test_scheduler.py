@@ -40,20 +40,6 @@ def test_operators_accept_what_the_scheduler_accepts(
     assert accepted == [value for value in ("5", "7", None, "x") if wanted.accepts(value)]
 
 
-def test_labels_and_one_of_the_terms_have_to_match() -> None:
-    """All of nodeSelector, and all expressions of one term."""
-    terms = (
-        [{"key": "a", "operator": "In", "values": ["1"]}],
-        [{"key": "a", "operator": "In", "values": ["2"]}, {"key": "b", "operator": "Exists"}],
-    )
-    wanted = node_selector(_spec(*terms, zone="x"))
-
-    assert wanted.suits({"zone": "x", "a": "1"})
-    assert wanted.suits({"zone": "x", "a": "2", "b": ""})
-    assert not wanted.suits({"zone": "x", "a": "3", "b": ""})
-    assert not wanted.suits({"zone": "y", "a": "1"})
-
-
 def test_node_is_asked_for_every_label() -> None:
     """Where all labels are known nothing is left out; of some keys it may be known that a node lacks them."""
     wanted = node_selector(_spec([{"key": "a", "operator": "DoesNotExist"}], zone="x"))
@@ -62,17 +48,6 @@ def test_node_is_asked_for_every_label() -> None:
         wanted.accepts(node) for node in ({"zone": "x"}, {}, {"zone": "x", "a": ""})
     ]
     assert [True, True, False] == [wanted.suits({}, keys) for keys in ((), ("a",), ("zone",))]
-
-
-def test_keys_of_which_nothing_is_known_are_left_out() -> None:
-    """As in Kueue, which looks at a flavor by its own label keys: one term about others is enough."""
-    terms = ([{"key": "a", "operator": "In", "values": ["1"]}], [{"key": "b", "operator": "Exists"}])
-    wanted = node_selector(_spec(*terms, zone="x"))
-
-    assert wanted.suits({"a": "2"})
-    assert wanted.suits({"other": "2"})
-    assert wanted.suits({"a": "2", "b": ""})
-    assert not node_selector(_spec(terms[0])).suits({"a": "2"})
 
 
 def test_labels_of_every_node_are_those_of_the_selector_and_of_a_lone_term() -> None:
@@ -105,12 +80,3 @@ TAINT = {"key": "team", "value": "5", "effect": "NoSchedule"}
 def test_toleration_is_compared_as_the_scheduler_compares_it(entry: dict[str, Any], expected: bool) -> None:
     """Key, value, operator and effect count; what is left out matches everything."""
     assert expected == tolerates([entry], TAINT)
-
-
-def test_taints_that_only_advise_bar_nobody() -> None:
-    """PreferNoSchedule needs no toleration; each of the others does."""
-    soft = {**TAINT, "effect": "PreferNoSchedule"}
-
-    assert tolerates([], soft)
-    assert not tolerates([], soft, TAINT)
-    assert not tolerates([{"key": "team", "operator": "Exists"}], TAINT, {**TAINT, "key": "other"})

@@ -12,9 +12,7 @@ from slicewright.rehearse.model.comparison import (
     added_problems,
     arrival_moves,
     longer_waits,
-    longest_wait,
     measured,
-    moves,
     slower_arrivals,
     stops_falling,
 )
@@ -97,22 +95,6 @@ def test_verdict_names_what_moves(runs: dict[str, Times], told: str) -> None:
     assert told == verdict(BASE, variant(record(**runs)), NOISE)
 
 
-def test_verdict_begins_with_the_change() -> None:
-    """In the words of the caller."""
-    faster = variant(record(train=(0.0, 600.0), pretrain=(0.0, 600.0)))
-
-    assert verdict(BASE, faster, NOISE, "2 more slices of a").startswith(
-        "2 more slices of a: the makespan is"
-    )
-
-
-def test_run_that_starts_at_last() -> None:
-    """What never was in the base is told without a difference."""
-    never = variant(record(train=(0.0, 600.0), pretrain=(None, None)))
-
-    assert "pretrain starts now; nothing else moves" == verdict(never, BASE, NOISE)
-
-
 def test_many_runs_are_counted() -> None:
     """With the one that moves most."""
     names = [f"r{number}" for number in range(5)]
@@ -192,13 +174,6 @@ def test_variant_of_repetitions_has_medians_and_ranges() -> None:
     )
 
 
-def test_runs_that_never_start_in_both_do_not_differ() -> None:
-    """Never is not later than never."""
-    never = variant(record(a=(None, None)))
-
-    assert [] == moves(never, never, "started", NOISE)
-
-
 @pytest.mark.parametrize(
     ("waits", "expected"),
     [
@@ -214,13 +189,6 @@ def test_waiting_stops_falling(waits: tuple[Any, ...], expected: int | None) -> 
     variants = [variant(record(a=(wait, None))) for wait in waits]
 
     assert expected == stops_falling(variants, NOISE)
-
-
-def test_longest_wait_is_endless_where_a_run_was_never_admitted() -> None:
-    """Of all queues that had a run."""
-    waits = [longest_wait(variant(record(a=(start, None)))) for start in (20.0, None)]
-
-    assert [20.0, float("inf")] == waits
 
 
 def problem(ident: str, file: str = "workloads/a.yaml", message: str = "m") -> Object:
@@ -262,17 +230,6 @@ def loaded(*p95: float | None, queue: str = "cq", profile: str = "evening") -> O
         made["workloads"].append({**made["workloads"][0], "run": f"team/x-{seed}", "profile": profile})
         records.append({**made, "measures": {**made["measures"], "arrivals": [{**row, "neverAdmitted": 0}]}})
     return variant(*records)
-
-
-def test_arrivals_are_compared_by_profile() -> None:
-    """Their runs differ from seed to seed: no row has them, and the row of the profile has all seeds."""
-    made = loaded(100.0, 300.0, 200.0)
-    (row,) = made["arrivals"]
-
-    assert ["team/train"] == [row["name"] for row in made["workloads"]]
-    assert (200.0, [100.0, 300.0], [1, 3]) == (
-        row["p95WaitSeconds"], row["ranges"]["p95WaitSeconds"], row["ranges"]["seed"]
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

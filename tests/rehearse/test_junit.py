@@ -92,13 +92,6 @@ def test_a_workload_is_a_case(played: Report, expected: dict[tuple[str, str], li
     assert expected == cases(played)
 
 
-def test_a_cluster_is_a_suite() -> None:
-    """Suites and their cases do not mix, and the whole counts all of them."""
-    assert {("c1", A): [], ("c1", B): [], ("c2", A): [], ("c2", B): ["failure"]} == cases(
-        report(), report(FAILED, cluster="c2")
-    )
-
-
 def test_expectation_that_nobody_can_tell_is_skipped_and_not_passed() -> None:
     """With what is to be known; an error of the same workload goes before it."""
     untold = replace(FAILED, id="REH020", severity="warning", message="cannot tell whether")

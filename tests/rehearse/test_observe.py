@@ -382,8 +382,3 @@ def test_warning_that_comes_before_its_pod_is_told_with_it() -> None:
     assert [("warned", "default/a", 2.0), ("podStarted", "default/a", 2.0)] == [
         (event.kind, event.run, event.at) for event in found
     ]
-
-
-def test_other_kinds_tell_nothing() -> None:
-    """Whatever is watched beside them."""
-    assert [] == see(item("ConfigMap"))

@@ -141,14 +141,6 @@ def test_what_people_wrote_stays_text_wherever_it_stands() -> None:
     assert told in "".join(read.words)
 
 
-def test_other_scripts_stay() -> None:
-    """White space and letters of every script are text."""
-    record = eventful()
-    record["problems"][0]["message"] = "a\tb\nc ä 語 🙂"
-
-    assert "a\tb\nc ä 語 🙂" in page([record])
-
-
 def test_equal_records_give_equal_bytes() -> None:
     """The page depends on the records alone, also after a way through a JSON file."""
     again = json.loads(json.dumps([eventful(), calm()]))
@@ -408,18 +400,6 @@ def test_what_concerns_no_run_is_told_beside() -> None:
     """Pools that grow and shrink have their own list, where there are any."""
     assert "15m00s pool grew : flex1, +8 chips, 2 nodes" in _text(eventful())
     assert "Nodes and the rehearsal itself" not in _text(calm())
-
-
-def test_only_lines_that_are_drawn_are_explained() -> None:
-    """Borrowing and growing are in the legend where they occur."""
-    pages = page([eventful()]), page([calm()])
-    legends = [re.findall('(?s)<ul class="legend keys">.*?</ul>', text) for text in pages]
-    words = [[re.findall("<span>(.*?)</span>", legend) for legend in found] for found in legends]
-
-    assert [
-        [["in use", "quota", "borrowed"], ["in use", "maximum", "nodes that are there"]],
-        [["in use", "quota"], ["in use", "maximum"]],
-    ] == words
 
 
 @pytest.mark.slow

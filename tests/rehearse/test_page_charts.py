@@ -152,11 +152,6 @@ def test_a_run_that_was_refused_or_never_submitted_has_a_row_too() -> None:
     )
 
 
-def test_a_run_that_still_waits_has_no_end() -> None:
-    """Only a run that ended gets the mark of an end."""
-    assert 0 == timeline(*_run("research/too-big"), 2040.0, "k").count("mark")
-
-
 def test_a_state_too_short_to_see_is_drawn_all_the_same() -> None:
     """A state has at least a five-hundredth of the width."""
     run, events = _run("prod/flex")

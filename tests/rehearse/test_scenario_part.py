@@ -68,16 +68,6 @@ def test_tpu_pods_are_counted_over_all_slices() -> None:
     assert {"default/one": 6, "default/two": 4, "default/three": 4} == tpu_pods(found)
 
 
-def test_a_job_that_says_only_how_many_run_at_once() -> None:
-    """Without completions there is one pod for each that may run; without both there is one."""
-    item = job(pods=3)
-    del item["spec"]["completions"]
-    bare = job("b")
-    del bare["spec"]["completions"], bare["spec"]["parallelism"]
-
-    assert {"default/a": 3, "default/b": 1} == tpu_pods(part_of("", item, bare))
-
-
 def test_run_with_a_queue_label_is_queued() -> None:
     """Kueue decides by the label on the object."""
     assert [False, False, True] == [is_queued(item) for item in (job(), jobset(), jobset(queue="q"))]

@@ -47,11 +47,6 @@ def expecting(*lines: str) -> ScenarioPart:
     return part_of("expect:\n" + "\n".join(f"- {line}" for line in lines))
 
 
-def test_run_that_finished_is_fine() -> None:
-    """Without expectations nothing more is asked."""
-    assert [] == said(part_of(), ran(A, (1, 2)))
-
-
 @pytest.mark.parametrize("outcome", ["waiting", "running", "failed", "notSubmitted"])
 def test_run_that_does_not_finish_fails_the_rehearsal(outcome: Outcome) -> None:
     """The problem is at the workload's name."""

@@ -22,21 +22,6 @@ def said(repo: Repo, spec: str) -> str:
     return done.err
 
 
-def test_component_of_the_user_is_applied(repo: Repo) -> None:
-    """A path from the root of the repository names it; JSON 6902 patches reach the run."""
-    repo.write(
-        "components/mine/kustomization.yaml",
-        COMPONENT
-        + "patches:\n- target: {kind: JobSet}\n  patch: |-\n"
-        + "    - {op: add, path: /metadata/labels/team, value: research}\n",
-    )
-    repo.workload("a", SPEC + "components: [components/mine]")
-
-    repo.run("render")
-
-    assert "    team: research\n" in repo.read(f"overlays/c1/default/a/{repo.runs()[0]}")
-
-
 def test_missing_component_points_at_the_workload_that_names_it(repo: Repo) -> None:
     """Whoever misspells a component finds the line, not only the path that is not there."""
     err = said(repo, "components: [mine]")

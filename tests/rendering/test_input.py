@@ -137,25 +137,6 @@ def test_clusters_and_workloads_may_stand_in_either_folder(empty: Repo) -> None:
     assert [effect.split()[0] for effect in empty.effects()] == ["starts"]
 
 
-def test_problem_is_one_record(repo: Repo) -> None:
-    """The JSON form of a problem has every field, in every command."""
-    repo.workload("a", "clusters: [c1]\ntpu: v5litepod-7\ncontainer: {image: x}")
-
-    (problem,) = repo.run("render", "-o", "json", code=1).json["problems"]
-
-    assert problem == {
-        "id": "TPU005",
-        "severity": "error",
-        "file": "workloads/a.yaml",
-        "line": 6,
-        "column": 8,
-        "object": "TPUWorkload default/a",
-        "path": "spec.tpu",
-        "message": "'v5litepod-7' does not exist: no v5e slice has 7 chips",
-        "hint": "write the nearest: v5litepod-4 or v5litepod-8",
-    }
-
-
 def test_warnings_are_shown_and_do_not_stop(repo: Repo) -> None:
     """A run that would never start is rendered, with a warning at every render."""
     repo.workload("a", "clusters: [c1]\ntpu: v6e-8\ncontainer: {image: x}")

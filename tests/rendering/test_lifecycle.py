@@ -24,22 +24,6 @@ def intent(run: int | str = 1, on_change: str = "Replace") -> str:
     return SPEC.format(run=run, on_change=on_change)
 
 
-def test_first_render_starts_every_run(repo: Repo) -> None:
-    """A new workload starts on each of its clusters."""
-    repo.cluster("c2")
-    repo.workload("a", "clusters: [c1, c2]\ntpu: v5litepod-8\ncontainer: {image: x}")
-    repo.workload("b", "naming: Fixed\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}")
-
-    effects = repo.effects()
-
-    run = repo.runs()[0].removesuffix(".yaml")
-    assert [
-        f"starts c1/default/{run}: the workload is new",
-        "starts c1/default/b: the workload is new",
-        f"starts c2/default/{run}: the workload is new",
-    ] == sorted(effects, key=lambda effect: (effect.split("/")[0], effect.split("/")[2][1:]))
-
-
 def test_same_intent_changes_nothing(repo: Repo) -> None:
     """A second render opens no file for writing."""
     repo.run("render")

@@ -77,14 +77,6 @@ def test_named_workload_that_lost_a_cluster_ends_there(three: Repo) -> None:
     assert three.read("overlays/c2/default/kustomization.yaml").endswith("resources:\n- b\n")
 
 
-def test_fresh_repository_renders_one_workload(repo: Repo) -> None:
-    """Nothing has to be there before."""
-    repo.workload("b")
-
-    assert [effect.split()[0] for effect in repo.effects("b")] == ["starts"]
-    assert repo.read("overlays/c1/default/kustomization.yaml").endswith("resources:\n- b\n")
-
-
 def test_name_may_carry_its_namespace(three: Repo) -> None:
     """`namespace/name` is the whole name, and needed where two namespaces have the same."""
     three.workload("a", CHANGED.format("c1"), file="workloads/other.yaml", metadata=", namespace: other")

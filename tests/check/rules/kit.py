@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
 
 from slicewright.check.rules.every import RULES
 from slicewright.check.run import RuleSet
+from slicewright.document import json_patch as patch
 from slicewright.document.read import read_documents
 from slicewright.intent import decode
 from slicewright.intent.source import Source, SourceFile
@@ -25,6 +29,51 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 FIXTURES = HERE / "fixtures"
 OVERLAY = "overlays/west/research/train"
+
+
+class Fixture(NamedTuple):
+    """Objects that break or keep one rule: a file, or an entry of `cases.yaml`, which changes a file."""
+
+    rule: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}-{self.name}"
+
+    @property
+    def text(self) -> str:
+        """The objects as YAML; a case is written without comments."""
+        if self.name not in _cases(self.rule):
+            return (FIXTURES / self.rule / f"{self.name}.yaml").read_text(encoding="utf-8")
+        case = _cases(self.rule)[self.name]
+        documents, _ = read_documents(Fixture(self.rule, case.get("of", "bad")).text, "fixture.yaml")
+        data = patch.apply(case["ops"], [document.data for document in documents])
+        return yaml.dump_all(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+
+    @property
+    def finds(self) -> list[str]:
+        """The path of each finding: the leading comment lines of a file, `finds` of a case."""
+        if self.name in _cases(self.rule):
+            return list(_cases(self.rule)[self.name].get("finds", ()))
+        return [line[2:] for line in takewhile(lambda line: line.startswith("# "), self.text.splitlines())]
+
+
+@cache
+def _cases(rule: str) -> dict[str, Any]:
+    path = FIXTURES / rule / "cases.yaml"
+    if not path.exists():
+        return {}
+    return dict(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
+
+
+def _fixtures(rule: str) -> list[Fixture]:
+    names = {path.stem for path in (FIXTURES / rule).iterdir()} - {"cases"} | _cases(rule).keys()
+    return [Fixture(rule, name) for name in sorted(names)]
+
+
+ALL = [fixture for folder in sorted(FIXTURES.iterdir()) for fixture in _fixtures(folder.name)]
+BAD = [fixture for fixture in ALL if fixture.name.startswith("bad")]
+GOOD = [fixture for fixture in ALL if fixture.name.startswith("good")]
 
 
 def site_of(data: dict[str, Any], text: str = "", index: int = 0) -> ResolvedCluster:

@@ -6,15 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.check.rules.kit import findings, object_set, site_of
+from tests.check.rules.kit import findings, object_set
 from tests.check.rules.queues import kueue
 
 from slicewright.check.rules.every import RULES
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.scheduler import NodeSelector
-from slicewright.kueue.assignment import PODS, admit, stuck
+from slicewright.kueue.assignment import PODS, admit
 from slicewright.kueue.quota import Cell, Flavor, Node, PodSet, Quotas, distance
-from slicewright.kueue.quota_read import pools_of
 from slicewright.kueue.quota_workload import pod_sets
 
 ANY = NodeSelector({})
@@ -38,12 +37,6 @@ def _given(known: Quotas, queue: Node, *sets: PodSet) -> list[dict[str, str]] | 
 
 def _known(**more: Any) -> Quotas:
     return Quotas(flavors={name: Flavor({}) for name in "abcdef"}, **more)
-
-
-def test_first_flavor_with_quota_is_given() -> None:
-    """Flavors are tried in their order."""
-    assert [{TPU: "b"}] == _given(_known(), _queue(0, 4, 4), _pods())
-    assert _given(_known(), _queue(0, 3), _pods()) is None
 
 
 def test_flavor_that_need_not_borrow_is_better_where_the_queue_says_so() -> None:
@@ -74,15 +67,6 @@ def test_queues_of_a_cluster_file_say_nothing_of_cpu() -> None:
     assert _given(_known(declared=True), Node("q", "", {}), pods) is None
 
 
-def test_queued_nodes_have_the_label_of_flex_start() -> None:
-    """GKE gives it to them too; pods and flavors do not name it."""
-    pool = {"name": "p", "tpu": "v6e-8", "slices": 1, "provisioning": "FlexStartQueued"}
-    site = site_of({"kind": "TPUCluster", "metadata": {"name": "c"}, "spec": {"pools": [pool]}})
-    ((_, labels),) = pools_of(site)
-
-    assert ("true",) == labels["cloud.google.com/gke-flex-start"]
-
-
 def test_pod_sets_before_one_that_finds_nothing_go_on() -> None:
     """Kueue tries again with their next flavors, as long as one of them has any."""
     known = Quotas(flavors={"a": Flavor({}), "b": Flavor({"kind": "b"})})
@@ -100,29 +84,6 @@ def test_as_many_pods_as_fit_are_admitted_where_fewer_will_do() -> None:
     assert found is not None
     assert [3] == [given.pods.count for given in found]
     assert admit(_known(), _queue(4), [_pods(count=5, least=2)]) is None
-
-
-def test_resources_that_kueue_does_not_look_at_are_left_out() -> None:
-    """By prefix, covered or not; and with IgnoreUndeclared where no group covers them."""
-    both = {"cpu": Fraction(1), TPU: Fraction(4), PODS: Fraction(1)}
-    pods = PodSet("s", 1, both, ANY)
-    queue = _queue(4)
-    covering = Node("q", "", queue.cells, (((TPU, "cpu"), ("a",)),))
-
-    assert _given(_known(), queue, pods) is None
-    assert [{TPU: "a"}] == _given(_known(excluded=("cp",)), queue, pods)
-    assert [{TPU: "a"}] == _given(_known(excluded=("cp",)), covering, pods)
-    assert [{TPU: "a"}] == _given(_known(ignores_undeclared=True), queue, pods)
-
-
-def test_pods_of_which_kueue_counts_nothing_bar_those_after_them() -> None:
-    """It writes an admission of the first pod sets alone, which the API server refuses."""
-    head = PodSet("head", 1, {"cpu": Fraction(1), PODS: Fraction(1)}, ANY)
-    known = _known(ignores_undeclared=True)
-
-    assert head == stuck(known, _queue(8), [head, _pods()])
-    assert _given(known, _queue(8), head, _pods()) is None
-    assert [{TPU: "a"}, {}] == _given(known, _queue(8), _pods(), head)
 
 
 def _racks(*names: str) -> Quotas:

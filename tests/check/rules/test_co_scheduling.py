@@ -54,38 +54,6 @@ def meet(one: dict[str, Any], other: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (selecting(), selecting()),
-        (selecting(), selecting(POOL="a")),
-        (selecting(POOL="a"), selecting(RESERVATION="june")),
-        (selecting(), selecting(FLEX_START="true")),
-        (selecting(COUNT="4"), selecting(RESERVATION="june")),
-        ({"nodeSelector": {POOL: "a"}}, selecting(POOL="a")),
-        ({"nodeSelector": {"team": "blue"}}, {"nodeSelector": {"team": "blue"}}),
-    ],
-)
-def test_pods_that_contradict_each_other_in_no_label_meet(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """A label that only one of the two insists on keeps nothing apart."""
-    assert meet(one, other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (selecting(POOL="a"), selecting(POOL="b")),
-        (selecting(RESERVATION="june"), selecting(RESERVATION="july")),
-        (selecting(), {"nodeSelector": {**V5E, "cloud.google.com/gke-tpu-topology": "4x8"}}),
-        (selecting(COUNT="4", POOL="a"), selecting(COUNT="8")),
-        (selecting(CLASS="a"), selecting(CLASS="b")),
-    ],
-)
-def test_pods_with_two_values_of_a_label_do_not_meet(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """A node has one value of a label."""
-    assert not meet(one, other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
         ({"nodeSelector": {POOL: "a"}}, selecting()),
         ({"nodeSelector": {POOL: "a", "team": "blue"}}, {"nodeSelector": {**V5E, "team": "blue"}}),
         ({"nodeSelector": {"team": "blue"}}, {"nodeSelector": {"team": "blue", "day": "monday"}}),
@@ -131,16 +99,6 @@ def test_node_is_bought_in_one_way() -> None:
         [False, True, False],
         [False, False, True],
     ]
-
-
-def test_values_of_affinity_meet_where_they_have_one_in_common() -> None:
-    """In with several values is met by each of them, together with the selector."""
-    several = preferring([(POOL, "In", ["a", "b"])])
-
-    assert meet(several, selecting(POOL="b"))
-    assert meet(several, preferring([(POOL, "In", ["b", "c"])]))
-    assert not meet(several, selecting(POOL="c"))
-    assert not meet(several, preferring([(POOL, "In", ["c"])]))
 
 
 def test_expressions_of_a_term_hold_together() -> None:
@@ -209,17 +167,6 @@ def test_slices_in_one_node_pool_are_compared_by_its_name() -> None:
 def of_class(name: str, priority: str) -> dict[str, Any]:
     """Return a JobSet whose pods have a class."""
     return jobset(name, {**selecting(), "priorityClassName": priority})
-
-
-def test_rival_is_the_first_of_another_priority() -> None:
-    """JobSets of the own priority between are passed over; one finding names one rival."""
-    jobsets = [of_class("a", "low"), of_class("b", "low"), of_class("c", "high"), of_class("d", "")]
-
-    assert findings("TPU119", *jobsets) == [
-        "pods of priority class 'low' and of JobSet 'c' ('high') can share a node pool",
-        "pods of priority class 'low' and of JobSet 'c' ('high') can share a node pool",
-        "pods of priority class 'high' and of JobSet 'a' ('low') can share a node pool",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.check.kit import run
-from tests.check.rules.kit import FIXTURES
+from tests.check.rules.kit import BAD, Fixture
 
 from slicewright.check.io.meaning import rule_subjects
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIXED = {one.id for subject in rule_subjects() for one in subject.meanings if one.fix}
-BAD = [path for path in sorted(FIXTURES.glob("*/bad*.yaml")) if path.parent.name in FIXED]
+_FIXED = {one.id for subject in rule_subjects() for one in subject.meanings if one.fix}
 
 
 def _report(folder: Path, *options: str) -> list[dict[str, Any]]:
@@ -28,15 +26,15 @@ def _errors(problems: list[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", BAD, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_fix_leaves_no_such_finding_and_no_new_error(tmp_path: Path, path: Path) -> None:
+@pytest.mark.parametrize("fixture", [one for one in BAD if one.rule in _FIXED], ids=str)
+def test_fix_leaves_no_such_finding_and_no_new_error(tmp_path: Path, fixture: Fixture) -> None:
     """After all fixes nothing is left to fix, and the API server refuses nothing that it took before."""
-    shutil.copy(path, tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text(fixture.text, encoding="utf-8")
     before = _report(tmp_path)
 
     left = _report(tmp_path, "--fix", "--unsafe")
 
-    own = [one for one in left if one["id"] == path.parent.name]
+    own = [one for one in left if one["id"] == fixture.rule]
     assert [] == [one["path"] for one in own if "fixes" in one]
     assert set() == _errors(left) - _errors(before)
     assert 0 == run(tmp_path, "a.yaml", "--diff", "--unsafe", "--gitops").code

@@ -8,7 +8,7 @@ import pytest
 from tests.check.kit import jobset
 from tests.check.rules.kit import object_set, run
 
-from slicewright.check.rules.dns import against_dns1035, as_dns1035
+from slicewright.check.rules.dns import against_dns1035
 from slicewright.check.rules.every import RULES
 
 SHORTEN = "shorten the name of the JobSet or of the replicatedJob"
@@ -31,14 +31,6 @@ SHORTEN = "shorten the name of the JobSet or of the replicatedJob"
 def test_message_names_the_character(name: str, said: str) -> None:
     """Which character is wrong, or at which end, is said; nothing of a name that is right."""
     assert said == against_dns1035(name)
-
-
-@pytest.mark.parametrize(
-    ("name", "right"), [("Train_a.b", "train-a-b"), ("1-train-", "train"), ("__", ""), ("12", ""), ("a", "a")]
-)
-def test_proposal_is_a_label_of_the_same_words(name: str, right: str) -> None:
-    """Capital letters become small ones, other characters hyphens, and what no label begins with goes."""
-    assert right == as_dns1035(name)
 
 
 @pytest.mark.parametrize(

@@ -9,38 +9,8 @@ from tests.check.rules.kit import findings, object_set, run
 
 from slicewright.check.rules.every import RULES
 from slicewright.check.rules.kustomize_build import built, patches
-from slicewright.kubernetes.fields import words
 from slicewright.objects.model import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
-
-POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a"}]}}
-
-
-@pytest.mark.parametrize(
-    ("kind", "api", "data"),
-    [
-        ("Pod", "v1", POD),
-        ("PodTemplate", "v1", {"template": POD}),
-        ("Deployment", "apps/v1", {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}),
-        ("CronJob", "batch/v1", {"spec": {"jobTemplate": {"spec": {"template": POD}}}}),
-        (
-            "LeaderWorkerSet",
-            "leaderworkerset.x-k8s.io/v1",
-            {"spec": {"leaderWorkerTemplate": {"workerTemplate": POD}}},
-        ),
-        ("RayCluster", "ray.io/v1", {"spec": {"workerGroupSpecs": [{"template": POD}]}}),
-        (
-            "PathwaysJob",
-            "pathways-job.pathways.domain/v1",
-            {"spec": {"controller": {"template": POD}}},
-        ),
-    ],
-)
-def test_pods_of_every_kind_are_examined(kind: str, api: str, data: dict[str, Any]) -> None:
-    """A container without an image is found wherever a kind keeps its pods."""
-    found = findings("JS122", {"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, **data})
-
-    assert found == ["container 'a' has no image"]
 
 
 def test_namesake_of_another_group_is_left_alone() -> None:
@@ -137,18 +107,6 @@ def test_rules_run_on_all_objects_of_a_world() -> None:
     assert found == {"KQ111", "GIT123"}
 
 
-def test_objects_that_stand_nowhere_are_not_compared() -> None:
-    """Objects that were composed have no line, and kustomize has compared them already."""
-    twice = object_set(*[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}] * 2)
-
-    assert run(twice, [rule for rule in RULES if rule.id == "GIT124"]) == ()
-
-
-def test_words_are_the_strings_of_a_list_at_their_places() -> None:
-    """What is not a string is passed over, and its place is counted."""
-    assert [(0, "a"), (2, "b")] == list(words(["a", 1, "b", None]))
-
-
 def test_annotations_have_256_kib_at_most() -> None:
     """What the API server refuses by its size is reported, and a byte less is not."""
     metadata = {"name": "a", "namespace": "b", "annotations": {"x": "y" * (256 * 1024 - 1)}}
@@ -178,40 +136,6 @@ def test_selector_of_a_stored_job_is_that_of_the_api_server(
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec, **stored}
 
     assert expected == findings("JS135", job)
-
-
-@pytest.mark.parametrize("empty", [{}, {"matchLabels": None}, {"matchLabels": {}}, {"matchExpressions": []}])
-def test_empty_selector_of_a_job_is_filled_by_the_api_server(empty: dict[str, Any]) -> None:
-    """API server 1.36 takes a Job whose selector has no label, and adds its own to it."""
-    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}
-    spec = {"selector": empty, "template": pods}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
-
-    assert [] == findings("JS135", job)
-
-
-@pytest.mark.parametrize(
-    ("name", "request_", "expected"),
-    [
-        ("kubernetes.io/batch-cpu", "25", []),
-        (
-            "kubernetes.io/batch-cpu",
-            "75",
-            ["the kubernetes.io/batch-cpu request is 75, but the limit is 50"],
-        ),
-        ("example.com/gpu", "25", ["the example.com/gpu request is 25, but the limit is 50"]),
-    ],
-)
-def test_request_of_a_native_resource_may_be_below_its_limit(
-    name: str, request_: str, expected: list[str]
-) -> None:
-    """API server 1.36 takes less of what kubernetes.io names, as of cpu, but not of an extended resource."""
-    resources = {"requests": {name: request_}, "limits": {name: "50"}}
-    spec = {"containers": [{"name": "a", "image": "a", "resources": resources}]}
-
-    assert expected == findings(
-        "JS134", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
-    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.check.rules.queues import cohort, queue, said
 
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.quantity import amount
-from slicewright.kueue.quota import Cell, Most, Node, Quotas, most
+from slicewright.kueue.quota import Cell, Node, Quotas, most
 from slicewright.kueue.quota_read import quotas
 
 
@@ -100,15 +100,6 @@ def test_cohorts_may_be_nested_as_deeply_as_anybody_likes() -> None:
     known = Quotas({"near": near, "far": far}, cohorts)
 
     assert [5, 8] == [int(most(known, one, key).total) for one in (near, far)]
-
-
-@pytest.mark.parametrize("parent", ["a", "b", "c"])
-def test_cohorts_in_each_other_come_to_an_end(parent: str) -> None:
-    """Kueue admits nothing from a cycle and FIT107 reports it; the arithmetic ends whatever it says."""
-    parents = {"a": "b", "b": "a", "c": "a"}
-    known = Quotas({}, {name: Node(name, above, {}) for name, above in parents.items()})
-
-    assert Most(Fraction(0), Fraction(0)) == most(known, Node("q", parent, {}), ("v5e", TPU))
 
 
 @pytest.mark.parametrize(

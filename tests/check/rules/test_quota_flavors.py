@@ -23,21 +23,6 @@ def fits(known: Quotas, queue: Node, wanted: list[Choice]) -> bool:
     return assign(known, queue, wanted) is not None
 
 
-def test_one_flavor_serves_one_pod_set() -> None:
-    """A pod set is not divided over flavors, but pod sets may take different ones."""
-    flavors = [
-        {"name": name, "resources": [{"name": TPU, "nominalQuota": "16"}]} for name in ("reserved", "spot")
-    ]
-    group = {"coveredResources": [TPU], "flavors": flavors}
-    known = quotas(object_set(kueue("ClusterQueue", "a", {"resourceGroups": [group]})))
-    half = PodSet("half", 4, {TPU: Fraction(16)}, ANY)
-    whole = PodSet("whole", 8, {TPU: Fraction(32)}, ANY)
-
-    assert fits(known, known.queues["a"], choices(known, known.queues["a"], [half, half]))
-    assert not fits(known, known.queues["a"], choices(known, known.queues["a"], [whole]))
-    assert not fits(known, known.queues["a"], choices(known, known.queues["a"], [half, half, half]))
-
-
 def _group(flavors: list[dict[str, Any]]) -> dict[str, Any]:
     return {"coveredResources": [TPU], "flavors": flavors}
 

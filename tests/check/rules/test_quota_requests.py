@@ -93,15 +93,3 @@ def test_job_is_admitted_with_the_fewest_pods_that_it_takes(written: str | None,
     (found,) = pod_sets(object_set(made).all[0], object_set())
 
     assert (4, expected) == (found.count, found.count if found.least is None else found.least)
-
-
-def test_pod_level_resources_stand_for_those_of_the_containers() -> None:
-    """What a pod requests as a whole replaces the sum of its containers; chips are theirs alone."""
-    template = pods({"cpu": "6", "memory": "1Gi", TPU: "4"}, {"cpu": "6"})
-    template["spec"]["resources"] = {"requests": {"cpu": "4"}, "limits": {"cpu": "5", "memory": "2Gi"}}
-
-    (found,) = pod_sets(object_set(job(template=template)).all[0], object_set())
-
-    assert {"cpu": Fraction(4), "memory": Fraction(2 * 2**30), TPU: Fraction(4), "pods": Fraction(1)} == (
-        found.requests
-    )

@@ -320,19 +320,6 @@ def test_labels_of_nodes_become_provisioning() -> None:
     assert {"disk": "ssd"} == found.document["spec"]["podTemplate"]["spec"]["nodeSelector"]
 
 
-@pytest.mark.parametrize(
-    "written",
-    ["r1", "r1/", "projects/p/reservations/r1", "r1/reservationBlocks/b/reservationSubBlocks/s", "folder/r1"],
-)
-def test_reservations_by_their_short_names(written: str) -> None:
-    """A path names the reservation in it."""
-    args = f"--gke-nap-provisioning reservation --gke-nap-reservation {written}"
-    found = imported(args, SLICE, RESERVED)
-
-    assert isinstance(found, ImportedCommand), found
-    assert {"type": "Reservation", "name": "r1"} == found.document["spec"]["provisioning"]
-
-
 def test_pathways_mounts_into_the_program() -> None:
     """The head mounts the volumes, as the program runs there; its pods have the same account."""
     found = spec("--pathways --pathways-gcs-location gs://b/t --mount claim:/claim --service-account sa")

@@ -70,20 +70,6 @@ def test_what_gcluster_refuses_is_refused(row: Object) -> None:
     assert isinstance(slice_of(*asked(row), catalogue()), str)
 
 
-def test_each_generation_counts_chips() -> None:
-    """A number is that of the chips in every generation; Cloud TPU names mean half of it on v4 and v5p."""
-    names = ("v4-128", "v5p-128", "v5litepod-128", "v6e-128", "v4-8")
-    found = {name: field_of(meant(name).shape, catalogue()) for name in names}
-
-    assert {
-        "v4-128": "v4-4x4x8",
-        "v5p-128": "v5p-4x4x8",
-        "v5litepod-128": "v5e-8x16",
-        "v6e-128": "v6e-8x16",
-        "v4-8": "v4-2x2x1",
-    } == found
-
-
 def test_eight_chips_are_one_host() -> None:
     """`v6e-8` and `v5litepod-8` are one host of eight chips, and two of four to Cloud TPU."""
     found = [field_of(meant(name).shape, catalogue()) for name in ("v6e-8", "v5litepod-8")]

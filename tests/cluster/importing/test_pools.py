@@ -144,11 +144,6 @@ def test_nodes_that_cannot_be_said_are_noted() -> None:
     ]
 
 
-def test_one_stray_node_is_one_node() -> None:
-    """The note counts."""
-    assert notes(with_labels("e", {})) == ["1 node of no GKE node pool: left out"]
-
-
 def test_machine_of_another_accelerator_is_not_guessed() -> None:
     """Labels that contradict each other mean no slice."""
     wrong = {**HOST, f"{GKE}gke-tpu-accelerator": "tpu-v6e-slice", f"{GKE}gke-nodepool": "np"}

@@ -22,18 +22,6 @@ def holder(name: str, chips: int, **more: Any) -> list[dict[str, object]]:
     return [jobset(name), workload(name, admitted=chips, **more)]
 
 
-def test_quota_is_held() -> None:
-    """The arithmetic names what the run needs, the quota, and who holds how much of it."""
-    others = [one for name, chips in (("b", 8), ("c", 4)) for one in holder(name, chips)]
-    (cause,) = run(jobset(), workload(), *queue(16), *others, wanted=[jobset()]).causes
-
-    assert ("QuotaHeld", f"{NEEDS} 16, 12 held: 8 by default/b, 4 by default/c") == (
-        cause.reason,
-        cause.message,
-    )
-    assert "Pending: 8 more needed" == cause.said
-
-
 def test_most_holders_are_counted() -> None:
     """Three holders are named; a Workload without a run has its own name; one that is over holds nothing."""
     others = [one for name in "bcd" for one in holder(name, 4)]
@@ -99,11 +87,6 @@ def test_cohorts_in_a_circle() -> None:
     circle = [item("Cohort", "x", {"parentName": "y"}), item("Cohort", "y", {"parentName": "x"})]
 
     assert "QuotaTooSmall" == why(jobset(), workload(), *queue(4, cohortName="x"), *circle)[0][0]
-
-
-def test_quota_is_too_small() -> None:
-    """A run that needs more than there ever is never starts."""
-    assert [("QuotaTooSmall", f"{NEEDS} 4")] == why(jobset(), workload(), *queue(4))
 
 
 def test_resources_beside_chips() -> None:

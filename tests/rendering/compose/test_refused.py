@@ -274,13 +274,6 @@ def test_a_key_given_twice_is_refused() -> None:
     assert expected == places(problem)
 
 
-def test_several_kustomizations_in_a_file_are_refused() -> None:
-    """One file holds one kustomization; kustomize would read the first and say nothing."""
-    (problem,) = composed(_o("resources: [a.yaml]\n---\nresources: []\n")).problems
-
-    assert places(problem) == "o/kustomization.yaml: KUS002"
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -73,20 +73,6 @@ def test_scripts_can_be_executed(managed: Repo) -> None:
     assert modes == {".yaml": 0, ".sh": 0o111}
 
 
-def test_report_names_each_file(managed: Repo) -> None:
-    """As text: a line for each file that comes, changes or goes, and why."""
-    managed.run("render")
-    managed.write(
-        "clusters/c1.yaml",
-        cluster(SPEC.replace("quota: [{pool: tpus}]", "quota: [{pool: tpus, nominalSlices: 2}]")),
-    )
-
-    done = managed.run("render").out.splitlines()
-
-    assert f"  ~ {FOLDER}/queues.yaml changed: platform files follow the TPUCluster at each render" in done
-    assert done[-1].endswith("1 file written, 0 deleted, 13 unchanged")
-
-
 def test_platform_is_live(managed: Repo) -> None:
     """A change of quota changes the queue and no run; `--check` sees it before it is written."""
     managed.run("render")
