@@ -8,7 +8,7 @@ import pytest
 from tests.rendering.platform.kit import one, said, site
 
 from slicewright.rehearse.simulated_pools import capacity, room
-from slicewright.rendering.plan.scaling import SizeRange, size_range
+from slicewright.rendering.plan.resolved_cluster import SizeRange, size_range
 
 from .kit import record
 

@@ -11,8 +11,7 @@ from slicewright.kubernetes.fields import at as value_at
 from slicewright.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
 from slicewright.rendering.compose.kustomization import identity
 from slicewright.rendering.platform.flavor import capacities
-from slicewright.rendering.run.folder import ROOT, shared_path
-from slicewright.rendering.run.identity import run_id
+from slicewright.rendering.run.folder import ROOT, run_id, shared_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

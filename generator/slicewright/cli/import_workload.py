@@ -34,8 +34,8 @@ from slicewright.kubernetes.types import Object
 from slicewright.objects.model import Resource
 from slicewright.project.judge import judged_beside
 from slicewright.project.repository_reader import Checkout
-from slicewright.rendering.beside import beside
 from slicewright.rendering.io import write as tree
+from slicewright.rendering.plans import beside
 
 
 class Candidate(Struct, frozen=True):

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from slicewright.diff.tree_version import Effect, TreeVersion, folders
 from slicewright.document.text_difference import unified
-from slicewright.rendering.platform.controller_files import installed
-from slicewright.rendering.platform.release import CONTROLLERS, content
+from slicewright.rendering.platform.controller_files import CONTROLLERS, content, installed
 from slicewright.rendering.platform_tree import DESTROY
 from slicewright.rendering.run import header
 from slicewright.rendering.run.folder import PROVISION, is_controllers_folder

@@ -17,8 +17,7 @@ from slicewright.kubernetes.fields import at, text, texts
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
 from slicewright.kubernetes.labels import FLUX_PRUNE
 from slicewright.rendering.gitops.argocd import FINALIZER, HOME
-from slicewright.rendering.gitops.place import FLUX
-from slicewright.rendering.gitops.place import folder as gitops_folder
+from slicewright.rendering.gitops.synced import FLUX, gitops_folder
 from slicewright.rendering.run.folder import ROOT
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"

@@ -17,12 +17,11 @@ from slicewright.kubernetes.quantity import UNLIMITED, amount
 from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas
 from slicewright.objects.model import ObjectSet, Resource, grouped, once
 from slicewright.rendering.plan.placement import shape_selector
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
 from slicewright.rendering.plan.ways import node_labels
 from slicewright.rendering.platform import kueue_configuration
 from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
-from slicewright.rendering.platform.nominal_quota import Chips, chips
+from slicewright.rendering.platform.queues import Chips, chips
 
 _ZERO = Fraction(0)
 

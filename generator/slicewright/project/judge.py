@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from slicewright.check.io.ignore_files import read_ignore_files
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.rendering.beside import Beside
 from slicewright.rendering.changes import render
-from slicewright.rendering.plans import Planned
+from slicewright.rendering.plans import Beside, Planned
 from slicewright.rendering.rendering import Rendering
 
 if TYPE_CHECKING:

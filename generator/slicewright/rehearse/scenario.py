@@ -28,8 +28,7 @@ from slicewright.rendering.changes import render
 from slicewright.rendering.compose.kustomization import FILE_NAME, compose
 from slicewright.rendering.existing import Existing
 from slicewright.rendering.lockout import locked_out
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.platform import platform_files as platform
 from slicewright.rendering.repository import Repository

@@ -13,7 +13,7 @@ from slicewright.kubernetes.problem import Problem
 from slicewright.rendering.compose.kustomization import FILE_NAME
 from slicewright.rendering.run import header
 from slicewright.rendering.run.folder import run_folder
-from slicewright.rendering.run.listing import FILES
+from slicewright.rendering.run.header import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

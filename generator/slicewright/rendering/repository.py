@@ -10,21 +10,19 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, resolve
 from slicewright.document.document import values_in
 from slicewright.document.read import read_documents
-from slicewright.intent import decode, matrix
-from slicewright.intent import tpudefaults as defaults
+from slicewright.intent import decode, matrix, tpudefaults
 from slicewright.intent.source import Mended, Source, SourceFile, mended
-from slicewright.intent.tpudefaults import Levels
+from slicewright.intent.tpudefaults import Levels, defaults_problems
 from slicewright.intent.tpuworkload import Workload
 from slicewright.intent.validate import Schemas
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
-from slicewright.rendering import validate_defaults
-from slicewright.rendering.gitops import validate_argocd
+from slicewright.rendering.gitops.argocd import argocd_problems
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
-from slicewright.rendering.platform import validate_platform
 from slicewright.rendering.platform.kueue_configuration import validate_configuration
-from slicewright.rendering.platform.validate_teams import problems_of_workloads
+from slicewright.rendering.platform.teams import workload_problems
+from slicewright.rendering.platform.validate_platform import platform_problems, problems_between
 from slicewright.rendering.provision import validate_environment, validate_node_pools
 from slicewright.rendering.run.folder import NamespaceFolder
 
@@ -131,7 +129,7 @@ def read_repository(
     Documents that are `changed` are read as they are there.
     """
     problems: list[Problem] = []
-    documents: list[defaults.Defaults] = []
+    documents: list[tpudefaults.Defaults] = []
     entries: list[Source] = []
     sites: dict[str, ResolvedCluster] = {}
     refused_clusters: set[str] = set()
@@ -144,7 +142,7 @@ def read_repository(
         if schema is None:
             continue
         layers = raw if _is_defaults(original) else [document.layer.data for document in documents]
-        checked = defaults.checkable(original, layers) if layers else original
+        checked = tpudefaults.checkable(original, layers) if layers else original
         refusals = against_schema(checked, schema, package.schemas)
         refusals = refusals or tuple(_whole_floats(checked, checked.data))
         refused += refusals
@@ -154,7 +152,7 @@ def read_repository(
             refused_clusters |= _cluster_name(original)
             continue
         if _is_defaults(source):
-            documents.append(defaults.decode(source))
+            documents.append(tpudefaults.decode(source))
             continue
         if source.data["kind"] == "TPUWorkload":
             expanded, wrong = matrix.expand(source)
@@ -175,10 +173,10 @@ def read_repository(
     workloads = tuple(map(decode.workload, applied))
     elastic = {name for workload in workloads for name in _elastic_on(workload, levels)}
     sites = {name: replace(site, has_elastic_runs=name in elastic) for name, site in sites.items()}
-    problems += validate_defaults.problems(documents, clusters, refused_clusters, workloads)
+    problems += defaults_problems(documents, clusters, refused_clusters, workloads)
     problems += identities(workloads)
     problems += _platform_problems(sites, workloads, package.catalogue)
-    problems += validate_argocd.problems(sites.values())
+    problems += argocd_problems(sites.values())
     certain = (problem for problem in problems if not any(part.follows(problem) for part in parts))
     return Repository(
         package,
@@ -202,11 +200,11 @@ def _platform_problems(
 ) -> Iterator[Problem]:
     """Yield the problems of each platform, of all platforms together, and of their workloads."""
     for site in sites.values():
-        yield from validate_platform.problems(site)
+        yield from platform_problems(site)
         yield from validate_node_pools.problems(site, catalogue)
-    yield from validate_platform.problems_between(sites.values())
+    yield from problems_between(sites.values())
     yield from validate_environment.problems_between(sites.values())
-    yield from problems_of_workloads(sites, workloads)
+    yield from workload_problems(sites, workloads)
 
 
 def _mended(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from slicewright.document import json_patch as patch
+from slicewright.document import json_patch
 from slicewright.schema import kind
 from slicewright.schema.from_crd import Schema, convert
 from slicewright.schema.kind import Kind, KindSchema, document
@@ -69,7 +69,7 @@ def from_configuration(
     notes: list[str] = []
     voluntary = kind.mapped(node, _voluntary)
     for place, keywords in (checked or {}).items():
-        voluntary = _changed(voluntary, patch.parse_pointer(place), partial(_merged, keywords))
+        voluntary = _changed(voluntary, json_patch.parse_pointer(place), partial(_merged, keywords))
     body = convert(_checkable(voluntary, notes), nulls=True)
     return KindSchema(of, document(of, body, kind.of_crd(node)), tuple(notes))
 
@@ -88,7 +88,7 @@ def _optional(node: Mapping[str, Any], places: Iterable[str]) -> Mapping[str, An
     """Return a structural schema in which the fields at some places are not required."""
     changed: Any = node
     for place in places:
-        *way, name = patch.parse_pointer(place)
+        *way, name = json_patch.parse_pointer(place)
         changed = _changed(changed, way, partial(_without_required, name))
     return changed  # type: ignore[no-any-return]
 

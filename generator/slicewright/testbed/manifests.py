@@ -21,8 +21,8 @@ from slicewright.rendering.compose.spec import ReadText
 from slicewright.rendering.io.package_data import data_folder
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import controller_files as controllers
+from slicewright.rendering.platform.controller_files import CONTROLLERS, MANIFESTS, Controller, Release
 from slicewright.rendering.platform.kueue_configuration import simulated
-from slicewright.rendering.platform.release import CONTROLLERS, MANIFESTS, Controller, Release
 from slicewright.rendering.run.folder import controllers_folder
 
 FOLDER = Path(__file__).with_name("manifests")

@@ -11,7 +11,7 @@ from slicewright.document.read import read_documents
 from slicewright.intent.decode import workload as decode
 from slicewright.intent.source import Source, SourceFile
 from slicewright.rendering.plan.explanation import explain
-from slicewright.rendering.run.identity import run_id
+from slicewright.rendering.run.folder import run_id
 
 from .kit import PROGRAM, cluster, planned, workload
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rendering.provision.terraform_settings import DEFAULTS, GOOGLE
+from slicewright.rendering.provision.terraform import DEFAULTS, GOOGLE
 from slicewright.rendering.run import header
 
 from .kit import PLACE, ROOT, site, surveyed, terraform_files, text

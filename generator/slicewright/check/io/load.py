@@ -161,7 +161,7 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
         return None, ()
     # Few clusters have such a folder.
     from slicewright.rendering.platform import controller_files as controllers  # noqa: PLC0415
-    from slicewright.rendering.platform.release import problems as release_problems  # noqa: PLC0415
+    from slicewright.rendering.platform.controller_files import release_problems  # noqa: PLC0415
 
     def read_text(path: str) -> str | None:
         return tree(f"{root}/{path}")

@@ -13,8 +13,13 @@ from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount, canonical, whole
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.platform.nominal_quota import allocatable
-from slicewright.rendering.platform.queues import FUNGIBILITY, MAY_STOP_SEARCH, PREEMPTION, QUEUED_CHECK
+from slicewright.rendering.platform.queues import (
+    FUNGIBILITY,
+    MAY_STOP_SEARCH,
+    PREEMPTION,
+    QUEUED_CHECK,
+    allocatable,
+)
 
 _LIMITS = ("borrowingLimit", "lendingLimit")
 

@@ -21,8 +21,8 @@ from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Path, Problem, errors, escape_key, pointer
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.beside import beside
 from slicewright.rendering.overlays import Bases, make
+from slicewright.rendering.plans import beside
 from slicewright.rendering.repository import Repository
 
 _OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")

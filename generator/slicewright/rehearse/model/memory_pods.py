@@ -20,7 +20,7 @@ from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.rehearse.model.simulate import PENDING
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.plan.resolved_cluster import size_range
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

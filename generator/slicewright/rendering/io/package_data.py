@@ -108,7 +108,7 @@ def health() -> dict[str, str]:
 @cache
 def releases() -> dict[str, str]:
     """Return the digests of the manifests of controllers, by the names of their folders."""
-    from slicewright.rendering.platform.release import recorded  # noqa: PLC0415 - few need it
+    from slicewright.rendering.platform.controller_files import recorded  # noqa: PLC0415 - few need it
 
     files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
     return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}

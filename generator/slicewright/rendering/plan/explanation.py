@@ -13,8 +13,7 @@ from slicewright.intent.source import Source
 from slicewright.intent.tpuworkload import Workload
 from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.problem import Path, dotted
-from slicewright.rendering.plan.plan import Plan
-from slicewright.rendering.plan.run_pattern import PATTERNS
+from slicewright.rendering.plan.plan import PATTERNS, Plan
 
 
 class Fact(Struct, frozen=True):
