@@ -22,9 +22,8 @@ import yaml
 
 from openapi import from_openapi, trimmed
 from slicewright.check.cel import is_known
-from slicewright.schema.crd import CRD, from_configuration, from_crd, from_structural
 from slicewright.schema.from_crd import DRAFT, dumps
-from slicewright.schema.kind import KEY, Kind, KindSchema
+from slicewright.schema.kind import CRD, KEY, Kind, KindSchema, from_configuration, from_crd, from_structural
 from slicewright.schema.sharing import FILE, shared, shared_by_all
 
 if TYPE_CHECKING:

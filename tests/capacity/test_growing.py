@@ -15,7 +15,7 @@ from .kit import record
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
 
 QUEUE = "clusterQueues: [{name: q, quota: [{pool: a}], localQueues: [{name: queue}]}]"
 EIGHT = "name: a, tpu: v5litepod-8, slices: 2"

@@ -7,12 +7,11 @@ from itertools import accumulate, islice, pairwise, zip_longest
 from operator import itemgetter
 from typing import Any
 
-from slicewright.document.comments import comments
 from slicewright.document.document import same
 from slicewright.document.json_patch import PatchError, apply
 from slicewright.document.read import read_manifests
 from slicewright.document.scalar import write_quoted, write_string
-from slicewright.document.tree import Node, tree
+from slicewright.document.tree import Node, comments, tree
 from slicewright.document.write import write_document
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Edit, Fix

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slicewright.kubernetes.duration import seconds, without_days
 from slicewright.kubernetes.problem import Path, counted
+from slicewright.kubernetes.quantity import seconds, without_days
 from slicewright.kubernetes.regular_expression import whole
 
 TYPES = {

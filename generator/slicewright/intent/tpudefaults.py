@@ -11,10 +11,9 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from slicewright.intent.excluded import lacks
 from slicewright.intent.source import Source
 from slicewright.intent.tpucluster import Cluster
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import Workload, lacks
 from slicewright.kubernetes.labels import ACKNOWLEDGED
 from slicewright.kubernetes.merge import copied, merge
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from slicewright.intent import fixes, hints
+from slicewright.document.edit import fix_of_choice, fix_of_key, fix_of_type, vouched
+from slicewright.intent import hints
 from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, dotted
 from slicewright.kubernetes.regular_expression import whole
 
@@ -116,7 +117,7 @@ class Schemas:
         mistyped = {problem.path for problem in problems if problem.id == "IN001"}
         for problem in problems:
             if problem.id == "IN001" or problem.path not in mistyped:
-                yield fixes.vouched(problem, data, self._fast[name])
+                yield vouched(problem, data, self._fast[name])
 
 
 def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft7Validator]:
@@ -168,11 +169,11 @@ def explain(error: Any) -> Iterator[Problem]:
         types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]
         message = f"{subject} must be {' or '.join(hints.TYPES[name] for name in types)}, not {_name(value)}"
         hint = hints.of_type(schema, types, path, value)
-        yield Problem("IN001", message, hint, path=path, fix=fixes.of_type(value, types, path))
+        yield Problem("IN001", message, hint, path=path, fix=fix_of_type(value, types, path))
     elif validator in {"enum", "const"}:
         choices = [limit] if validator == "const" else limit
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
-        fix = fixes.of_choice(value, choices, path)
+        fix = fix_of_choice(value, choices, path)
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path, fix=fix)
     elif validator == "not":
         yield _excluded(path, tuple(error.absolute_schema_path))
@@ -197,7 +198,7 @@ def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> 
     for key in value:
         if key not in known:
             hint = _of_tried(key, value, known) or did_you_mean(key, known)
-            fix = None if key in _TRIED else fixes.of_key(key, value, known, path)
+            fix = None if key in _TRIED else fix_of_key(key, value, known, path)
             yield Problem("IN002", f"unknown key '{key}'", hint, path=(*path, key), fix=fix)
 
 

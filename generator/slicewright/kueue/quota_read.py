@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.document.read import read_manifests
 from slicewright.intent.tpucluster import ClusterQueue, Cohort
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from slicewright.document.placeholder import may_be, pattern
+from slicewright.document.document import may_be, pattern
 from slicewright.kubernetes.fields import mapping, texts
 from slicewright.kubernetes.kinds import GROUP_OF
 from slicewright.kubernetes.pods import Pods, pods_of

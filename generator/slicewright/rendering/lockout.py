@@ -11,9 +11,8 @@ from typing import Any
 from slicewright.catalogue.shape import Shape
 from slicewright.document.document import values_in
 from slicewright.document.read import read_documents
-from slicewright.intent.excluded import DIRECT_JOBSET
 from slicewright.intent.tpucluster import ClusterQueue
-from slicewright.intent.tpuworkload import Provisioning
+from slicewright.intent.tpuworkload import DIRECT_JOBSET, Provisioning
 from slicewright.kubernetes.labels import (
     COMPUTE_CLASS,
     FLEX_START,

@@ -1,4 +1,7 @@
-"""Turns plans into the tree: every file under overlays/ that should exist, with its content."""
+"""Turns plans into the tree: every file under overlays/ that should exist, with its content.
+
+Kustomize refuses a list of runs in which two make the same object.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform in the tree: queues and teams, the scripts that create the cluster, the files that sync it."""
+"""The platform in the tree: queues and teams, and provision/<cluster>/, which creates the cluster."""
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping

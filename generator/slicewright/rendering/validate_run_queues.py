@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
-from slicewright.intent.excluded import DIRECT_JOBSET
 from slicewright.intent.tpucluster import ClusterQueue
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import DIRECT_JOBSET, Workload
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.rendering.plan.placement import shape_selector
 from slicewright.rendering.plan.plan import Plan

@@ -17,7 +17,7 @@ import msgspec
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import Ignored
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.conditions import conditions, is_true
+from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.platform.controller_files import JOBSET, KUEUE, PATHWAYS

@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import CpuMachine
 from slicewright.intent.tpucluster import CpuPool, TpuPool
 from slicewright.kubernetes.labels import (
     ACCELERATOR,

@@ -3,8 +3,7 @@
 import math
 import re
 
-from slicewright.catalogue.geometry import sides, written
-from slicewright.catalogue.shape import Rule
+from slicewright.catalogue.shape import Rule, sides, written
 from slicewright.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.kubernetes.fields import at, sequence, text, words
 from slicewright.kubernetes.problem import counted, did_you_mean

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules import fit_nodes as nodes
 from slicewright.check.rules.kueue_queues import quotas
 from slicewright.check.rules.tpu_shape import of_labels
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import (

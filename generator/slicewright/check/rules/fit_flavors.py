@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.fit import LABEL, Asked, asks
 from slicewright.check.rules.tpu_shape import of_labels
 from slicewright.kubernetes.kinds import QUEUED_KINDS

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from slicewright.catalogue.cpu_machine import CpuMachine
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.catalogue import CpuMachine
+from slicewright.catalogue.shape import joined
 from slicewright.intent.tpucluster import CpuPool
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import ACCELERATOR, NODE_POOL, TPU

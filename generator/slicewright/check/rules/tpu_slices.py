@@ -6,7 +6,7 @@ from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
 from slicewright.check.rules.fit import asked
 from slicewright.document import edit as edits
-from slicewright.document.placeholder import may_be
+from slicewright.document.document import may_be
 from slicewright.kubernetes.fields import at, entries, number, text, texts
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import (

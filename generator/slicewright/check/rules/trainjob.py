@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.dns import against_dns1035
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes

@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.shape import Shape
 from slicewright.cluster.importing.cluster_inventory import Inventory
 from slicewright.cluster.importing.node_pools import (

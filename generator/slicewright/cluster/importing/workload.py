@@ -12,8 +12,7 @@ from slicewright.cluster.importing.api_defaults import is_default, without_defau
 from slicewright.cluster.importing.guess import guess
 from slicewright.cluster.importing.pathways_fields import sort_sidecars
 from slicewright.document import json_patch as patch
-from slicewright.document.document import values_in
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished, values_in
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, entries, mapping, texts, without_nulls

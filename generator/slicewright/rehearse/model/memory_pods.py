@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from slicewright.kubernetes.conditions import COMPLETED, conditions, is_true
-from slicewright.kubernetes.fields import number
+from slicewright.kubernetes.fields import COMPLETED, conditions, is_true, number
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import counted

@@ -1,4 +1,7 @@
-"""Build the objects of a run: the base after its components, changed as the plan says."""
+"""Build the objects of a run: the base after its components, changed as the plan says.
+
+A base is checked once for all fields that its builder fills in.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator

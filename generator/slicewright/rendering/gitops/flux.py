@@ -11,9 +11,9 @@ from typing import Any
 
 from slicewright.document.write import write_document, write_documents
 from slicewright.intent.tpucluster import Flux
-from slicewright.kubernetes.duration import without_days
 from slicewright.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
+from slicewright.kubernetes.quantity import without_days
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.compose.kustomization import FILE_NAME

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from slicewright.catalogue.typed_fields import CatalogueError
+from slicewright.catalogue.parse import CatalogueError, read_catalogue
 from slicewright.document.read import read_documents
 from slicewright.documentation import page
 from slicewright.intent.source import Source
 from slicewright.intent.validate import Schemas
-from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
+from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION, removed_apis
 from slicewright.kubernetes.problem import Problem
-from slicewright.kubernetes.removed_apis import removed_apis
 from slicewright.rendering.compose.spec import FILE_NAME
 from slicewright.schema.kind import file_of
 from slicewright.version import __version__
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from slicewright.catalogue.catalogue import Catalogue
     from slicewright.intent.source import SourceFile
-    from slicewright.kubernetes.removed_apis import Removed
+    from slicewright.kubernetes.kinds import Removed
     from slicewright.rendering.repository import Package
 
 
@@ -39,7 +38,7 @@ _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 @cache
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
-    return _read(_documents())
+    return read_catalogue(_documents())
 
 
 def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem]]:
@@ -60,7 +59,7 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             continue
         documents[file.path] = read[0].data
         try:
-            known = _read(documents)
+            known = read_catalogue(documents)
         except CatalogueError as error:
             del documents[file.path]
             hint = f"compare the file with the example in {_HOW_TO}; "
@@ -68,12 +67,6 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems
-
-
-def _read(documents: dict[str, Any]) -> Catalogue:
-    from slicewright.catalogue.parse import read_catalogue  # noqa: PLC0415 - as in `package`
-
-    return read_catalogue(documents)
 
 
 def _documents() -> dict[str, Any]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
 from slicewright.intent.source import Source

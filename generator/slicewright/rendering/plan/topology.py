@@ -8,8 +8,7 @@ are never whole. Pods without a request get no flavor with a Topology in a queue
 from collections.abc import Iterator
 
 from slicewright.catalogue.shape import Shape
-from slicewright.intent.excluded import DIRECT_JOBSET
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import DIRECT_JOBSET, Workload
 from slicewright.kubernetes.labels import NODE_POOL, PODSET
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster

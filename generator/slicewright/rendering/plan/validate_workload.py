@@ -5,9 +5,8 @@ from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
-from slicewright.intent.excluded import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, lacks
 from slicewright.intent.reserved_fields import excluded
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, Workload, lacks
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean
 from slicewright.rendering.plan.pathways import RUNTIME, pathways_problems

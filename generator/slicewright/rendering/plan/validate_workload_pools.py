@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slicewright.catalogue.geometry import joined
-from slicewright.catalogue.shape import Shape
+from slicewright.catalogue.shape import Shape, joined
 from slicewright.intent.tpucluster import CpuPool, TpuPool
 from slicewright.intent.tpuworkload import Cpu, Workload
 from slicewright.kubernetes.problem import Problem, counted

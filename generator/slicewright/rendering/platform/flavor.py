@@ -24,7 +24,7 @@ from slicewright.rendering.plan.ways import taint
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
     from slicewright.catalogue.shape import Shape
     from slicewright.intent.tpucluster import TpuPool
     from slicewright.intent.tpuworkload import Provisioning

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from slicewright.document.write import write_document
 from slicewright.kubernetes import kinds
-from slicewright.kubernetes.duration import seconds
 from slicewright.kubernetes.fields import mapping
+from slicewright.kubernetes.quantity import seconds
 from slicewright.rendering.platform.flavor import DEFAULT_KUEUE, is_v1beta2, kueue_release, kueue_release_of
 from slicewright.rendering.platform.queues import shares_by_usage
 

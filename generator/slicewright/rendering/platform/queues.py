@@ -23,7 +23,7 @@ from slicewright.rendering.platform.flavor import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
     from slicewright.intent.tpucluster import ClusterQueue, FairSharing, Quota
     from slicewright.kubernetes.types import Object
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
