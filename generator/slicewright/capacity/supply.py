@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.kubernetes.quantity import is_limited, plain
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 from slicewright.kueue.quota import Node, Quotas, kept, most
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, count, size_range
 from slicewright.rendering.plan.ways import called

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import first_of
-from slicewright.kubernetes.record import camel, plain
+from slicewright.kubernetes.types import camel, plain
 
 Tier = Literal["listed", "rule"]
 """`listed`: a published list has the shape; `rule`: only the 3D rule of its generation makes it."""

@@ -18,7 +18,7 @@ from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.fields import mapping, text
 from slicewright.kubernetes.problem import Problem, counted, errors, first_of, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.project.init import new_files as files
 from slicewright.project.init.wheel import NotPackableError, packed
 from slicewright.project.judge import acknowledged

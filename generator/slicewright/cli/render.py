@@ -17,7 +17,7 @@ from slicewright.document.read import read_documents
 from slicewright.document.text_difference import unified
 from slicewright.intent.tpudefaults import Levels
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.project.judge import acknowledged, judged
 from slicewright.project.repository_reader import Checkout
 from slicewright.rendering import default_limits as limits

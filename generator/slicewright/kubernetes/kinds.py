@@ -35,9 +35,6 @@ COMPONENT_VERSION = "kustomize.config.k8s.io/v1alpha1"
 LWS_GROUP = "leaderworkerset.x-k8s.io"
 RAY_GROUP = "ray.io"
 TRAINER_GROUP = "trainer.kubeflow.org"
-KUBERAY_OPERATOR = "ray.io/kuberay-operator"
-TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
-"""Values of the field managedBy of a run."""
 FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
@@ -269,3 +266,9 @@ def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:
         for entry in project["removed"]
         for kind in entry.get("kinds", [""])
     }
+
+
+def schema_file(api_version: str, kind: str) -> str:
+    """Return the path of a schema from the folder of all schemas, by what an object says of itself."""
+    group, _, version = api_version.rpartition("/")
+    return f"{group or version}/{kind.lower()}_{version}.json"

@@ -26,8 +26,7 @@ from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run
 from slicewright.rendering import shared
 from slicewright.rendering.changes import render
 from slicewright.rendering.compose.kustomization import FILE_NAME, compose
-from slicewright.rendering.existing import Existing
-from slicewright.rendering.lockout import locked_out
+from slicewright.rendering.existing import Existing, locked_out
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.platform import platform_files as platform

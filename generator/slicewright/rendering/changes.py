@@ -10,9 +10,16 @@ from slicewright.kubernetes.problem import Problem, errors, in_order
 from slicewright.rendering import default_limits, shared, synced_namespaces
 from slicewright.rendering.compose.kustomization import FILE_NAME, identity
 from slicewright.rendering.compose.spec import OTHER_NAMES, second
-from slicewright.rendering.existing import Existing, foreign, missing, reused
+from slicewright.rendering.existing import (
+    Existing,
+    foreign,
+    locked_out,
+    missing,
+    reused,
+    untolerated_taint,
+    waiting_taints,
+)
 from slicewright.rendering.gitops.synced import ANCHOR_FILE, anchor_files, anchored_folders, is_gitops_folder
-from slicewright.rendering.lockout import locked_out, refused, waiting
 from slicewright.rendering.overlays import (
     Bases,
     conflicts,
@@ -147,7 +154,7 @@ def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[s
     """Render what workloads need; the scripts that take down a cluster stay when its file goes."""
     sites = draft.repository.sites
     for name, flavors in untainted.items():
-        draft.problems += waiting(sites[name], flavors)
+        draft.problems += waiting_taints(sites[name], flavors)
     files, problems = platform_tree_files(draft.repository, untainted)
     draft.files |= files
     draft.problems += problems
@@ -168,7 +175,7 @@ def _render_syncing(draft: _Draft, clusters: list[str], rendered: Mapping[RunFol
 
 def _render_workload(draft: _Draft, entry: Planned, bases: Bases) -> None:
     if frozen_file(entry.plan) not in draft.existing.frozen:
-        draft.problems += refused(entry, draft.repository.sites[entry.plan.cluster])
+        draft.problems += untolerated_taint(entry, draft.repository.sites[entry.plan.cluster])
     if entry.plan.run:
         _render_hashed(draft, entry, bases)
     else:

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.document import json_patch
+from slicewright.kubernetes.kinds import schema_file
 from slicewright.kubernetes.problem import pointer
 from slicewright.schema.from_crd import DRAFT, Schema, convert, dumps
 from slicewright.schema.sharing import shared
@@ -39,16 +40,10 @@ class Kind(Struct, frozen=True):
     @property
     def file(self) -> str:
         """The path of its schema from the folder of all schemas."""
-        return file_of(self.api_version, self.kind)
+        return schema_file(self.api_version, self.kind)
 
     def __str__(self) -> str:
         return f"{self.api_version} {self.kind}"
-
-
-def file_of(api_version: str, kind: str) -> str:
-    """Return the path of a schema from the folder of all schemas, by what an object says of itself."""
-    group, _, version = api_version.rpartition("/")
-    return f"{group or version}/{kind.lower()}_{version}.json"
 
 
 class KindSchema(Struct, frozen=True):

@@ -14,10 +14,9 @@ from slicewright.document.read import read_documents
 from slicewright.documentation import page
 from slicewright.intent.source import Source
 from slicewright.intent.validate import Schemas
-from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION, removed_apis
+from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION, removed_apis, schema_file
 from slicewright.kubernetes.problem import Problem
 from slicewright.rendering.compose.spec import FILE_NAME
-from slicewright.schema.kind import file_of
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _HOW_TO = page("how-to/extend-slicewright")
-_KUEUE = f"kinds/{file_of(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
+_KUEUE = f"kinds/{schema_file(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
 _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 """Files of schemas/ that input files are checked with."""
 

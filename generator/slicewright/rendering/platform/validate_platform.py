@@ -10,7 +10,7 @@ from slicewright.rendering.plan.placement import placed_by_policy, policy_name
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
 from slicewright.rendering.plan.ways import value
 from slicewright.rendering.platform.flavor import Capacity, CpuCapacity, capacities, kept_apart
-from slicewright.rendering.platform.teams import validate_teams
+from slicewright.rendering.platform.platform_files import validate_teams
 from slicewright.rendering.platform.validate_queues import validate_quota, validate_references
 
 
