@@ -1,9 +1,12 @@
-"""TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json."""
+"""TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json.
+
+A document is decoded after its schema accepted it, so nothing here asks for types again.
+"""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from slicewright.catalogue.resolve import TpuRequest
 from slicewright.intent.source import Source, Sweep
@@ -279,3 +282,40 @@ def lacks(spec: Object) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield api, _LACKS.get(api, {})
     if isinstance(spec.get("pathways"), dict):
         yield "Pathways run", _UNDER_PATHWAYS
+
+
+_Value = TypeVar("_Value")
+
+
+def decode_workload(source: Source) -> Workload:
+    """Return the TPUWorkload of a document that its schema accepts, or of one with defaults."""
+    spec = source.data["spec"]
+    others = [provisioning(way) for way in spec.get("alternativeProvisioning", ())]
+    return sliced(
+        Workload,
+        {
+            **source.data["metadata"],
+            **spec,
+            "alternativeProvisioning": others,
+            "source": source,
+            "spec": source.written.data["spec"],
+        },
+    )
+
+
+def tpu_request(value: str | Object) -> TpuRequest:
+    """Return what a `tpu:` field asks of the catalogue, whether a name or the parts of a shape."""
+    return TpuRequest(name=value) if isinstance(value, str) else convert(value, TpuRequest)
+
+
+def provisioning(value: str | Object) -> Provisioning:
+    """Return a `provisioning:` field, whether a word or an object."""
+    return convert({"type": value} if isinstance(value, str) else value, Provisioning)
+
+
+def sliced(kind: type[_Value], data: Object) -> _Value:
+    """Return what has slices: a workload, a pool, or a rung of a ComputeClass."""
+    values = {**data, "provisioning": provisioning(data.get("provisioning", "OnDemand"))}
+    if "tpu" in data:
+        values["tpu"] = tpu_request(data["tpu"])
+    return convert(values, kind)

@@ -10,10 +10,11 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, resolve
 from slicewright.document.document import values_in
 from slicewright.document.read import read_documents
-from slicewright.intent import decode, matrix, tpudefaults
+from slicewright.intent import matrix, tpudefaults
 from slicewright.intent.source import Mended, Source, SourceFile, mended
+from slicewright.intent.tpucluster import decode_cluster
 from slicewright.intent.tpudefaults import Levels, defaults_problems
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import Workload, decode_workload, tpu_request
 from slicewright.intent.validate import Schemas
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
@@ -97,7 +98,7 @@ def _on(workload: Workload, cluster: str, levels: Levels) -> Workload:
     own, first = (levels.chain(name, workload.namespace) for name in clusters)
     if own == first:
         return workload
-    return decode.workload(levels.applied(workload.source.written, cluster))
+    return decode_workload(levels.applied(workload.source.written, cluster))
 
 
 def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
@@ -161,7 +162,7 @@ def read_repository(
             if parts and parts[-1].source is source:
                 parts += [replace(parts[-1], source=entry) for entry in expanded if entry.sweep]
             continue
-        site, unresolved = resolve_cluster(decode.cluster(source), package.catalogue)
+        site, unresolved = resolve_cluster(decode_cluster(source), package.catalogue)
         problems += unresolved
         problems += map(source.placed, validate_configuration(source.data["spec"], package.schemas))
         first = sites.setdefault(site.cluster.name, site)
@@ -170,7 +171,7 @@ def read_repository(
     clusters = [site.cluster for site in sites.values()]
     levels = Levels(documents, clusters)
     applied = (levels.applied(entry, entry.data["spec"]["clusters"][0]) for entry in entries)
-    workloads = tuple(map(decode.workload, applied))
+    workloads = tuple(map(decode_workload, applied))
     elastic = {name for workload in workloads for name in _elastic_on(workload, levels)}
     sites = {name: replace(site, has_elastic_runs=name in elastic) for name, site in sites.items()}
     problems += defaults_problems(documents, clusters, refused_clusters, workloads)
@@ -282,7 +283,7 @@ def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield problems of the TPU of a workload that its schema refuses: one command shows all problems."""
     tpu = at(source.data, "spec", "tpu")
     if isinstance(tpu, str):
-        answer = resolve(catalogue, decode.tpu_request(tpu))
+        answer = resolve(catalogue, tpu_request(tpu))
         if isinstance(answer, Refusal):
             yield source.problem(answer.id, ("spec", "tpu"), answer.message, answer.hint)
 

@@ -18,8 +18,7 @@ from msgspec import Struct
 from slicewright.document import json_patch
 from slicewright.kubernetes.kinds import schema_file
 from slicewright.kubernetes.problem import pointer
-from slicewright.schema.from_crd import DRAFT, Schema, convert, dumps
-from slicewright.schema.sharing import shared
+from slicewright.schema.from_crd import DRAFT, Schema, convert, dumps, shared
 
 LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 """What kubeconform needs behind the folder in `-schema-location`; of the core group it says `v1`."""

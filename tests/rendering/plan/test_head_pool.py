@@ -9,8 +9,8 @@ import yaml
 from tests.files import cluster_text
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import cluster as decode_cluster
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpucluster import decode_cluster
 from slicewright.kubernetes.quantity import amount
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan.pathways import HEAD_GIGABYTES, HEAD_MACHINE_TYPE, HEAD_VCPUS, head_pool

@@ -11,8 +11,8 @@ from tests.schema.kit import sources
 from tests.words import places
 
 from slicewright.document.read import kinds_in, read_documents
-from slicewright.intent import decode
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpuworkload import decode_workload
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import versions
@@ -46,7 +46,7 @@ def workload(api: str = "JobSet", cluster: str = "c1") -> Workload:
     spec = f"{{clusters: [{cluster}], tpu: v5litepod-8, api: {api}, container: {{image: i}}}}"
     text = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {{name: a}}\nspec: {spec}\n"
     (document,), _ = read_documents(text, "a.yaml")
-    return decode.workload(Source(SourceFile("a.yaml", text), document))
+    return decode_workload(Source(SourceFile("a.yaml", text), document))
 
 
 def wanted(spec: str, *workloads: Workload) -> list[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.files import cluster_text, write
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import cluster as decode_cluster
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpucluster import decode_cluster
 from slicewright.kubernetes.problem import in_order
 from slicewright.rendering.io.package_data import package, provision
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster

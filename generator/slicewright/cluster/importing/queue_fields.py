@@ -7,7 +7,7 @@ from slicewright.cluster.importing.cluster_inventory import Inventory, Note
 from slicewright.cluster.importing.flags import filled
 from slicewright.cluster.importing.node_pools import name_of, quotas_of
 from slicewright.cluster.importing.pools import Pool, Pools
-from slicewright.intent.decode import DEFAULT_PRIORITY_CLASSES
+from slicewright.intent.tpucluster import DEFAULT_PRIORITY_CLASSES
 from slicewright.kubernetes.fields import at, entries, mapping, text, words
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import Path
