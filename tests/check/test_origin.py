@@ -11,7 +11,7 @@ from tests.conftest import PROJECT
 from slicewright.check.origin import Origins, of_cluster
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.rendering.changes import render
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.overlays import Bases, make

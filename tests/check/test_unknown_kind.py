@@ -13,7 +13,7 @@ from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
 from slicewright.kubernetes.kinds import schema_file
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
 
 if TYPE_CHECKING:

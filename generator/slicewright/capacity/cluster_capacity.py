@@ -13,7 +13,7 @@ from slicewright.check.suppress import inputs, suppress
 from slicewright.kubernetes.problem import Problem, in_order
 from slicewright.kubernetes.types import plain, record
 from slicewright.kueue.quota_read import quotas
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.existing import Existing, locked_out
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plans import Planned, plan_all

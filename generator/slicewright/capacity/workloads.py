@@ -18,7 +18,7 @@ from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.kueue import assignment, quota, quota_read, quota_workload
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.existing import Existing
 from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.plans import Planned

@@ -16,7 +16,7 @@ from slicewright.check.unpack import nested, outside
 from slicewright.document.edit import vouched
 from slicewright.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE, Removed
 from slicewright.kubernetes.problem import Problem, Severity, did_you_mean
-from slicewright.objects.model import Resource, grouped
+from slicewright.objects import Resource, grouped
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""

@@ -33,7 +33,7 @@ from slicewright.check.suppress import acknowledged, inputs, suppress
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.problem import errors, in_order
-from slicewright.objects.model import ObjectSet, Resource, rules_of
+from slicewright.objects import ObjectSet, Resource, rules_of
 from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.platform import platform_files as platform
 from slicewright.rendering.rendering import Rendering
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Problem
     from slicewright.kubernetes.types import Object
-    from slicewright.objects.model import Rule
+    from slicewright.objects import Rule
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.rendering.plans import Planned
     from slicewright.rendering.repository import Package, Repository

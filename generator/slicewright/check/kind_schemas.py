@@ -17,7 +17,7 @@ from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.kinds import schema_file
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.regular_expression import LINEAR
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.schema.kind import KEY
 
 _ANY = "*"

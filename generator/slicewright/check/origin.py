@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slicewright.intent.source import Source
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Path, Problem
-    from slicewright.objects.model import Resource
+    from slicewright.objects import Resource
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.rendering.run.folder import NamespaceFolder
 

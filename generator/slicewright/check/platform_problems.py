@@ -13,7 +13,7 @@ from slicewright.check.rules import kueue_flavors, kueue_queues, pods_ready
 from slicewright.check.run import RuleSet
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.problem import Path, Problem
-from slicewright.objects.model import ObjectSet, Resource, rules_of
+from slicewright.objects import ObjectSet, Resource, rules_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.flavor import capacities, has_kueue
 from slicewright.rendering.platform.platform_files import kueue_objects

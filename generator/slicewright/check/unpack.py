@@ -10,7 +10,7 @@ from slicewright.kubernetes import kinds
 from slicewright.kubernetes.fields import at as below
 from slicewright.kubernetes.fields import mapping, text, texts
 from slicewright.kubernetes.problem import Path, Problem, dotted
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _LISTS = 4
 """Lists inside of Lists that are opened; nobody writes two."""

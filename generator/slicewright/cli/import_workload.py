@@ -30,7 +30,7 @@ from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import WORKLOAD
 from slicewright.kubernetes.problem import Problem, counted, errors
 from slicewright.kubernetes.types import Object, plain
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.project.judge import judged_beside
 from slicewright.project.repository_reader import Checkout
 from slicewright.rendering.io import write as tree

@@ -15,7 +15,7 @@ from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.kubernetes.quantity import UNLIMITED, amount
 from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas
-from slicewright.objects.model import ObjectSet, Resource, grouped, once
+from slicewright.objects import ObjectSet, Resource, grouped, once
 from slicewright.rendering.plan.placement import shape_selector
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
 from slicewright.rendering.plan.ways import node_labels

@@ -11,7 +11,7 @@ from slicewright.check.run import RuleSet
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.intent.tpucluster import decode_cluster
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue, hint_of
 from slicewright.rendering.plan.resolved_cluster import resolve_cluster
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.kubernetes.problem import Problem
-    from slicewright.objects.model import Rule
+    from slicewright.objects import Rule
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ from tests.check.rules.kit import findings, object_set, run
 from slicewright.check.rules.every import RULES
 from slicewright.check.rules.kustomize_build import built, patches
 from slicewright.kubernetes.fields import words
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a"}]}}

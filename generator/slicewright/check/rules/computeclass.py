@@ -15,7 +15,7 @@ from slicewright.kubernetes.fields import at, entries, mapping, number, sequence
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _CLASS = frozenset({"ComputeClass"})
 _TPU_PREFIXES = ("ct", "tpu")

@@ -25,7 +25,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount, plain
 from slicewright.kueue import assignment, quota, quota_read, quota_workload
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.platform.flavor import TpuCapacity
 
 LABEL: Path = ("metadata", "labels", QUEUE)

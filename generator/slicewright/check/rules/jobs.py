@@ -14,7 +14,7 @@ from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path
 from slicewright.kueue.training import RUNTIMES
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _is_part(resource: Resource) -> bool:

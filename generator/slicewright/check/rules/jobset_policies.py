@@ -12,7 +12,7 @@ from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, number, text, words
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _RULES: Path = ("spec", "failurePolicy", "rules")
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")

@@ -21,7 +21,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import NODE_TERMS
 from slicewright.kubernetes.problem import Edit, Fix, Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:

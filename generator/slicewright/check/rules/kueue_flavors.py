@@ -21,7 +21,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.problem import Path, only_near
 from slicewright.kubernetes.scheduler import tolerates
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.platform.queues import MAY_STOP_SEARCH
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -13,7 +13,7 @@ from slicewright.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS
 from slicewright.kubernetes.problem import Path, did_you_mean
 from slicewright.kubernetes.quantity import amount
 from slicewright.kueue.quota_read import configuration, parent_of, variants
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 from slicewright.rendering.platform.flavor import capacities, queued
 
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})

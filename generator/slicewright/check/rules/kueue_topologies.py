@@ -11,7 +11,7 @@ from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLO
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean
 from slicewright.kueue.quota_read import queues_of, quotas
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 @rule("KQ156", TEMPLATE_KINDS)

@@ -17,7 +17,7 @@ from slicewright.kubernetes.labels import (
     meant_key,
 )
 from slicewright.kubernetes.problem import Path, counted, nearest
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _KIND = frozenset({"LeaderWorkerSet"})
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")

@@ -29,7 +29,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean, nearest
 from slicewright.kubernetes.scheduler import node_selector
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _SHARED = frozenset(
     {

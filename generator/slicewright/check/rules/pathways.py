@@ -11,7 +11,7 @@ from slicewright.kubernetes.labels import COORDINATOR
 from slicewright.kubernetes.name_room import room_in_pathwaysjob
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.pathways import SIDECAR_FLAG
 
 _JOBSET = frozenset({"JobSet"})

@@ -12,7 +12,7 @@ from slicewright.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS, Way
 from slicewright.kubernetes.labels import VIRTUAL_KUBELETS
 from slicewright.kubernetes.pods import Pods, along
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

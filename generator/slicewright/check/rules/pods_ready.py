@@ -13,7 +13,7 @@ from slicewright.kubernetes.labels import FLEX_START, QUEUE
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
 from slicewright.kueue.quota_read import configuration
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _DEFAULT_TIMEOUT = Fraction(1800)
 """What Kueue takes for no timeout, and for 0 (config/v1beta2/defaults.go)."""

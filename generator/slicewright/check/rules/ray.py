@@ -16,7 +16,7 @@ from slicewright.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted, did_you_mean, nearest
 from slicewright.kubernetes.quantity import amount
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
 _MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}

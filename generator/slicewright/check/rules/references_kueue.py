@@ -20,7 +20,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.problem import did_you_mean
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.kueue import quota_read
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _DEFAULT = "default"

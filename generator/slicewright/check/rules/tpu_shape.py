@@ -24,7 +24,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 PLACEHOLDER = "replaced-by-slicewright"

@@ -23,7 +23,7 @@ from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.scheduler import tolerates
 from slicewright.kueue import quota_read
 from slicewright.kueue.quota import Flavor, PodSet
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.topology import SLICE_LEVEL
 from slicewright.rendering.plan.ways import TPU_TAINT
 

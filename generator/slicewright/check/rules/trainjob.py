@@ -15,7 +15,7 @@ from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import counted, did_you_mean, nearest, only_near
 from slicewright.kueue import training
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _JOB = frozenset({"TrainJob"})
 _CONTAINER = {

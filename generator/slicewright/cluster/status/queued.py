@@ -16,7 +16,7 @@ from slicewright.kueue.quota import Node
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.kueue.shortage import Holder, shortage
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 
 _MOST_HOLDERS = 3
 
