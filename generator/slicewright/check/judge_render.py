@@ -34,11 +34,11 @@ from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.problem import errors, in_order
 from slicewright.objects import ObjectSet, Resource, rules_of
+from slicewright.rendering import header
+from slicewright.rendering.folder import platform_folder
 from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.platform import platform_files as platform
 from slicewright.rendering.rendering import Rendering
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from slicewright.document.json_patch import parse_pointer
 from slicewright.kubernetes.fields import at as value_at
 from slicewright.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
-from slicewright.rendering.compose.kustomization import identity
+from slicewright.rendering.compose import identity
+from slicewright.rendering.folder import ROOT, run_id, shared_path
 from slicewright.rendering.platform.flavor import capacities
-from slicewright.rendering.run.folder import ROOT, run_id, shared_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Path, Problem
     from slicewright.objects import Resource
+    from slicewright.rendering.folder import NamespaceFolder
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.rendering.run.folder import NamespaceFolder
 
 _NAME: Path = ("metadata", "name")
 _OF_CLUSTER = {

@@ -7,9 +7,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Problem, errors, in_order
-from slicewright.rendering import default_limits, shared, synced_namespaces
-from slicewright.rendering.compose.kustomization import FILE_NAME, identity
-from slicewright.rendering.compose.spec import OTHER_NAMES, second
+from slicewright.rendering import default_limits, header, shared, synced_namespaces
+from slicewright.rendering.compose import FILE_NAME, identity
 from slicewright.rendering.existing import (
     Existing,
     foreign,
@@ -19,7 +18,17 @@ from slicewright.rendering.existing import (
     untolerated_taint,
     waiting_taints,
 )
+from slicewright.rendering.folder import (
+    NamespaceFolder,
+    RunFolder,
+    namespace_folder,
+    run_folder,
+    shared_folder,
+    shared_path,
+)
 from slicewright.rendering.gitops.synced import ANCHOR_FILE, anchor_files, anchored_folders, is_gitops_folder
+from slicewright.rendering.header import is_same_list, listing
+from slicewright.rendering.kustomization import OTHER_NAMES, second
 from slicewright.rendering.overlays import (
     Bases,
     conflicts,
@@ -40,16 +49,6 @@ from slicewright.rendering.platform_tree import (
 )
 from slicewright.rendering.rendering import Effect, Rendering, RunChange
 from slicewright.rendering.repository import Repository
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import (
-    NamespaceFolder,
-    RunFolder,
-    namespace_folder,
-    run_folder,
-    shared_folder,
-    shared_path,
-)
-from slicewright.rendering.run.header import is_same_list, listing
 
 _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 

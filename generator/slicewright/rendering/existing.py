@@ -28,15 +28,15 @@ from slicewright.kubernetes.labels import (
     SWEEP,
 )
 from slicewright.kubernetes.problem import Path, Problem, first_of
-from slicewright.rendering.compose.kustomization import FILE_NAME
+from slicewright.rendering import header
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import run_folder
+from slicewright.rendering.header import FILES
 from slicewright.rendering.plan.placement import provisioning_selector, shape_selector
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plan.ways import fits
 from slicewright.rendering.plans import Planned
 from slicewright.rendering.platform.flavor import TpuCapacity, capacities, kept_apart
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import run_folder
-from slicewright.rendering.run.header import FILES
 
 PATCH = ".patch.yaml"
 """Suffix of the patches of a Fixed overlay."""

@@ -6,12 +6,11 @@ from msgspec import Struct
 
 from slicewright.document.text_difference import unified
 from slicewright.kubernetes.problem import Problem, errors, in_order
-from slicewright.rendering import default_limits
+from slicewright.rendering import default_limits, header
 from slicewright.rendering.existing import Existing, lost
 from slicewright.rendering.overlays import Bases, edited, frozen_body, frozen_file, make
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.repository import ReadText, Repository
-from slicewright.rendering.run import header
 
 
 class Outdated(Struct, frozen=True):

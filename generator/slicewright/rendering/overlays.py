@@ -15,6 +15,7 @@ from slicewright.document.read import read_documents
 from slicewright.document.write import write_document, write_documents
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Path, Problem
+from slicewright.rendering import header
 from slicewright.rendering.build.overlay import (
     is_fragile,
     lost_in_base,
@@ -24,21 +25,13 @@ from slicewright.rendering.build.overlay import (
     overlay,
 )
 from slicewright.rendering.build.run_objects import build, config_map, missing_field, patched
-from slicewright.rendering.compose.kustomization import (
-    FILE_NAME,
-    Stopped,
-    compose_with,
-    identity,
-    is_object,
-    origins,
-)
+from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity, is_object, origins
 from slicewright.rendering.existing import Existing
+from slicewright.rendering.folder import NamespaceFolder
 from slicewright.rendering.gitops.synced import anchor
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.plan import MARKER, PATTERNS
 from slicewright.rendering.plans import Planned
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import NamespaceFolder
-from slicewright.rendering.run.header import listing
 
 if TYPE_CHECKING:
     from slicewright.intent.source import Source

@@ -10,6 +10,7 @@ from msgspec import Struct
 from slicewright.document.write import write_document
 from slicewright.kubernetes.kinds import KUEUE_CONFIG_MAP
 from slicewright.kubernetes.problem import Problem
+from slicewright.rendering.folder import PROVISION, controllers_folder, platform_folder
 from slicewright.rendering.gitops.synced import is_gitops_folder
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import platform_files
@@ -24,7 +25,6 @@ from slicewright.rendering.provision.node_pool import node_pools
 from slicewright.rendering.provision.scripts import LIBRARY, scripts
 from slicewright.rendering.provision.terraform import Environment, cluster_resources, node_pool_resources
 from slicewright.rendering.repository import Repository
-from slicewright.rendering.run.folder import PROVISION, controllers_folder, platform_folder
 
 DESTROY = "destroy.sh"
 _LAST = (DESTROY, LIBRARY)

@@ -19,13 +19,13 @@ from slicewright.intent.validate import Schemas
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
+from slicewright.rendering.folder import NamespaceFolder
 from slicewright.rendering.gitops.argocd import argocd_problems
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
 from slicewright.rendering.platform.kueue_configuration import validate_configuration
 from slicewright.rendering.platform.platform_files import workload_problems
 from slicewright.rendering.platform.validate_platform import platform_problems, problems_between
 from slicewright.rendering.provision import validate_environment, validate_node_pools
-from slicewright.rendering.run.folder import NamespaceFolder
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",

@@ -12,17 +12,16 @@ from slicewright.kubernetes.kinds import KUEUE_GROUP, PODS_OF
 from slicewright.kubernetes.labels import LOCAL_CONFIG
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean, errors
 from slicewright.kubernetes.types import Object
-from slicewright.rendering import synced_namespaces
+from slicewright.rendering import header, synced_namespaces
 from slicewright.rendering.build.overlay import lost_in_base
 from slicewright.rendering.build.run_objects import keep
-from slicewright.rendering.compose.kustomization import FILE_NAME, identity, is_object
+from slicewright.rendering.compose import FILE_NAME, identity, is_object
 from slicewright.rendering.existing import Existing
+from slicewright.rendering.folder import NamespaceFolder, namespace_folder, shared_path
 from slicewright.rendering.gitops.synced import ANCHOR
+from slicewright.rendering.header import listing
 from slicewright.rendering.overlays import Identity
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import NamespaceFolder, namespace_folder, shared_path
-from slicewright.rendering.run.header import listing
 
 INPUT = "shared"
 CLAIMS = "claims.yaml"

@@ -15,8 +15,19 @@ from slicewright.document.read import kinds_in, read_documents
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, is_namespaced
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
+from slicewright.rendering import header
+from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity
 from slicewright.rendering.existing import PATCH
+from slicewright.rendering.folder import (
+    ROOT,
+    NamespaceFolder,
+    RunFolder,
+    controllers_folder,
+    namespace_folder,
+    platform_folder,
+    run_folder,
+    shared_folder,
+)
 from slicewright.rendering.gitops import argocd, flux
 from slicewright.rendering.gitops.argocd import HOME
 from slicewright.rendering.gitops.synced import (
@@ -32,17 +43,6 @@ from slicewright.rendering.gitops.synced import (
 )
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.controller_files import MANIFESTS, installed
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import (
-    ROOT,
-    NamespaceFolder,
-    RunFolder,
-    controllers_folder,
-    namespace_folder,
-    platform_folder,
-    run_folder,
-    shared_folder,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from tests.files import read_text
 
 import slicewright
 from slicewright.rendering.build.overlay import overlay
-from slicewright.rendering.compose.kustomization import compose, compose_with, matching
+from slicewright.rendering.compose import compose, compose_with, matching
 from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.plan.plan import MARKER, Plan
 from slicewright.rendering.plans import plan_all

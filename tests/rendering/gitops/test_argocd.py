@@ -10,8 +10,8 @@ import yaml
 from tests.rendering.platform.kit import cluster, repository
 from tests.words import places
 
+from slicewright.rendering.folder import NamespaceFolder
 from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload, anchor_files
-from slicewright.rendering.run.folder import NamespaceFolder
 from slicewright.rendering.synced_namespaces import gitops_files
 
 from .kit import HERE, PLATFORM, argocd, documents, made, said, site

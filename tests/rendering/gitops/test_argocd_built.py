@@ -13,7 +13,7 @@ from tests.rendering.plan.test_fields import fields, put
 from tests.rendering.platform.kit import cluster, repository
 from tests.rendering.test_merge_in_git import git
 
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.synced_namespaces import gitops_files

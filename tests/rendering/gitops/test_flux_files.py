@@ -13,8 +13,8 @@ from tests.files import write
 from tests.rendering.bases.kit import canonical, kustomize, parsed
 
 from slicewright.kubernetes.quantity import without_days
+from slicewright.rendering import header
 from slicewright.rendering.gitops.flux import LONGEST, flux_name
-from slicewright.rendering.run import header
 
 from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site
 

@@ -16,8 +16,10 @@ from slicewright.intent.tpuworkload import decode_workload
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import versions
-from slicewright.rendering.compose.spec import Stopped
+from slicewright.rendering import header
+from slicewright.rendering.folder import is_controllers_folder
 from slicewright.rendering.io.package_data import releases
+from slicewright.rendering.kustomization import Stopped
 from slicewright.rendering.platform import controller_files
 from slicewright.rendering.platform.controller_files import (
     CONTROLLERS,
@@ -28,8 +30,6 @@ from slicewright.rendering.platform.controller_files import (
     Release,
     installed,
 )
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import is_controllers_folder
 
 from .kit import POOLS, released, site
 

@@ -11,7 +11,7 @@ from slicewright.document.document import is_unfinished, values_in
 from slicewright.document.io import read_file
 from slicewright.document.read import read_places
 from slicewright.kubernetes.problem import Problem, Severity
-from slicewright.rendering.compose.spec import is_remote
+from slicewright.rendering.kustomization import is_remote
 
 _NEEDED = FOLDERS | {
     *("patches", "path", "patchesstrategicmerge", "configurations"),

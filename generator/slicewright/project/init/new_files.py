@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import FILE_NAME
+from slicewright.rendering.folder import SETTINGS
 from slicewright.rendering.io.package_data import data_folder
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.platform.controller_files import MANIFESTS, ROOT, kustomization, release_of
-from slicewright.rendering.run.folder import SETTINGS
 
 _TEMPLATE = Path(__file__).with_name("template")
 _PLACES = {

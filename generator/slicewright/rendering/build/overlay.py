@@ -17,9 +17,9 @@ from slicewright.document.scalar import EXACT, write_quoted
 from slicewright.intent.source import Source
 from slicewright.kubernetes.problem import Path, Problem, dotted
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME, Patch, Stopped, identity, matching, patched
+from slicewright.rendering.compose import FILE_NAME, Patch, Stopped, identity, matching, patched
+from slicewright.rendering.header import FILES, KUSTOMIZATION
 from slicewright.rendering.plan.plan import MARKER, Plan
-from slicewright.rendering.run.header import FILES, KUSTOMIZATION
 
 _LONG = 100
 """Characters of a file name before `.patch.yaml`; file systems take 255 in all."""

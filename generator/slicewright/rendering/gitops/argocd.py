@@ -23,7 +23,9 @@ from slicewright.kubernetes.kinds import (
 from slicewright.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME
+from slicewright.rendering import header
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import controllers_folder, platform_folder
 from slicewright.rendering.gitops.synced import (
     ARGOCD,
     SYNCED,
@@ -34,10 +36,8 @@ from slicewright.rendering.gitops.synced import (
     in_repository,
     workload_file,
 )
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import controllers_folder, platform_folder
-from slicewright.rendering.run.header import listing
 
 _API_VERSION = "argoproj.io/v1alpha1"
 HOME = "https://kubernetes.default.svc"

@@ -16,7 +16,8 @@ from slicewright.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUT
 from slicewright.kubernetes.quantity import without_days
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import controllers_folder, digest, platform_folder
 from slicewright.rendering.gitops.synced import (
     FLUX,
     SYNCED,
@@ -26,9 +27,8 @@ from slicewright.rendering.gitops.synced import (
     in_repository,
     workload_file,
 )
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run.folder import controllers_folder, digest, platform_folder
-from slicewright.rendering.run.header import listing
 
 LONGEST = 63
 """Characters of a label's value: `kustomize.toolkit.fluxcd.io/name` is the name of the Kustomization."""

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from slicewright.document.write import write_document
 from slicewright.kubernetes.kinds import RUNS
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import ROOT, NamespaceFolder, namespace_folder
+from slicewright.rendering import header
+from slicewright.rendering.folder import ROOT, NamespaceFolder, namespace_folder
 
 SYNCED = (
     *(("", kind) for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")),

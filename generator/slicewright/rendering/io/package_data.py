@@ -16,7 +16,7 @@ from slicewright.intent.source import Source
 from slicewright.intent.validate import Schemas
 from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION, removed_apis, schema_file
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import FILE_NAME
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.version import __version__
 
 if TYPE_CHECKING:

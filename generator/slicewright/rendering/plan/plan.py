@@ -15,8 +15,8 @@ from slicewright.intent.tpuworkload import (
     Workload,
 )
 from slicewright.kubernetes.kinds import RUN_VERSIONS
+from slicewright.rendering.folder import RunFolder
 from slicewright.rendering.plan.ways import Apart
-from slicewright.rendering.run.folder import RunFolder
 
 Pattern = Literal["jobset", "cpu", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base of a workload: the name of its folder below bases/."""

@@ -17,8 +17,8 @@ from slicewright.intent.source import Source
 from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Rung, TpuPool
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import Path, Problem, counted
+from slicewright.rendering import header
 from slicewright.rendering.plan.placement import NOT_SERVED, is_served, lifetime_problem
-from slicewright.rendering.run import header
 
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""

@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.kubernetes.labels import FLEX_START, NODE_POOL, PROVISIONING, TPU
+from slicewright.rendering.folder import digest
 from slicewright.rendering.plan.placement import provisioning_selector, shape_selector, tolerated_taints
 from slicewright.rendering.plan.placement import tolerations as placed_tolerations
 from slicewright.rendering.plan.resolved_cluster import size_range, slice_names
-from slicewright.rendering.run.folder import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

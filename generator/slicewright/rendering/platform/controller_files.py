@@ -21,7 +21,10 @@ from slicewright.document.write import write_document
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP, Api
 from slicewright.kubernetes.labels import KEPT
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import (
+from slicewright.rendering import header
+from slicewright.rendering.folder import controllers_folder, digest
+from slicewright.rendering.header import KUSTOMIZATION
+from slicewright.rendering.kustomization import (
     FILE_NAME,
     OTHER_NAMES,
     ReadText,
@@ -31,9 +34,6 @@ from slicewright.rendering.compose.spec import (
 )
 from slicewright.rendering.platform.flavor import DEFAULT_KUEUE, has_kueue
 from slicewright.rendering.platform.kueue_configuration import config_map, configuration
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import controllers_folder, digest
-from slicewright.rendering.run.header import KUSTOMIZATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

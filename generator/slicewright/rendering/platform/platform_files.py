@@ -16,13 +16,13 @@ from slicewright.kubernetes.problem import Path, Problem, did_you_mean
 from slicewright.kubernetes.quantity import canonical
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import platform_folder
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import queues
 from slicewright.rendering.platform.flavor import flavors
 from slicewright.rendering.platform.kueue_configuration import kueue_configuration
-from slicewright.rendering.run.folder import platform_folder
-from slicewright.rendering.run.header import listing
 
 
 def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, str]:

@@ -15,7 +15,7 @@ from slicewright.document import json_patch
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.regular_expression import whole
-from slicewright.rendering.compose.spec import (
+from slicewright.rendering.kustomization import (
     FILE_NAME,
     OF_KUSTOMIZE,
     Kustomization,
