@@ -20,7 +20,7 @@ from slicewright.kubernetes.problem import Problem, counted, did_you_mean, error
 from slicewright.project.judge import judged_beside
 from slicewright.project.repository_reader import Checkout
 from slicewright.rendering.io import write
-from slicewright.rendering.plan.pathways import (
+from slicewright.rendering.plan.pathways_plan import (
     HEAD_GIGABYTES,
     HEAD_MACHINE_TYPE,
     HEAD_VCPUS,

@@ -13,7 +13,7 @@ from slicewright.intent.source import Source, SourceFile
 from slicewright.intent.tpucluster import decode_cluster
 from slicewright.kubernetes.quantity import amount
 from slicewright.rendering.io.package_data import package
-from slicewright.rendering.plan.pathways import HEAD_GIGABYTES, HEAD_MACHINE_TYPE, HEAD_VCPUS, head_pool
+from slicewright.rendering.plan.pathways_plan import HEAD_GIGABYTES, HEAD_MACHINE_TYPE, HEAD_VCPUS, head_pool
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
 
 ROOT = Path(__file__).parents[3]

@@ -25,7 +25,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.problem import Path, Problem, counted, did_you_mean, errors
 from slicewright.rendering.folder import id_of, intent_digest
 from slicewright.rendering.plan import placement, topology, validate_workload, validate_workload_pools
-from slicewright.rendering.plan.pathways import pathways_plan
+from slicewright.rendering.plan.pathways_plan import pathways_plan
 from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
 from slicewright.rendering.plan.ways import apart

@@ -9,7 +9,7 @@ from slicewright.intent.reserved_fields import excluded
 from slicewright.intent.tpuworkload import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, Workload, lacks
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean
-from slicewright.rendering.plan.pathways import RUNTIME, pathways_problems
+from slicewright.rendering.plan.pathways_plan import RUNTIME, pathways_problems
 from slicewright.rendering.plan.plan import PATTERNS
 
 FILES_VOLUME = "files"
