@@ -64,7 +64,7 @@ class _Draft(Struct):
     """Files that stay as they are: frozen runs, and what belongs to workloads that were not named."""
     runs: list[RunChange] = field(default_factory=list)
     sweeps: dict[RunFolder, str] = field(default_factory=dict)
-    """Folders of the existing workloads."""
+    """The sweep of each workload by its folder; empty for a workload of its own."""
 
     def note(self, effect: Effect, folder: RunFolder, name: str, reason: str) -> None:
         """Note what happens to a run."""

@@ -100,7 +100,7 @@ def health() -> dict[str, str]:
 @cache
 def releases() -> dict[str, str]:
     """Return the digests of the manifests of controllers, by the names of their folders."""
-    from slicewright.rendering.platform.controller_files import recorded  # noqa: PLC0415 - few need it
+    from slicewright.rendering.platform.controller_files import recorded  # noqa: PLC0415 - 35 ms
 
     files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
     return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}
@@ -134,8 +134,7 @@ def hint_of(ident: str) -> str:
 @cache
 def package() -> Package:
     """Return all of it; the texts of rules are read when a rule is broken."""
-    # `validate` imports it while other processes read.
-    from slicewright.rendering.repository import Package  # noqa: PLC0415
+    from slicewright.rendering.repository import Package  # noqa: PLC0415 - 45 ms
 
     return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
 
