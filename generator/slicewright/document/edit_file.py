@@ -279,7 +279,7 @@ def _element(holder: Node, name: str | int, value: Any) -> Any:
 _MARK = "\ufeff"
 _ANCHOR = re.compile(r"(?<![^\s\[{,:])&[^\s&]")
 """What may be an anchor: other items may repeat its value."""
-_FIRST_DOCUMENT: Path = ("items", 0)
+_FIRST_ITEM: Path = ("items", 0)
 
 
 def mended(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
@@ -382,7 +382,7 @@ def _narrowed(text: str, fix: Fix) -> tuple[int, str, Fix]:
     ways = [way for edit in fix.edits for way in (edit.path, edit.source) if way]
     starts: tuple[int, ...] = ()
     items: list[Any] = []
-    if all(way[0] == "items" and way[:2] == ways[0][:2] and len(way) > len(_FIRST_DOCUMENT) for way in ways):
+    if all(way[0] == "items" and way[:2] == ways[0][:2] and len(way) > len(_FIRST_ITEM) for way in ways):
         starts, items = _items(text)
     index = ways[0][1] if items else None
     if isinstance(index, int) and index < len(items):
@@ -392,8 +392,8 @@ def _narrowed(text: str, fix: Fix) -> tuple[int, str, Fix]:
             own = (
                 replace(
                     edit,
-                    path=_FIRST_DOCUMENT + edit.path[2:],
-                    source=edit.source and _FIRST_DOCUMENT + edit.source[2:],
+                    path=_FIRST_ITEM + edit.path[2:],
+                    source=edit.source and _FIRST_ITEM + edit.source[2:],
                 )
                 for edit in fix.edits
             )

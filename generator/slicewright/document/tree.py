@@ -6,7 +6,6 @@ on 200,000 nested brackets. Comments are found by the parser's own events: `#` i
 
 from __future__ import annotations
 
-import contextlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -208,7 +207,7 @@ def _layout(text: str) -> tuple[list[tuple[_Mark, _Mark]], list[int], int]:
     scalars: list[tuple[_Mark, _Mark]] = []
     starts: list[int] = []
     end, is_new = 0, False
-    with contextlib.suppress(yaml.YAMLError, UnicodeEncodeError):
+    with suppress(yaml.YAMLError, UnicodeEncodeError):
         for event in events(text):
             first, last = event.start_mark, event.end_mark
             end = last.line
