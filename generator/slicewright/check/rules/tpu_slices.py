@@ -24,8 +24,7 @@ from slicewright.kubernetes.scheduler import tolerates
 from slicewright.kueue import quota_read
 from slicewright.kueue.quota import Flavor, PodSet
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.rendering.plan.topology import SLICE_LEVEL
-from slicewright.rendering.plan.ways import TPU_TAINT
+from slicewright.rendering.plan.ways import SLICE_LEVEL, TPU_TAINT
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SHOWN = 3

@@ -24,11 +24,11 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.problem import Path, Problem, counted, did_you_mean, errors
 from slicewright.rendering.folder import id_of, intent_digest
-from slicewright.rendering.plan import placement, topology, validate_workload, validate_workload_pools
+from slicewright.rendering.plan import placement, validate_workload, validate_workload_pools
 from slicewright.rendering.plan.pathways_plan import pathways_plan
 from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
-from slicewright.rendering.plan.ways import apart
+from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology, topology_problems
 
 _FUSE_ON_HOST = (1, 33, 3)
 """The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
@@ -77,7 +77,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
         problems += validate_workload_pools.cpu_problems(workload, workload.cpu, site)
     else:
         problems += validate_workload_pools.problems(workload, shape, site)
-        problems += topology.problems(workload, shape, site)
+        problems += topology_problems(workload, shape, site)
     if errors(problems) or errors(decision.problems):
         return None, tuple(problems)
     return plan, tuple(problems)
@@ -93,10 +93,10 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     standard = cluster.mode == "Standard"
     if workload.cpu is None:
         placed = placement.place(workload, shape, autopilot=not standard)
-        by_topology = topology.of_slices(workload, shape, site)
+        by_topology = slice_topology(workload, shape, site)
     else:
         placed = placement.Placement({NODE_POOL: _node_pool(cluster, workload.cpu.pool)}, {}, "")
-        by_topology = topology.of_pool(workload, workload.cpu.pool, site)
+        by_topology = pool_topology(workload, workload.cpu.pool, site)
     head_pool = _head_pool(workload, cluster)
     refused = {"hostNetwork": workload.host_network, "privileged": workload.privileged}
     written = workload.annotations.items()
@@ -135,12 +135,12 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
             Auxiliary(
                 **asdict(job),
                 node_pool=_node_pool(cluster, job.pool),
-                topology_request=topology.of_pool(workload, job.pool, site),
+                topology_request=pool_topology(workload, job.pool, site),
             )
             for job in workload.auxiliary_jobs
         ),
         pathways=pathways_plan(
-            workload, shape, name, _node_pool(cluster, head_pool), topology.of_pool(workload, head_pool, site)
+            workload, shape, name, _node_pool(cluster, head_pool), pool_topology(workload, head_pool, site)
         ),
         patches=workload.patches,
         left_out=() if standard else tuple(name for name, is_set in refused.items() if is_set),
