@@ -9,9 +9,8 @@ from typing import Any
 
 from slicewright.kubernetes.problem import pointer
 from slicewright.schema import kind
-from slicewright.schema.from_crd import Schema, add_format
+from slicewright.schema.from_crd import Schema, add_format, references
 from slicewright.schema.kind import Kind, KindSchema, document, list_map
-from slicewright.schema.sharing import references
 
 Components = dict[str, dict[str, Any]]
 

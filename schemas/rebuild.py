@@ -22,10 +22,8 @@ import yaml
 
 from openapi import from_openapi, trimmed
 from slicewright.check.cel import is_known
-from slicewright.schema.crd import CRD, from_configuration, from_crd, from_structural
-from slicewright.schema.from_crd import DRAFT, dumps
-from slicewright.schema.kind import KEY, Kind, KindSchema
-from slicewright.schema.sharing import FILE, shared, shared_by_all
+from slicewright.schema.from_crd import DEFINITIONS_FILE, DRAFT, dumps, shared, shared_by_all
+from slicewright.schema.kind import CRD, KEY, Kind, KindSchema, from_configuration, from_crd, from_structural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +84,11 @@ def build() -> dict[str, bytes]:
     schemas, definitions = shared_by_all(objects)
     # `render` reads these each time, and is faster without a second file.
     schemas |= {kind.of.file: shared(kind.schema) for source, kind in made if "configuration" in source}
-    schemas[FILE] = {"$schema": DRAFT, "title": "what several kinds need", "definitions": definitions}
+    schemas[DEFINITIONS_FILE] = {
+        "$schema": DRAFT,
+        "title": "what several kinds need",
+        "definitions": definitions,
+    }
     files = {file: dumps(schema).encode() for file, schema in schemas.items()}
     digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
     origins = [
@@ -98,7 +100,10 @@ def build() -> dict[str, bytes]:
         }
         for source, kind in sorted(made, key=lambda entry: entry[1].of.file)
     ]
-    record = {"definitions": {"file": FILE, "sha256": digests[FILE]}, "files": origins}
+    record = {
+        "definitions": {"file": DEFINITIONS_FILE, "sha256": digests[DEFINITIONS_FILE]},
+        "files": origins,
+    }
     files["sources.yaml"] = (HEAD + yaml.safe_dump(record, sort_keys=False, width=1000)).encode()
     return files
 

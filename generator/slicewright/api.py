@@ -20,8 +20,8 @@ from slicewright.project.repository_reader import (
     read_checkout,
 )
 from slicewright.rendering.changes import render as _render
-from slicewright.rendering.compose.kustomization import Composed
-from slicewright.rendering.compose.kustomization import compose as _compose
+from slicewright.rendering.compose import Composed
+from slicewright.rendering.compose import compose as _compose
 from slicewright.rendering.plan.plan import Plan
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.rendering import Rendering

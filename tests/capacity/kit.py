@@ -10,7 +10,7 @@ import jsonschema
 from tests.rendering.platform.kit import cluster, repository
 
 from slicewright.capacity.cluster_capacity import Report, capacity
-from slicewright.kubernetes.record import record as record_of
+from slicewright.kubernetes.types import record as record_of
 from slicewright.rendering.io.package_data import data_folder
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ import pytest
 from tests.rendering.platform.kit import one, said, site
 
 from slicewright.rehearse.simulated_pools import capacity, room
-from slicewright.rendering.plan.scaling import SizeRange, size_range
+from slicewright.rendering.plan.resolved_cluster import SizeRange, size_range
 
 from .kit import record
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
 
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
 
 QUEUE = "clusterQueues: [{name: q, quota: [{pool: a}], localQueues: [{name: queue}]}]"
 EIGHT = "name: a, tpu: v5litepod-8, slices: 2"

@@ -11,10 +11,10 @@ from hypothesis import given
 from tests.rendering.platform.kit import repository
 from tests.rendering.platform.test_properties import PROFILE, chips_of, clusters, nominal_chips, roots
 
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 from slicewright.kueue.quota import most
 from slicewright.kueue.quota_read import quotas
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.platform.queues import cluster_queues

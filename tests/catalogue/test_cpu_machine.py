@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slicewright
-from slicewright.catalogue.cpu_machine import NONE, read_cpu_machines
+from slicewright.catalogue.catalogue import NONE, read_cpu_machines
 from slicewright.catalogue.parse import read_catalogue
 
 if TYPE_CHECKING:
-    from slicewright.catalogue.cpu_machine import CpuMachines
+    from slicewright.catalogue.catalogue import CpuMachines
 
 TEXT = (Path(slicewright.__file__).parent / "catalog" / "cpu.yaml").read_text(encoding="utf-8")
 MACHINES = read_cpu_machines(yaml.safe_load(TEXT))

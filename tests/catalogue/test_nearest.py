@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.geometry import around, joined, near_topologies
+from slicewright.catalogue.shape import around, joined, near_topologies
 
 SIDES = st.lists(st.integers(1, 256), min_size=3, max_size=3).map(tuple)
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.catalogue.geometry import shapes_of
 from slicewright.catalogue.resolve import TpuRequest, resolve
-from slicewright.catalogue.shape import Rule, Shape
+from slicewright.catalogue.shape import Rule, Shape, shapes_of
 
 if TYPE_CHECKING:
     from slicewright.catalogue.catalogue import Catalogue

@@ -9,7 +9,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
 from tests.check.past import commit
 from tests.files import git
 
-from slicewright.rendering.run.folder import SETTINGS
+from slicewright.rendering.folder import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

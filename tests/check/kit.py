@@ -16,7 +16,7 @@ from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.reasons import Ignores
 from slicewright.cli.validate import validate
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.schema.kit import FILES, load
 
 from slicewright.check import cel
 from slicewright.document import json_patch as patch
-from slicewright.schema.kind import file_of
+from slicewright.kubernetes.kinds import schema_file
 
 HERE = Path(__file__).parent
 GROUP = "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true"
@@ -79,7 +79,7 @@ def test_every_rule_has_an_object_that_breaks_it() -> None:
     broken, rules = set(), set()
     for row in BROKEN:
         data = patch.apply(copy.deepcopy(row["ops"]), base(row["of"]))
-        schema = load(file_of(data["apiVersion"], data["kind"]))
+        schema = load(schema_file(data["apiVersion"], data["kind"]))
         rules |= {entry["rule"] for entry in schema["x-slicewright"]["cel"]}
         broken |= {
             problem.hint.removeprefix("the API server refuses it by the rule ")

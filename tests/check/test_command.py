@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, run, write
 
-from slicewright.objects.model import Finding, rule
+from slicewright.objects import Finding, rule
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

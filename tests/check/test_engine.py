@@ -14,7 +14,7 @@ from slicewright.check.unpack import unpack
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import Problem
-from slicewright.objects.model import Finding, ObjectSet, Resource, Rule
+from slicewright.objects import Finding, ObjectSet, Resource, Rule
 from slicewright.rendering.io.package_data import catalogue
 
 THING = {"apiVersion": "example.test/v1", "kind": "Thing", "metadata": {"name": "a"}}

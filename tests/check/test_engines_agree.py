@@ -18,7 +18,7 @@ from tests.schema.kit import kubeconform
 
 from slicewright.check.io.discovery import of_overlays
 from slicewright.check.io.load import load
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 pytestmark = pytest.mark.tools
 

@@ -12,8 +12,8 @@ import pytest
 from slicewright.check.io import kustomizations as kustomize
 from slicewright.cli import mending
 from slicewright.kubernetes.problem import Problem
+from slicewright.rendering import header
 from slicewright.rendering.io.write import replace_file
-from slicewright.rendering.run import header
 
 from .kit import run
 

@@ -14,7 +14,7 @@ from slicewright.check.io import kustomizations as kustomize
 from slicewright.check.io.kustomizations import Kustomizations
 from slicewright.document import io as text_file
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import is_remote
+from slicewright.rendering.kustomization import is_remote
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from tests.check.kit import engine, run, write
 from slicewright.check.engine import Engine, SkipKind
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.kubernetes.problem import Problem
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.programs.find import find
 
 if TYPE_CHECKING:

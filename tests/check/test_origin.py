@@ -11,10 +11,10 @@ from tests.conftest import PROJECT
 from slicewright.check.origin import Origins, of_cluster
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
-from slicewright.objects.model import Resource
-from slicewright.rendering import overlays as tree
+from slicewright.objects import Resource
 from slicewright.rendering.changes import render
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.repository import Repository, Settings, read_repository
 
@@ -141,8 +141,8 @@ def items() -> dict[str, Resource]:
     """Return the objects of the runs, and those of the platform, by folder (and kind and name)."""
     rendering = render(repository(), {})
     assert () == errors(rendering.problems)
-    bases = tree.Bases(repository().read_text, package().schemas)
-    made = {entry.plan.folder: tree.make(entry, bases)[0] for entry in rendering.planned}
+    bases = Bases(repository().read_text, package().schemas)
+    made = {entry.plan.folder: make(entry, bases)[0] for entry in rendering.planned}
     runs = {folder: Resource(run.objects[-1], folder) for folder, run in made.items() if run}
     of_platform = [Resource(data, "overlays/c1/_platform") for data in objects(repository().sites["c1"])]
     return runs | {f"{item.kind} {item.name}": item for item in of_platform}

@@ -26,7 +26,7 @@ from tests.check.tree_objects import (
     topology,
 )
 
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 if TYPE_CHECKING:

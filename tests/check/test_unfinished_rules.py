@@ -22,7 +22,7 @@ from slicewright.check.units import Checked, Examined, Unit
 from slicewright.document.document import values_in
 from slicewright.kubernetes.labels import OURS, TOPOLOGY
 from slicewright.kubernetes.problem import dotted
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from tests.schema.kit import FILES
 from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
-from slicewright.objects.model import Resource
+from slicewright.kubernetes.kinds import schema_file
+from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
-from slicewright.schema.kind import file_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,11 +61,11 @@ def test_no_removed_api_has_a_schema_and_every_successor_that_is_ours_has_one() 
     """The list and the schemas say the same of what a version serves."""
     removed = package.removed()
     groups = {file.partition("/")[0] for file in FILES}
-    assert [] == [api for api, kind in removed if kind and file_of(api, kind) in FILES]
+    assert [] == [api for api, kind in removed if kind and schema_file(api, kind) in FILES]
     missing = [
         (api.successor, kind)
         for (_, kind), api in removed.items()
-        if kind and api.successor and file_of(api.successor, kind) not in FILES
+        if kind and api.successor and schema_file(api.successor, kind) not in FILES
     ]
     assert [("certificates.k8s.io/v1", "CertificateSigningRequest")] == missing
     assert {"apps", "autoscaling", "batch"} <= groups

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slicewright.diff.words import words
-from slicewright.rendering.platform.release import kustomization
-from slicewright.rendering.run import header
+from slicewright.rendering import header
+from slicewright.rendering.platform.controller_files import kustomization
 
 from .kit import CLUSTER, cluster, commit, compared, diff
 

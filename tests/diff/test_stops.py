@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.diff.kit import compared, job, platform, reasons, thing, words_of, workload
 
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 
 
 def queues(cluster_queue: str = "", local_queue: str = "") -> dict[str, Any]:

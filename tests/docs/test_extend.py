@@ -111,7 +111,7 @@ def test_rules_of_a_package_are_listed(repo: Repo) -> None:
 
 
 RULE = "Rule('{}', 'error', 'title', 'why', 'hint', frozenset(), lambda item, world: ())"
-HEAD = "from slicewright.objects.model import Rule\n"
+HEAD = "from slicewright.objects import Rule\n"
 GROUP = "[slicewright.rules]\na = broken:RULES\n"
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from slicewright.document.comments import comments
+from slicewright.document.tree import comments
 
 PATTERN = re.compile(r"# (?P<word>\w+)")
 

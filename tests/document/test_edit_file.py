@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from slicewright.document import edit_text as text
+from slicewright.document import edit_file
 from slicewright.document.edit_file import mended, replacements
 from slicewright.document.read import read_manifests
 from slicewright.document.write import write_document
@@ -51,7 +51,7 @@ def test_after_a_fix_that_cannot_be_written_the_next_has_its_turn() -> None:
 def test_fixes_of_a_document_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many fixes a document has, it is read as often as for two of them."""
     reading = Mock(wraps=read_manifests)
-    monkeypatch.setattr(text, "read_manifests", reading)
+    monkeypatch.setattr(edit_file, "read_manifests", reading)
     body = "".join(f"k{at}: x\n" for at in range(100))
     fixes = [fix(0, Edit("move", (f"l{at}",), source=(f"k{at}",))) for at in range(100)]
 
@@ -138,7 +138,7 @@ def test_replacements_are_those_of_a_mended_text(body: str, path: Path) -> None:
 def test_fix_of_an_item_reads_no_other_item(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole List is read once, however many fixes it has, in YAML and in JSON."""
     reading = Mock(wraps=read_manifests)
-    monkeypatch.setattr(text, "read_manifests", reading)
+    monkeypatch.setattr(edit_file, "read_manifests", reading)
     many = {"kind": "List", "items": [{"a": at} for at in range(50)]}
     for body in (write_document(many), json.dumps(many, indent=1)):
         reading.reset_mock()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.document.edit_text import patched, patched_together
+from slicewright.document.edit_file import patched, patched_together
 from slicewright.kubernetes.problem import Edit, Fix, Path
 
 BLOCK = """\

@@ -14,7 +14,7 @@ from tests.words import places
 
 from slicewright.document import scalar
 from slicewright.document.read import paired, read_documents, read_manifests
-from slicewright.kubernetes.duration import without_days
+from slicewright.kubernetes.quantity import without_days
 
 if TYPE_CHECKING:
     from pathlib import Path

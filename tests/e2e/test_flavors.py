@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from slicewright.intent.source import SourceFile
-from slicewright.rendering import overlays as tree
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.platform.flavor import capacities, kept_apart
 from slicewright.rendering.platform.platform_files import objects
@@ -96,7 +96,7 @@ def rendered(site: Object, specs: dict[str, Object]) -> tuple[ResolvedCluster, d
     assert [problem.text() for problem in problems if problem.severity == "error"] == []
     found = {}
     for entry in planned:
-        made, against = tree.make(entry, tree.Bases(read_text, repository.package.schemas))
+        made, against = make(entry, Bases(read_text, repository.package.schemas))
         assert made is not None, against
         found[entry.plan.workload] = made.objects[0]
     return repository.sites["c1"], found

@@ -12,7 +12,7 @@ from tests.resolved import resolve_text
 
 from slicewright.cli.main import cli
 from slicewright.rendering.io.package_data import package
-from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.plan.resolved_cluster import slice_names
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes
 

@@ -12,7 +12,7 @@ from slicewright.check.rules.fit import queue_of
 from slicewright.kueue.assignment import admit
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import package
 from slicewright.testbed.waiting import stretched
 

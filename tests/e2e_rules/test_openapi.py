@@ -9,8 +9,7 @@ import yaml
 from tests.schema.kit import KINDS, is_same, load, openapi, rebuild, sources
 
 from openapi import from_openapi, trimmed
-from slicewright.schema.crd import from_crd
-from slicewright.schema.kind import KEY
+from slicewright.schema.kind import KEY, from_crd
 
 if TYPE_CHECKING:
     from slicewright.cluster.api.client import Api

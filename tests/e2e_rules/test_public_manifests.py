@@ -17,7 +17,7 @@ from slicewright.check.io.discovery import Discovery
 from slicewright.check.io.load import load
 from slicewright.check.unpack import unpack
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slicewright.intent.changed_value import (
+from slicewright.rendering.changed_documents import (
     Change,
     ChangeError,
     read_change,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.document.read import read_documents
-from slicewright.intent import decode
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpuworkload import decode_workload
 
 from .kit import SCHEMAS, WORKLOAD
 
@@ -18,7 +18,7 @@ def workload(spec: str) -> Workload:
     """Return the TPUWorkload with some lines below its spec."""
     (document,), _ = read_documents(WORKLOAD + spec, "a.yaml")
     assert SCHEMAS.accepts("slicewright/tpuworkload.json", document.data)
-    return decode.workload(Source(SourceFile("a.yaml", WORKLOAD + spec), document))
+    return decode_workload(Source(SourceFile("a.yaml", WORKLOAD + spec), document))
 
 
 def test_exit_codes_are_in_order_and_each_once() -> None:

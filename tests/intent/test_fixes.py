@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slicewright.intent import fixes
+from slicewright.document.edit import fix_of_choice, fix_of_key, fix_of_type
 from slicewright.kubernetes.problem import Edit, Fix
 from slicewright.rendering.io.package_data import schemas
 
@@ -30,7 +30,7 @@ def test_key_gets_the_one_name_that_is_near(
     key: str, holder: dict[str, Any], expected: tuple[str, bool] | None
 ) -> None:
     """Safe is a name that differs in one or two letters; no key is written twice."""
-    fix = fixes.of_key(key, holder, KNOWN, ("spec",))
+    fix = fix_of_key(key, holder, KNOWN, ("spec",))
 
     if expected is None:
         assert fix is None
@@ -42,7 +42,7 @@ def test_key_gets_the_one_name_that_is_near(
 
 def test_word_between_two_is_not_chosen() -> None:
     """Where two words are equally near, the person decides."""
-    assert fixes.of_choice("ab1d", ["abcd", "abed"], ("a",)) is None
+    assert fix_of_choice("ab1d", ["abcd", "abed"], ("a",)) is None
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_value_is_replaced_by_the_choice_that_is_near(
     value: Any, choices: list[Any], expected: str | None
 ) -> None:
     """Only words are compared."""
-    fix = fixes.of_choice(value, choices, ("a",))
+    fix = fix_of_choice(value, choices, ("a",))
 
     assert (fix.edits if fix else None) == (expected and (Edit("replace", ("a",), expected),))
 
@@ -74,7 +74,7 @@ def test_value_is_replaced_by_the_choice_that_is_near(
 )
 def test_quotes_come_and_go(value: Any, types: list[str], expected: Any) -> None:
     """A scalar that is only quoted, or only lacks quotes, gets its type; what has two spellings does not."""
-    fix = fixes.of_type(value, types, ("a",))
+    fix = fix_of_type(value, types, ("a",))
 
     assert (fix.edits[0].value if fix else None) == expected
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from slicewright.kubernetes.duration import seconds, without_days
+from slicewright.kubernetes.quantity import seconds, without_days
 
 READ = {
     "0": 0,

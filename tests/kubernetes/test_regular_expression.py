@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.check.kit import CONFIG_MAP, run, write
 
 from slicewright.kubernetes.regular_expression import whole
-from slicewright.rendering.compose.spec import _PATTERN
-from slicewright.rendering.run.folder import SETTINGS
+from slicewright.rendering.folder import SETTINGS
+from slicewright.rendering.kustomization import _PATTERN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from tests.diff.kit import commit
 from slicewright.kubernetes import problem as problems
 from slicewright.kubernetes.problem import Problem, foremost
 from slicewright.kubernetes.visible import in_json, shown, visible
-from slicewright.rendering.run.folder import SETTINGS
+from slicewright.rendering.folder import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

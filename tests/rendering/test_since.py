@@ -12,7 +12,7 @@ from tests.diff.kit import commit
 from tests.files import git
 from tests.words import places
 
-from slicewright.rendering.run import header
+from slicewright.rendering import header
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

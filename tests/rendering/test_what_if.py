@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.intent.changed_value import ChangeError, read_changes
 from slicewright.project.changed_checkout import rendered
 from slicewright.project.repository_reader import read_checkout
-from slicewright.rendering.changed_documents import changed_documents, without_quota
+from slicewright.rendering.changed_documents import (
+    ChangeError,
+    changed_documents,
+    read_changes,
+    without_quota,
+)
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

@@ -10,8 +10,7 @@ import yaml
 from tests.check.rules.verdicts import CORPUS
 from tests.schema.kit import load
 
-from slicewright.schema.crd import from_configuration
-from slicewright.schema.kind import Kind
+from slicewright.schema.kind import Kind, from_configuration
 
 KUEUE = "config.kueue.x-k8s.io/configuration_v1beta2.json"
 JOBSET = "config.jobset.x-k8s.io/configuration_v1alpha1.json"

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from slicewright.schema.crd import NoCrdError, from_crd
+from slicewright.schema.kind import NoCrdError, from_crd
 
 
 def crd(spec: dict[str, Any] | None = None, **version: Any) -> dict[str, Any]:

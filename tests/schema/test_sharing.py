@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.schema.sharing import shared, shared_by_all
+from slicewright.schema.from_crd import shared, shared_by_all
 
 LEAVES = st.sampled_from([{"type": "string"}, {"type": "integer", "enum": list(range(80))}, {}])
 SCHEMAS = st.recursive(

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.schema.kit import FILES, KINDS, SCHEMAS, is_same, kubeconform, load, made, rebuild
 
-from slicewright.schema.sharing import FILE
+from slicewright.schema.from_crd import DEFINITIONS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,9 @@ def test_sources_name_every_file() -> None:
     """Source, version, sha256 and licence of every schema are recorded, and the sha256 are right."""
     record = yaml.load((KINDS / "sources.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     recorded = record["files"]
-    actual = {file: hashlib.sha256((KINDS / file).read_bytes()).hexdigest() for file in (*FILES, FILE)}
+    actual = {
+        file: hashlib.sha256((KINDS / file).read_bytes()).hexdigest() for file in (*FILES, DEFINITIONS_FILE)
+    }
     assert actual == {entry["file"]: entry["sha256"] for entry in (*recorded, record["definitions"])}
     keys = {"file", "project", "version", "from", "licence", "from_sha256", "sha256"}
     assert [keys] * len(recorded) == [set(entry) for entry in recorded]

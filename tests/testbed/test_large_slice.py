@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import slicewright
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.nodes import simulated_nodes
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from slicewright.programs.pins import versions
-from slicewright.rendering.platform.release import CONTROLLERS, JOBSET, KUEUE, Release
+from slicewright.rendering.platform.controller_files import CONTROLLERS, JOBSET, KUEUE, Release
 from slicewright.testbed import controllers, manifests
 
 PORTS = {"jobset-system": 1, "kueue-system": 2}

@@ -11,7 +11,7 @@ from tests.resolved import resolve_text
 from slicewright.testbed.nodes import GENEROUS, machine_of_size, machine_of_type, simulated_nodes
 
 if TYPE_CHECKING:
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
 
 HEAD = """
 apiVersion: slicewright.dev/v1alpha1

@@ -11,16 +11,15 @@ from slicewright.check.origin import Origins
 from slicewright.check.reasons import Entry
 from slicewright.check.suppress import inputs, suppress
 from slicewright.kubernetes.problem import Problem, in_order
-from slicewright.kubernetes.record import plain, record
+from slicewright.kubernetes.types import plain, record
 from slicewright.kueue.quota_read import quotas
-from slicewright.objects.model import ObjectSet, Resource
-from slicewright.rendering.existing import Existing
-from slicewright.rendering.lockout import locked_out
+from slicewright.objects import ObjectSet, Resource
+from slicewright.rendering.existing import Existing, locked_out
+from slicewright.rendering.folder import platform_folder
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.repository import Repository
-from slicewright.rendering.run.folder import platform_folder
 
 
 class Capacity(Struct, frozen=True):

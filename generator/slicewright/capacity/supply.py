@@ -7,13 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.kubernetes.quantity import is_limited, plain
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 from slicewright.kueue.quota import Node, Quotas, kept, most
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import count, size_range
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, count, size_range
 from slicewright.rendering.plan.ways import called
 from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
-from slicewright.rendering.platform.nominal_quota import allocatable
+from slicewright.rendering.platform.queues import allocatable
 
 _MEBI, _GIBI = Fraction(2**20), Fraction(2**30)
 

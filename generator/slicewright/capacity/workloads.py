@@ -18,9 +18,9 @@ from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.kueue import assignment, quota, quota_read, quota_workload
-from slicewright.objects.model import ObjectSet, Resource
-from slicewright.rendering import overlays as tree
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.existing import Existing
+from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.plans import Planned
 from slicewright.rendering.repository import Repository
 
@@ -129,7 +129,7 @@ def runs(
     A frozen run is what its file holds; what is not rendered yet is built as `render` would build it.
     `existing` holds the text of every file under overlays/ by path.
     """
-    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    bases = Bases(repository.read_text, repository.package.schemas)
     present = Existing(existing)
     pairs: list[tuple[Planned, Resource]] = []
     problems: list[Problem] = []
@@ -140,8 +140,8 @@ def runs(
         objects: list[Any] = []
         for path in live:
             objects += [document.data for document in read_documents(present.body(path) or "", path)[0]]
-        if tree.frozen_file(entry.plan) not in live:
-            run, unbuilt = tree.make(entry, bases)
+        if frozen_file(entry.plan) not in live:
+            run, unbuilt = make(entry, bases)
             problems += unbuilt
             if run:
                 objects += run.objects
@@ -154,6 +154,6 @@ def _frozen(entry: Planned, present: Existing) -> list[str]:
     """Return the files of a workload's live runs: a render ends earlier ones, unless it is to keep them."""
     if not entry.plan.run:
         return []
-    own = tree.frozen_file(entry.plan)
+    own = frozen_file(entry.plan)
     live = [path for path in present.live_runs(entry.plan.folder) if path in present.frozen]
     return [path for path in live if path == own or entry.plan.on_change == "Keep"]

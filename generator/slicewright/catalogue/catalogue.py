@@ -1,17 +1,179 @@
-"""The catalogue: every row, listed or made by a rule, and the indexes that find rows by what people write."""
+"""The catalogue: every row of TPUs, found by what people write, and machines without accelerators."""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from slicewright.catalogue import geometry
-from slicewright.catalogue.cpu_machine import NONE, CpuMachines
-from slicewright.catalogue.shape import Family, Generation, Listing, MachineType, NotOffered, Shape, Tier
+from slicewright.catalogue.shape import (
+    Family,
+    Generation,
+    Listing,
+    MachineType,
+    NotOffered,
+    Shape,
+    Tier,
+    bounds,
+    host_bounds,
+    joined,
+    shapes_of,
+    sides,
+    wrap,
+    written,
+)
+from slicewright.kubernetes.problem import nearest
+
+CPU_FILE = "cpu.yaml"
+"""The data file."""
+
+_PREDEFINED = re.compile(
+    r"(?P<family>[a-z0-9]+)-(?P<kind>standard|highmem|highcpu)-(?P<vcpus>[1-9][0-9]{0,3})"
+)
+_CUSTOM = re.compile(
+    r"(?:(?P<family>[a-z0-9]+)-)?custom-(?P<vcpus>[1-9][0-9]{0,3})-(?P<mib>[1-9][0-9]{0,7})(?:-ext)?"
+)
+_OLDEST = "n1"
+"""The family of a custom machine type that names none."""
+_COMMON, _SIZES = "n2", (2, 4, 8, 16, 32, 48, 64, 80, 96, 128)
+"""The family of machines that a hint names, and its numbers of vCPUs."""
+_KINDS = ("standard", "highmem", "highcpu")
+_GIB = 1024
+
+
+class Step(Struct, frozen=True):
+    """A part of an amount, and the percentage of it that GKE keeps; without a width it is the rest."""
+
+    width: Fraction | None
+    percent: Fraction
+
+
+class Kept(Struct, frozen=True):
+    """Reserved resources of a machine: steps of cores and of GiB of memory, and the eviction threshold."""
+
+    cpu: tuple[Step, ...]
+    memory: tuple[Step, ...]
+    eviction_mib: int
+    sources: tuple[str, ...]
+
+
+class CpuMachine(Struct, frozen=True):
+    """The size of a machine, and the part that pods may request."""
+
+    vcpus: int
+    memory_mib: int
+    kept: Kept
+
+    @property
+    def allocatable_millicpus(self) -> int:
+        """Return the thousandths of a core that pods may ask for."""
+        return self.vcpus * 1000 - round(_part(Fraction(self.vcpus), self.kept.cpu) * 1000)
+
+    @property
+    def allocatable_mib(self) -> int:
+        """Return the memory that pods may ask for."""
+        kept = _part(Fraction(self.memory_mib, _GIB), self.kept.memory) * _GIB
+        return int(self.memory_mib - kept) - self.kept.eviction_mib
+
+
+class CpuFamily(Struct, frozen=True):
+    """A machine family: GiB for one vCPU by kind of machine."""
+
+    gib_per_vcpu: Mapping[str, Fraction]
+    sources: tuple[str, ...]
+
+
+class CpuMachines(Struct, frozen=True):
+    """The machine types that are known, by the rules of their names."""
+
+    families: Mapping[str, CpuFamily]
+    custom: frozenset[str]
+    """The families with custom machine types."""
+    kept: Kept
+
+    def find(self, machine_type: str) -> CpuMachine | None:
+        """Return the size of a machine type such as n2-standard-64, None if it is not known."""
+        custom = _CUSTOM.fullmatch(machine_type)
+        if custom is not None and (custom["family"] or _OLDEST) in self.custom:
+            return self.sized(int(custom["vcpus"]), int(custom["mib"]))
+        predefined = _PREDEFINED.fullmatch(machine_type)
+        family = self.families.get(predefined["family"]) if predefined else None
+        if predefined is None or family is None or predefined["kind"] not in family.gib_per_vcpu:
+            return None
+        vcpus = int(predefined["vcpus"])
+        return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[predefined["kind"]] * _GIB))
+
+    def near(self, machine_type: str) -> str:
+        """Return the machine type of as many vCPUs that looks most like a name; '' if none is near."""
+        vcpus = machine_type.rpartition("-")[2]
+        families = self.families.items()
+        names = [f"{name}-{kind}-{vcpus}" for name, family in families for kind in family.gib_per_vcpu]
+        return next((name for name in nearest(machine_type, names) if self.find(name)), "")
+
+    def common(self) -> Iterator[tuple[str, CpuMachine]]:
+        """Yield the machine types that hints name, the smallest first."""
+        for name in (f"{_COMMON}-standard-{vcpus}" for vcpus in _SIZES):
+            if machine := self.find(name):
+                yield name, machine
+
+    def sized(self, vcpus: int, memory_mib: int) -> CpuMachine:
+        """Return a machine of a size that is known otherwise."""
+        return CpuMachine(vcpus, memory_mib, self.kept)
+
+
+NONE = CpuMachines({}, frozenset(), Kept((), (), 0, ()))
+"""No machine types: what a catalogue without the data file knows."""
+
+
+def read_cpu_machines(document: Mapping[str, Any]) -> CpuMachines:
+    """Return the machines of the parsed data file. Raises LookupError or TypeError where it is broken."""
+    glossary: Mapping[str, str] = document["sources"]
+    kept = document["kept"]
+    return CpuMachines(
+        {
+            family["family"]: CpuFamily(
+                {kind: _fraction(family[kind]) for kind in _KINDS if kind in family},
+                _cited(glossary, family["sources"]),
+            )
+            for family in document["families"]
+        },
+        frozenset(document["custom"]["families"]),
+        Kept(
+            tuple(_steps(kept["cpu"])),
+            tuple(_steps(kept["memoryGiB"])),
+            kept["evictionMiB"],
+            _cited(glossary, kept["sources"]),
+        ),
+    )
+
+
+def _cited(glossary: Mapping[str, str], keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(glossary[key] for key in keys)
+
+
+def _steps(steps: Iterable[Mapping[str, Any]]) -> Iterable[Step]:
+    for step in steps:
+        width = step.get("of")
+        yield Step(None if width is None else _fraction(width), _fraction(step["percent"]))
+
+
+def _fraction(number: float) -> Fraction:
+    """Return a number as people write it: 0.9 is nine tenths."""
+    return Fraction(str(number))
+
+
+def _part(amount: Fraction, steps: Iterable[Step]) -> Fraction:
+    """Return what is kept of an amount, a percentage for each step of it."""
+    kept = Fraction(0)
+    for step in steps:
+        part = amount if step.width is None else min(amount, step.width)
+        kept += part * step.percent / 100
+        amount -= part
+    return kept
 
 
 def count_name(generation: Generation, machine: MachineType, chips: int) -> str:
@@ -39,14 +201,14 @@ def rule_rows(generation: Generation) -> Iterator[Shape]:
     if rule is None:
         return
     listed = {row.topology for row in generation.listings}
-    shapes = [lengths for lengths in geometry.shapes_of(rule) if geometry.written(lengths) not in listed]
+    shapes = [lengths for lengths in shapes_of(rule) if written(lengths) not in listed]
     chips = Counter(math.prod(lengths) for lengths in shapes)
-    chips.update(math.prod(geometry.sides(topology)) for topology in listed)
+    chips.update(math.prod(sides(topology)) for topology in listed)
     machine = next(machine for machine in generation.machines if machine.machine_type == rule.machine_type)
     for lengths in shapes:
         listing = Listing(
             machine=machine,
-            topology=geometry.written(lengths),
+            topology=written(lengths),
             default_for_name=chips[math.prod(lengths)] == 1,
             zones=machine.zones,
             listed_by=(),
@@ -58,7 +220,7 @@ def rule_rows(generation: Generation) -> Iterator[Shape]:
 
 def _shape(generation: Generation, listing: Listing, tier: Tier, *, several: bool) -> Shape:
     machine = listing.machine
-    lengths = geometry.sides(listing.topology)
+    lengths = sides(listing.topology)
     chips = math.prod(lengths)
     name = count_name(generation, machine, chips)
     suffixes = [name.rpartition("-")[2]] if listing.default_for_name else []
@@ -80,9 +242,9 @@ def _shape(generation: Generation, listing: Listing, tier: Tier, *, several: boo
         multislice=multi_host and machine.multislice,
         flex_start=machine.flex_start,
         pathways_instance_type=f"{machine.pathways}:{listing.topology}" if machine.pathways else None,
-        host_bounds=geometry.host_bounds(lengths, geometry.bounds(machine.chips_per_host_bounds)) or "",
+        host_bounds=host_bounds(lengths, bounds(machine.chips_per_host_bounds)) or "",
         chips_per_host_bounds=machine.chips_per_host_bounds,
-        wrap=geometry.wrap(lengths, generation.wrap),
+        wrap=wrap(lengths, generation.wrap),
         exceeds_documented_max=0 < generation.documented_max_chips < chips,
         needs_accelerator_count=several,
         zones=listing.zones,
@@ -163,7 +325,7 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
             return "leave pathways out"
         hosts = [f"-{chips}t" for chips in sorted({machine.chips_per_host for machine in machines})]
         generations = list(dict.fromkeys(machine.generation for machine in machines))
-        return f"use a {geometry.joined(hosts, 'or')} machine type of {geometry.joined(generations, 'or')}"
+        return f"use a {joined(hosts, 'or')} machine type of {joined(generations, 'or')}"
 
     @cached_property
     def not_offered(self) -> Mapping[str, NotOffered]:

@@ -6,10 +6,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slicewright.catalogue import geometry
 from slicewright.catalogue.catalogue import Catalogue, Scope
-from slicewright.catalogue.geometry import around, joined, near_topologies, nearest_are
-from slicewright.catalogue.shape import Shape
+from slicewright.catalogue.shape import (
+    Shape,
+    around,
+    is_topology,
+    joined,
+    near_topologies,
+    nearest_are,
+    sides,
+    written,
+)
 from slicewright.kubernetes.problem import nearest
 
 RequestField = Literal["", "accelerator", "topology", "machineType", "allowUnlisted"]
@@ -101,7 +108,7 @@ def _refused_name(catalogue: Catalogue, request: TpuRequest) -> Refusal:
         return _unknown(catalogue, name if name in catalogue.misnomers else prefix, "")
     if _COUNT.fullmatch(rest):
         return _refused_count(catalogue, scope, request, int(rest))
-    if geometry.is_topology(rest):
+    if is_topology(rest):
         return _refused_topology(catalogue, scope, request, rest, "")
     hint = f"write {prefix}-COUNT or {prefix}-{_FORMS[scope.generation.sides]}, such as {_example(scope)}"
     return Refusal("TPU002", f"'{name}' is not a TPU name", hint, "")
@@ -177,7 +184,7 @@ def _refused_topology(
     catalogue: Catalogue, scope: Scope, request: TpuRequest, topology: str, field: RequestField
 ) -> Refusal:
     """Refuse a topology that does not resolve: TPU002, TPU003, TPU004, TPU006 or TPU007."""
-    if not geometry.is_topology(topology):
+    if not is_topology(topology):
         clean = topology.strip().lower()
         known = clean in scope.shapes or catalogue.unlisted(scope, clean) is not None
         form = _FORMS[scope.generation.sides]
@@ -215,12 +222,12 @@ def _unsorted(
     catalogue: Catalogue, scope: Scope, request: TpuRequest, topology: str, field: RequestField
 ) -> Refusal | None:
     """Refuse the sides of a legal topology in another order: TPU004."""
-    lengths = sorted(geometry.sides(topology))
+    lengths = sorted(sides(topology))
     message = f"topology '{topology}' has its sides in the wrong order"
     for legal in scope.shapes:
-        if sorted(geometry.sides(legal)) == lengths:
+        if sorted(sides(legal)) == lengths:
             return Refusal("TPU004", message, f"write {legal}", field)
-    legal = geometry.written(lengths)
+    legal = written(lengths)
     if catalogue.unlisted(scope, legal) is None:
         return None
     hint = f"write {legal}"
@@ -233,7 +240,7 @@ def _foreign(
     catalogue: Catalogue, scope: Scope, request: TpuRequest, topology: str, field: RequestField
 ) -> Refusal:
     """Refuse a topology that the accelerator does not have in any order: TPU003."""
-    lengths, generation = geometry.sides(topology), scope.generation
+    lengths, generation = sides(topology), scope.generation
     reasons = []
     if len(lengths) != generation.sides:
         reasons.append(f"{scope.word} topologies have {_number(generation.sides)} sides")

@@ -13,11 +13,10 @@ from slicewright.check.kueue_conversion import to_v1beta2
 from slicewright.check.schema_messages import explained
 from slicewright.check.unknown_kind import unknown_kind
 from slicewright.check.unpack import nested, outside
-from slicewright.intent.fixes import vouched
-from slicewright.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
+from slicewright.document.edit import vouched
+from slicewright.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE, Removed
 from slicewright.kubernetes.problem import Problem, Severity, did_you_mean
-from slicewright.kubernetes.removed_apis import Removed
-from slicewright.objects.model import Resource, grouped
+from slicewright.objects import Resource, grouped
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
 """What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""

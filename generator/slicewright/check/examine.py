@@ -16,7 +16,7 @@ from slicewright.check.suppress import inputs, may_suppress, suppress
 from slicewright.check.units import Checked, Read, is_input
 from slicewright.kubernetes.labels import OURS
 from slicewright.kubernetes.problem import Problem, errors, in_order, tally
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -33,12 +33,12 @@ from slicewright.check.suppress import acknowledged, inputs, suppress
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.problem import errors, in_order
-from slicewright.objects.model import ObjectSet, Resource, rules_of
-from slicewright.rendering import overlays as tree
+from slicewright.objects import ObjectSet, Resource, rules_of
+from slicewright.rendering import header
+from slicewright.rendering.folder import platform_folder
+from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.platform import platform_files as platform
 from slicewright.rendering.rendering import Rendering
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Problem
     from slicewright.kubernetes.types import Object
-    from slicewright.objects.model import Rule
+    from slicewright.objects import Rule
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.rendering.plans import Planned
     from slicewright.rendering.repository import Package, Repository
@@ -84,7 +84,7 @@ def judged(
     """
     wrong = {problem.file for problem in errors(rendering.problems)}
     origins = Origins(repository.workloads, repository.sites)
-    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    bases = Bases(repository.read_text, repository.package.schemas)
     broken: list[Problem] = []
     others = tuple(rule for rule in added if rule.severity == "error" and rule.kinds & RUN_KINDS)
     for name, site in repository.sites.items():
@@ -124,9 +124,7 @@ class _Run(Struct, frozen=True):
     resources: Callable[[], list[Resource]]
 
 
-def _runs(
-    cluster: str, rendering: Rendering, existing: Mapping[str, str], bases: tree.Bases
-) -> Iterator[_Run]:
+def _runs(cluster: str, rendering: Rendering, existing: Mapping[str, str], bases: Bases) -> Iterator[_Run]:
     """Yield the runs that begin in a cluster, and those that stay on a platform that changes."""
     begun = {posixpath.dirname(run) for run in rendering.begun}
     staying = frozenset(rendering.staying)
@@ -135,7 +133,7 @@ def _runs(
     changes = any(posixpath.dirname(change.path) == below for change in rendering.platform)
     for entry in rendering.planned:
         plan, begins = entry.plan, entry.plan.folder in begun
-        looked_at = begins and tree.frozen_file(plan) not in staying if plan.run else begins or changes
+        looked_at = begins and frozen_file(plan) not in staying if plan.run else begins or changes
         if plan.cluster == cluster and looked_at:
             like = _likeness(entry.workload) if begins else plan.folder
             yield _Run(begins, like, partial(_rendered, entry, bases))
@@ -146,8 +144,8 @@ def _runs(
             yield _Run(begins, like, partial(_read, path, existing[path]))
 
 
-def _rendered(entry: Planned, bases: tree.Bases) -> list[Resource]:
-    overlay, _ = tree.make(entry, bases)
+def _rendered(entry: Planned, bases: Bases) -> list[Resource]:
+    overlay, _ = make(entry, bases)
     return [Resource(data, entry.plan.folder) for data in overlay.objects] if overlay else []
 
 

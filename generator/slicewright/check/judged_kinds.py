@@ -10,7 +10,7 @@ from slicewright.kubernetes import kinds
 from slicewright.kubernetes.fields import at, texts
 from slicewright.kubernetes.labels import OURS
 from slicewright.kubernetes.problem import only_near
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _GROUPS = frozenset(
     {kinds.JOBSET_GROUP, "config.jobset.x-k8s.io", kinds.PATHWAYS_GROUP, kinds.LWS_GROUP, kinds.RAY_GROUP}

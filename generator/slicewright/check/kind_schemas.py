@@ -14,10 +14,11 @@ from msgspec import Struct, field
 from slicewright.check import cel
 from slicewright.document import json_patch as patch
 from slicewright.kubernetes.fields import at, entries, mapping, text
+from slicewright.kubernetes.kinds import schema_file
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.regular_expression import LINEAR
-from slicewright.objects.model import Resource
-from slicewright.schema.kind import KEY, file_of
+from slicewright.objects import Resource
+from slicewright.schema.kind import KEY
 
 _ANY = "*"
 
@@ -200,12 +201,14 @@ class KindSchemas:
 
     def is_added(self, resource: Resource) -> bool:
         """Tell whether the schema of an object's kind and version is one that a user added."""
-        return bool(self._added) and file_of(str(resource.data["apiVersion"]), resource.kind) in self._added
+        return (
+            bool(self._added) and schema_file(str(resource.data["apiVersion"]), resource.kind) in self._added
+        )
 
     def _load(self, api_version: str, kind: str) -> KindChecks | BadSchemaError | None:
         if not (_API_VERSION.fullmatch(api_version) and _KIND.fullmatch(kind)) or ".." in api_version:
             return None
-        file = file_of(api_version, kind)
+        file = schema_file(api_version, kind)
         try:
             schema = self.read(file)
             if schema is None:

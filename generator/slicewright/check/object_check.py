@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slicewright.check.scopes import Scope
     from slicewright.check.units import Checked, Read
     from slicewright.intent.validate import Schemas
-    from slicewright.objects.model import ObjectSet, Resource
+    from slicewright.objects import ObjectSet, Resource
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 

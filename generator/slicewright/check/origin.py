@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from slicewright.document.json_patch import parse_pointer
 from slicewright.kubernetes.fields import at as value_at
 from slicewright.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE, RUN
-from slicewright.rendering.compose.kustomization import identity
+from slicewright.rendering.compose import identity
+from slicewright.rendering.folder import ROOT, run_id, shared_path
 from slicewright.rendering.platform.flavor import capacities
-from slicewright.rendering.run.folder import ROOT, shared_path
-from slicewright.rendering.run.identity import run_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from slicewright.intent.source import Source
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Path, Problem
-    from slicewright.objects.model import Resource
+    from slicewright.objects import Resource
+    from slicewright.rendering.folder import NamespaceFolder
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.rendering.run.folder import NamespaceFolder
 
 _NAME: Path = ("metadata", "name")
 _OF_CLUSTER = {

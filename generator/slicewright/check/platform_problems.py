@@ -13,13 +13,12 @@ from slicewright.check.rules import kueue_flavors, kueue_queues, pods_ready
 from slicewright.check.run import RuleSet
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.problem import Path, Problem
-from slicewright.objects.model import ObjectSet, Resource, rules_of
+from slicewright.objects import ObjectSet, Resource, rules_of
+from slicewright.rendering.folder import platform_folder
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.platform.flavor import capacities
-from slicewright.rendering.platform.kueue_objects import has_kueue
+from slicewright.rendering.platform.flavor import capacities, has_kueue
 from slicewright.rendering.platform.platform_files import kueue_objects
 from slicewright.rendering.repository import Package, Repository
-from slicewright.rendering.run.folder import platform_folder
 
 _RULES = rules_of(kueue_queues, kueue_flavors, pods_ready)
 _COMPARES = "KQ104"

@@ -15,8 +15,8 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.document.comments import comments
 from slicewright.document.read import read_documents
+from slicewright.document.tree import comments
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.fields import mapping, text
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean, family, selectors

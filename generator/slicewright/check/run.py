@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from slicewright.check.origin import of_inputs, said_of_input
 from slicewright.kubernetes.problem import Problem, Severity, errors
-from slicewright.objects.model import Finding, ObjectSet, Resource, Rule
+from slicewright.objects import Finding, ObjectSet, Resource, Rule
 
 _OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
 """Findings about the very value (or key) at their path: unknown, none of the choices, out of range.

@@ -9,8 +9,8 @@ import jsonschema_rs
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.intent import hints
 from slicewright.intent import validate as input_check
+from slicewright.intent.validate import QUANTITY
 from slicewright.kubernetes.fields import digits
 from slicewright.kubernetes.problem import Path, Problem, bounded
 
@@ -131,7 +131,7 @@ def _worded(problem: Problem, refusal: _Refusal) -> Problem:
     elif problem.id == "IN005" and not hint:
         pattern = str(refusal.schema.get("pattern", ""))
         if _QUANTITY in pattern:
-            hint = hints.QUANTITY
+            hint = QUANTITY
         elif refusal.validator == "format":
             hint = "write a date and time such as 2026-01-31T12:00:00Z"
         elif refusal.absolute_path[-2:-1] == ("labels",):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicewright.objects.model import ObjectSet
+from slicewright.objects import ObjectSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slicewright.catalogue.catalogue import Catalogue
-    from slicewright.objects.model import Resource
+    from slicewright.objects import Resource
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from slicewright.check.sync_scope import about_gitops, is_gitops_seen, needs_gitops
 from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, family
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
 """How ids begin that say why something was not checked."""

@@ -14,7 +14,7 @@ from slicewright.check.reasons import NO_REASON, UNKNOWN, UNUSED, WHY, Entries, 
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.labels import ACKNOWLEDGED
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _INPUT = ("TPUWorkload", "TPUCluster")
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from slicewright.document.document import values_in
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
 from slicewright.kubernetes.problem import Problem
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _KUBECTL_TOO = frozenset({"GIT124"})
 """Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""

@@ -14,12 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from slicewright.check.filling import is_filled
-from slicewright.document.document import values_in
-from slicewright.document.placeholder import EXPANSION, TOKEN
+from slicewright.document.document import EXPANSION, TOKEN, values_in
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.kubernetes.problem import Path, Problem, counted
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 Placeholders = Mapping[Path, Sequence[str]]
 """The placeholders in the value at a path, or in the key at its end."""

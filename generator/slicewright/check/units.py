@@ -16,8 +16,8 @@ from slicewright.document.read import read_manifests
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.kinds import KUSTOMIZATION_VERSION
 from slicewright.kubernetes.labels import OURS
-from slicewright.objects.model import MERGED, Resource
-from slicewright.rendering.compose.spec import FILE_NAME, OTHER_NAMES
+from slicewright.objects import MERGED, Resource
+from slicewright.rendering.kustomization import FILE_NAME, OTHER_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slicewright.check.kind_schemas import KindSchemas
+    from slicewright.kubernetes.kinds import Removed
     from slicewright.kubernetes.problem import Problem, Severity
-    from slicewright.kubernetes.removed_apis import Removed
-    from slicewright.objects.model import Resource
+    from slicewright.objects import Resource
 
 _WHOLE = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
 """Groups of Kubernetes that hold no kind without a schema, unless it was removed."""

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from slicewright.document.edit import fix_of_key
 from slicewright.document.read import read_manifests
-from slicewright.intent.fixes import of_key
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes import kinds
 from slicewright.kubernetes.fields import at as below
 from slicewright.kubernetes.fields import mapping, text, texts
 from slicewright.kubernetes.problem import Path, Problem, dotted
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 _LISTS = 4
 """Lists inside of Lists that are opened; nobody writes two."""
@@ -66,7 +66,7 @@ def _without(resource: Resource, key: str) -> Problem:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
     # The key may be there, misspelt, in what else looks like an object.
     names = texts(resource.data) if resource.metadata else ()
-    fixes = (of_key(name, resource.data, (key,), ()) for name in names)
+    fixes = (fix_of_key(name, resource.data, (key,), ()) for name in names)
     fix = next((fix for fix in fixes if fix and fix.safe), None)
     return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 

@@ -16,7 +16,7 @@ from slicewright.cli.checkout import cluster_named, open_checkout
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem, counted, errors
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 
 _NONE = "-"
 _UNKNOWN = "?"

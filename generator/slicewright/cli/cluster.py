@@ -18,7 +18,7 @@ from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import clusters_root
 
 if TYPE_CHECKING:
-    from slicewright.rendering.compose.spec import ReadText
+    from slicewright.rendering.kustomization import ReadText
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _TAKEN = "BED001"

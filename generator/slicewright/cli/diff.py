@@ -17,7 +17,7 @@ from slicewright.diff.tree_version import TreeVersion
 from slicewright.diff.unrendered import Unrendered, refused, unrendered
 from slicewright.diff.words import waiting, words
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 from slicewright.project.judge import judged
 from slicewright.project.repository_reader import catalogue_at
 from slicewright.rendering.changes import render

@@ -11,7 +11,7 @@ from slicewright.cli.checkout import open_checkout, workloads_named
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem, counted, errors, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.rendering.plan.explanation import Fact
 from slicewright.rendering.plan.explanation import explain as facts_of
 from slicewright.rendering.plans import Planned, plan_all

@@ -15,8 +15,8 @@ from slicewright.document.write import write_document
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.project.judge import judged_beside
-from slicewright.rendering.beside import beside
 from slicewright.rendering.io import write as tree
+from slicewright.rendering.plans import beside
 
 _options = options(
     click.argument("words", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED),

@@ -29,13 +29,12 @@ from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import WORKLOAD
 from slicewright.kubernetes.problem import Problem, counted, errors
-from slicewright.kubernetes.record import plain
-from slicewright.kubernetes.types import Object
-from slicewright.objects.model import Resource
+from slicewright.kubernetes.types import Object, plain
+from slicewright.objects import Resource
 from slicewright.project.judge import judged_beside
 from slicewright.project.repository_reader import Checkout
-from slicewright.rendering.beside import beside
 from slicewright.rendering.io import write as tree
+from slicewright.rendering.plans import beside
 
 
 class Candidate(Struct, frozen=True):

@@ -18,14 +18,14 @@ from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.fields import mapping, text
 from slicewright.kubernetes.problem import Problem, counted, errors, first_of, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.project.init import new_files as files
 from slicewright.project.init.wheel import NotPackableError, packed
 from slicewright.project.judge import acknowledged
+from slicewright.rendering.folder import SETTINGS
 from slicewright.rendering.io import write
 from slicewright.rendering.outdated_runs import Outdated
 from slicewright.rendering.outdated_runs import outdated as find_outdated
-from slicewright.rendering.run.folder import SETTINGS
 from slicewright.version import __version__
 
 _SHOWN = 5

@@ -17,8 +17,8 @@ from slicewright.document.edit_file import mended
 from slicewright.document.io import read_file, read_stdin
 from slicewright.document.text_difference import unified
 from slicewright.kubernetes.problem import Problem, counted
+from slicewright.rendering.header import is_ours
 from slicewright.rendering.io.write import byte_order_mark, refused, replace_file
-from slicewright.rendering.run.header import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -19,10 +19,15 @@ from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors, in_order
 from slicewright.project.judge import judged_beside
 from slicewright.project.repository_reader import Checkout
-from slicewright.rendering.beside import beside
 from slicewright.rendering.io import write
-from slicewright.rendering.plan.head_pool import GIGABYTES, MACHINE_TYPE, VCPUS, head_pool, lacks_head_pool
-from slicewright.rendering.plans import Planned
+from slicewright.rendering.plan.pathways_plan import (
+    HEAD_GIGABYTES,
+    HEAD_MACHINE_TYPE,
+    HEAD_VCPUS,
+    head_pool,
+    lacks_head_pool,
+)
+from slicewright.rendering.plans import Planned, beside
 
 _WAYS = get_args(ProvisioningType)
 _NAMED = ("Reservation", "ComputeClass")
@@ -252,9 +257,9 @@ def _head_pool(checkout: Checkout, clusters: list[str]) -> tuple[str, list[str]]
     sites = [checkout.repository.sites[name] for name in clusters if name in checkout.repository.sites]
     if pool := head_pool(sites):
         return pool, []
-    need = f"the head of Pathways, which needs {VCPUS} vCPU and {GIGABYTES} GB besides the program"
+    need = f"the head of Pathways, which needs {HEAD_VCPUS} vCPU and {HEAD_GIGABYTES} GB besides the program"
     notes = []
-    example = f"{{name: cpu, machineType: {MACHINE_TYPE}, nodes: 1}}"
+    example = f"{{name: cpu, machineType: {HEAD_MACHINE_TYPE}, nodes: 1}}"
     for site in filter(lacks_head_pool, sites):
         notes += [
             f"cluster '{site.cluster.name}' has no CPU pool for {need}",

@@ -9,7 +9,7 @@ from slicewright.cli.checkout import open_checkout, workloads_named
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import counted, errors
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.project.judge import acknowledged
 from slicewright.rendering.outdated_runs import outdated as find_outdated
 

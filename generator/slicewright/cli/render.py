@@ -17,15 +17,15 @@ from slicewright.document.read import read_documents
 from slicewright.document.text_difference import unified
 from slicewright.intent.tpudefaults import Levels
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.project.judge import acknowledged, judged
 from slicewright.project.repository_reader import Checkout
 from slicewright.rendering import default_limits as limits
-from slicewright.rendering import overlays as tree
 from slicewright.rendering.changes import render as render_tree
 from slicewright.rendering.existing import Existing, reused
 from slicewright.rendering.io import write
 from slicewright.rendering.outdated_runs import Outdated, forged
+from slicewright.rendering.overlays import Bases, edited, frozen_body, frozen_file, make
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.rendering import MOST_NAMED, Rendering, RunChange
 
@@ -258,7 +258,7 @@ def _print_objects(
     planned, planning = plan_all(checkout.repository)
     show.stop_for_errors(planning)
     problems = list(planning)
-    bases = tree.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
+    bases = Bases(checkout.repository.read_text, checkout.repository.package.schemas)
     existing = Existing(checkout.existing)
     levels = checkout.repository.levels
     entries = _on_one_cluster(planned, chosen, cluster)
@@ -286,17 +286,15 @@ def _on_one_cluster(
     return [entry for entry in entries if cluster in (None, entry.plan.cluster)]
 
 
-def _body(
-    entry: Planned, bases: tree.Bases, existing: Existing, problems: list[Problem], levels: Levels
-) -> str:
+def _body(entry: Planned, bases: Bases, existing: Existing, problems: list[Problem], levels: Levels) -> str:
     """Return the objects of a run as text: as they are frozen, else as slicewright makes them today."""
-    path = tree.frozen_file(entry.plan)
+    path = frozen_file(entry.plan)
     if path in existing.frozen:
-        problems += (*tree.edited(existing, [path], [entry], bases), *reused(existing, path, entry))
+        problems += (*edited(existing, [path], [entry], bases), *reused(existing, path, entry))
         return existing.body(path) or ""
-    overlay, unsupported = tree.make(entry, bases)
+    overlay, unsupported = make(entry, bases)
     problems += unsupported
     if overlay is None:
         return ""
     problems += limits.problems(entry, overlay.objects, levels)
-    return tree.frozen_body(overlay)
+    return frozen_body(overlay)

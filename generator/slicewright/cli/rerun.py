@@ -16,9 +16,9 @@ from slicewright.document.read import read_documents
 from slicewright.intent.tpuworkload import Workload
 from slicewright.kubernetes.problem import Path, Problem, dotted
 from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.folder import successor
 from slicewright.rendering.io import write
 from slicewright.rendering.outdated_runs import outdated as find_outdated
-from slicewright.rendering.run.identity import successor
 
 
 @command("slicewright rerun llama", "slicewright rerun --outdated")

@@ -12,7 +12,7 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import did_you_mean, family
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 
 _WIDTH = 100
 _FIELDS = ("id", "severity", "title", "why", "hint", "fix", "kinds", "sources", "example")

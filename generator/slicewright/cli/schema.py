@@ -13,8 +13,7 @@ from slicewright.cli import show
 from slicewright.cli.command import command
 from slicewright.cli.streams import exact, say
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.schema.crd import CRD, NoCrdError, from_crd
-from slicewright.schema.kind import KindSchema
+from slicewright.schema.kind import CRD, KindSchema, NoCrdError, from_crd
 
 
 @command(

@@ -21,7 +21,7 @@ from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.status.cause import Cause
 from slicewright.cluster.status.run_status import Run, Status
 from slicewright.kubernetes.problem import counted
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.kubernetes.visible import visible
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rendering.rendering import MOST_NAMED

@@ -38,8 +38,8 @@ from slicewright.cli.streams import exact, say
 from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, by_sweep, did_you_mean, selectors
 from slicewright.programs.find import find
 from slicewright.project.repository_reader import catalogue_at, read_input
+from slicewright.rendering.folder import platform_folder
 from slicewright.rendering.io import package_data as package
-from slicewright.rendering.run.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

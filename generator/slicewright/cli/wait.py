@@ -15,7 +15,7 @@ from slicewright.cli.streams import say
 from slicewright.cli.time_options import Duration
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.status.run_status import Run
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 from slicewright.kubernetes.visible import visible
 
 _SECONDS = 2.0

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.document.io import read_file
-from slicewright.intent.changed_value import Change, ChangeError, read_changes, read_lines, read_sweep
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.rehearse.model.comparison import BASE, Noise, measured
 from slicewright.rehearse.model.variant_verdict import verdict
+from slicewright.rendering.changed_documents import Change, ChangeError, read_changes, read_lines, read_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

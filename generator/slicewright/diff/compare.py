@@ -17,7 +17,7 @@ from slicewright.diff.run_changes import RunChange
 from slicewright.diff.stop_policies import StopChange, StopPolicies
 from slicewright.diff.tree_version import TreeVersion
 from slicewright.kubernetes.problem import Problem, in_order
-from slicewright.kubernetes.record import plain
+from slicewright.kubernetes.types import plain
 
 
 class Difference(Struct, frozen=True):

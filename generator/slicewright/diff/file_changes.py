@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from slicewright.diff.tree_version import Effect, TreeVersion, folders
 from slicewright.document.text_difference import unified
-from slicewright.rendering.platform.controller_files import installed
-from slicewright.rendering.platform.release import CONTROLLERS, content
+from slicewright.rendering import header
+from slicewright.rendering.folder import PROVISION, is_controllers_folder
+from slicewright.rendering.platform.controller_files import CONTROLLERS, content, installed
 from slicewright.rendering.platform_tree import DESTROY
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import PROVISION, is_controllers_folder
 
 _HEADER = re.compile(rf"\A(#![^\n]*\n)?{re.escape(header.GENERATED)}\n(# inputs: [^\n]*\n)?")
 _NODE_POOL = re.compile(r"^ +delete_node_pool (\S+)$", re.MULTILINE)

@@ -23,9 +23,9 @@ from slicewright.document.write import write_document
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME, ReadText, compose, identity, is_object
+from slicewright.rendering.compose import FILE_NAME, ReadText, compose, identity, is_object
+from slicewright.rendering.folder import is_controllers_folder
 from slicewright.rendering.platform.controller_files import installed
-from slicewright.rendering.run.folder import is_controllers_folder
 
 
 class ObjectChange(Struct, frozen=True):

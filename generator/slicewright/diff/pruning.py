@@ -16,10 +16,9 @@ from slicewright.diff.tree_version import Key, Objects, TreeObject
 from slicewright.kubernetes.fields import at, text, texts
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP
 from slicewright.kubernetes.labels import FLUX_PRUNE
+from slicewright.rendering.folder import ROOT
 from slicewright.rendering.gitops.argocd import FINALIZER, HOME
-from slicewright.rendering.gitops.place import FLUX
-from slicewright.rendering.gitops.place import folder as gitops_folder
-from slicewright.rendering.run.folder import ROOT
+from slicewright.rendering.gitops.synced import FLUX, gitops_folder
 
 APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)

@@ -12,7 +12,7 @@ from slicewright.kubernetes.fields import at, entries, text
 from slicewright.kubernetes.labels import QUEUE, TPU
 from slicewright.kubernetes.quantity import amount
 from slicewright.kueue.quota_workload import pod_sets
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 
 _HOLDERS = frozenset({"ClusterQueue", "Cohort"})
 _LIMITS = frozenset({"nominalQuota", "borrowingLimit", "lendingLimit"})

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME, ReadText
-from slicewright.rendering.run.folder import ROOT
+from slicewright.rendering.compose import FILE_NAME, ReadText
+from slicewright.rendering.folder import ROOT
 
 _NAMESPACE, _WORKLOAD = 4, 5
 """Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""

@@ -8,9 +8,9 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.diff.compare import Difference, compare
 from slicewright.diff.tree_version import TreeVersion
 from slicewright.kubernetes.problem import Problem, counted, errors
+from slicewright.rendering.folder import namespace_folder, run_folder
 from slicewright.rendering.rendering import Rendering
 from slicewright.rendering.repository import Repository
-from slicewright.rendering.run.folder import namespace_folder, run_folder
 
 
 class Unrendered(Struct, frozen=True):

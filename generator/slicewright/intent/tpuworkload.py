@@ -1,8 +1,12 @@
-"""TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json."""
+"""TPUWorkload: what to run. Field names and defaults are those of schemas/slicewright/tpuworkload.json.
 
-from typing import Literal
+A document is decoded after its schema accepted it, so nothing here asks for types again.
+"""
 
-from msgspec import Struct, field
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeVar
+
+from msgspec import Struct, convert, field
 
 from slicewright.catalogue.resolve import TpuRequest
 from slicewright.intent.source import Source, Sweep
@@ -226,3 +230,92 @@ class Workload(Struct, frozen=True, rename="camel", kw_only=True):
         """Whether the container of the program has an image: the bases bring none along."""
         own = (item for item in self.own_containers if item["name"] == self.main_container)
         return "image" in self.container or any("image" in item for item in own)
+
+
+AS_JOBSET = "write api: JobSet"
+DIRECT_JOBSET = f"{AS_JOBSET} with the same pathways block"
+_BACKOFF = f"{AS_JOBSET}, or use spec.backoffLimit"
+_LACKS: dict[Api, dict[str, str]] = {
+    "Job": {
+        "pathways": AS_JOBSET,
+        "auxiliaryJobs": AS_JOBSET,
+        "failurePolicy.maxRestarts": _BACKOFF,
+        "failurePolicy.restartStrategy": _BACKOFF,
+        "failurePolicy.rules": _BACKOFF,
+    },
+    "PathwaysJob": {
+        "podTemplate": "use pathways.worker and pathways.head.podTemplate, or api: JobSet",
+        "hostNetwork": "leave it out: the controller always sets it",
+        "privileged": AS_JOBSET,
+        "failurePolicy.restartStrategy": AS_JOBSET,
+        "failurePolicy.rules": AS_JOBSET,
+        "failurePolicy.onHostMaintenance": AS_JOBSET,
+        "failurePolicy.restartOnExitCodes": AS_JOBSET,
+    },
+}
+"""By `api`."""
+ONE_SLICE: frozenset[Api] = frozenset({"Job"})
+"""Values of `api` that cannot run several slices."""
+_ON_CPUS = {
+    "tpu": "leave it out, or write it instead of cpu",
+    "slices": "use cpu.nodes",
+    "provisioning": "leave it out: the CPU pool decides",
+    "alternativeProvisioning": "leave it out: the CPU pool decides",
+    "maxRunDurationSeconds": "use maxExecutionTimeSeconds",
+    "containersPerHost": "add containers to podTemplate",
+    "hostNetwork": "leave it out",
+    "privileged": "leave it out",
+    "pathways": "write tpu in place of cpu",
+}
+_UNDER_PATHWAYS = {
+    "auxiliaryJobs": "write a separate workload",
+    "backoffLimit": "use pathways.maxSliceRestarts",
+}
+
+
+def lacks(spec: Object) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield what the run of a spec is called, and the fields that it does not have."""
+    if "cpu" in spec:
+        yield "run on CPU nodes", _ON_CPUS
+    else:
+        api = spec.get("api", "JobSet")
+        yield api, _LACKS.get(api, {})
+    if isinstance(spec.get("pathways"), dict):
+        yield "Pathways run", _UNDER_PATHWAYS
+
+
+_Value = TypeVar("_Value")
+
+
+def decode_workload(source: Source) -> Workload:
+    """Return the TPUWorkload of a document that its schema accepts, or of one with defaults."""
+    spec = source.data["spec"]
+    others = [provisioning(way) for way in spec.get("alternativeProvisioning", ())]
+    return sliced(
+        Workload,
+        {
+            **source.data["metadata"],
+            **spec,
+            "alternativeProvisioning": others,
+            "source": source,
+            "spec": source.written.data["spec"],
+        },
+    )
+
+
+def tpu_request(value: str | Object) -> TpuRequest:
+    """Return what a `tpu:` field asks of the catalogue, whether a name or the parts of a shape."""
+    return TpuRequest(name=value) if isinstance(value, str) else convert(value, TpuRequest)
+
+
+def provisioning(value: str | Object) -> Provisioning:
+    """Return a `provisioning:` field, whether a word or an object."""
+    return convert({"type": value} if isinstance(value, str) else value, Provisioning)
+
+
+def sliced(kind: type[_Value], data: Object) -> _Value:
+    """Return what has slices: a workload, a pool, or a rung of a ComputeClass."""
+    values = {**data, "provisioning": provisioning(data.get("provisioning", "OnDemand"))}
+    if "tpu" in data:
+        values["tpu"] = tpu_request(data["tpu"])
+    return convert(values, kind)

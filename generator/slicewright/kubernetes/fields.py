@@ -1,7 +1,9 @@
-"""Careful readers of objects that nobody has checked yet: what has the wrong type reads as empty."""
+"""Reads objects that nobody has checked yet: what has the wrong type is empty. Conditions of a status."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from slicewright.kubernetes.types import Object
 
 _MOST_DIGITS = 20
 """Of a number of 64 bits."""
@@ -73,3 +75,34 @@ def words(value: Any) -> Iterator[tuple[int, str]]:
     for index, entry in enumerate(sequence(value)):
         if isinstance(entry, str):
             yield index, entry
+
+
+class Condition(NamedTuple):
+    """The condition that a controller wrote into an object's status."""
+
+    status: str = ""
+    """`True`, `False` or `Unknown`; empty if nothing is said."""
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+    """The time of the last change, as RFC 3339."""
+
+
+NOTHING = Condition()
+COMPLETED = ("Completed", "Complete")
+"""Conditions of runs that succeeded; a failed run has `Failed`."""
+_OPTIONAL = ("reason", "message", "lastTransitionTime")
+Conditions = dict[str, Condition]
+
+
+def conditions(status: Object) -> Conditions:
+    """Return the conditions of a status by their type."""
+    return {
+        entry["type"]: Condition(entry["status"], *(entry.get(key, "") for key in _OPTIONAL))
+        for entry in status.get("conditions") or ()
+    }
+
+
+def is_true(conditions: Mapping[str, Condition], kind: str) -> bool:
+    """Tell whether a condition is true."""
+    return conditions.get(kind, NOTHING).status == "True"

@@ -1,6 +1,7 @@
-"""API groups, versions and kinds: which run once, where they have pod templates, which have no namespace."""
+"""API groups, versions and kinds: which run once, where pod templates are, what is no longer served."""
 
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -34,9 +35,6 @@ COMPONENT_VERSION = "kustomize.config.k8s.io/v1alpha1"
 LWS_GROUP = "leaderworkerset.x-k8s.io"
 RAY_GROUP = "ray.io"
 TRAINER_GROUP = "trainer.kubeflow.org"
-KUBERAY_OPERATOR = "ray.io/kuberay-operator"
-TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
-"""Values of the field managedBy of a run."""
 FLUX_GROUP = "kustomize.toolkit.fluxcd.io"
 ARGOCD_GROUP = "argoproj.io"
 
@@ -245,3 +243,32 @@ Not Workload: Kueue and Kubernetes itself have a kind of this name.
 def is_namespaced(group: str, kind: str) -> bool:
     """Tell whether objects of a kind have a namespace."""
     return (group, kind) not in CLUSTER_SCOPED
+
+
+class RemovedApi(Struct, frozen=True):
+    """An API that is no longer served."""
+
+    by: str
+    """Project and version: `Kubernetes 1.26`."""
+    successor: str
+    """The apiVersion that took its place; empty for none."""
+
+
+Removed = dict[tuple[str, str], RemovedApi]
+"""By apiVersion and kind; the kind is empty where all kinds of a version are gone."""
+
+
+def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:
+    """Return the removed APIs that a data file lists."""
+    return {
+        (entry["api"], kind): RemovedApi(f"{project['by']} {entry['in']}", entry.get("write", ""))
+        for project in projects
+        for entry in project["removed"]
+        for kind in entry.get("kinds", [""])
+    }
+
+
+def schema_file(api_version: str, kind: str) -> str:
+    """Return the path of a schema from the folder of all schemas, by what an object says of itself."""
+    group, _, version = api_version.rpartition("/")
+    return f"{group or version}/{kind.lower()}_{version}.json"

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.document.read import read_manifests
 from slicewright.intent.tpucluster import ClusterQueue, Cohort
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
@@ -15,14 +15,13 @@ from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.kubernetes.quantity import UNLIMITED, amount
 from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas
-from slicewright.objects.model import ObjectSet, Resource, grouped, once
+from slicewright.objects import ObjectSet, Resource, grouped, once
 from slicewright.rendering.plan.placement import shape_selector
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
 from slicewright.rendering.plan.ways import node_labels
 from slicewright.rendering.platform import kueue_configuration
 from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
-from slicewright.rendering.platform.nominal_quota import Chips, chips
+from slicewright.rendering.platform.queues import Chips, chips
 
 _ZERO = Fraction(0)
 

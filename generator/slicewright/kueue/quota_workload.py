@@ -16,7 +16,7 @@ from slicewright.kubernetes.scheduler import NodeSelector, node_selector
 from slicewright.kueue.assignment import PODS
 from slicewright.kueue.quota import PodSet, add
 from slicewright.kueue.training import nodes_of, runtimes_of
-from slicewright.objects.model import ObjectSet, Resource, once
+from slicewright.objects import ObjectSet, Resource, once
 from slicewright.rendering.plan.placement import shape_selector
 
 _ZERO = Fraction(0)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from slicewright.kubernetes.fields import at, count, entries, mapping, number, text, texts
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 
 RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

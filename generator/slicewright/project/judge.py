@@ -8,15 +8,14 @@ from msgspec.structs import replace
 
 from slicewright.check.io.ignore_files import read_ignore_files
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.rendering.beside import Beside
 from slicewright.rendering.changes import render
-from slicewright.rendering.plans import Planned
+from slicewright.rendering.plans import Beside, Planned
 from slicewright.rendering.rendering import Rendering
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slicewright.objects.model import Resource
+    from slicewright.objects import Resource
     from slicewright.project.repository_reader import Checkout
 
 
@@ -44,7 +43,7 @@ def _custom(root: Path) -> list[Resource]:
     """Return the hand-written objects of custom/."""
     from slicewright.check.io.discovery import of_custom  # noqa: PLC0415
     from slicewright.check.io.load import load  # noqa: PLC0415
-    from slicewright.objects.model import Resource  # noqa: PLC0415 - few runs need any
+    from slicewright.objects import Resource  # noqa: PLC0415 - few runs need any
 
     units = of_custom(root).units
     objects = [(document.data, unit.name) for unit in units for document in load(unit).documents]

@@ -15,9 +15,9 @@ from slicewright.document.read import paired, read_documents
 from slicewright.documentation import page
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import Stopped
+from slicewright.rendering.folder import BASES, PROVISION, ROOT, SETTINGS
 from slicewright.rendering.io.package_data import catalogue, catalogue_with, package
-from slicewright.rendering.run.folder import BASES, PROVISION, ROOT, SETTINGS
+from slicewright.rendering.kustomization import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from slicewright.cluster.api.api_error import ApiError, Ignored
-from slicewright.kubernetes.conditions import NOTHING, conditions, is_true
+from slicewright.kubernetes.fields import NOTHING, conditions, is_true
 from slicewright.kubernetes.labels import JOB_UID, NODE_POOL, TPU
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.scheduler import node_selector, tolerates

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.conditions import conditions
+from slicewright.kubernetes.fields import conditions
 from slicewright.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIONS, SCHEDULING_VERSION
 from slicewright.kubernetes.pods import maker
 from slicewright.kubernetes.problem import Problem, counted, first_of

@@ -15,7 +15,7 @@ from slicewright.rehearse.model.controller_timers import DEADLINE, MAX_EXECUTION
 from slicewright.rehearse.model.expectation import OWN_SECONDS
 from slicewright.rehearse.model.scenario_part import run_key
 from slicewright.rehearse.model.time_span import shown
-from slicewright.rendering.platform.release import KUEUE
+from slicewright.rendering.platform.controller_files import KUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -25,15 +25,13 @@ from slicewright.rehearse.model.prices import Prices
 from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run, part, run_key
 from slicewright.rendering import shared
 from slicewright.rendering.changes import render
-from slicewright.rendering.compose.kustomization import FILE_NAME, compose
-from slicewright.rendering.existing import Existing
-from slicewright.rendering.lockout import locked_out
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.compose import FILE_NAME, compose
+from slicewright.rendering.existing import Existing, locked_out
+from slicewright.rendering.folder import controllers_folder, platform_folder
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.platform import platform_files as platform
 from slicewright.rendering.repository import Repository
-from slicewright.rendering.run.folder import controllers_folder, platform_folder
 from slicewright.testbed.manifests import Installation, installation
 
 _MOST_NODES = 100_000

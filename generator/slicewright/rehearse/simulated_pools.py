@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import size_range, slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range, slice_names
 from slicewright.testbed import nodes
 from slicewright.testbed.nodes import simulated_nodes
 

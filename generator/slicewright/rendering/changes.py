@@ -7,23 +7,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Problem, errors, in_order
-from slicewright.rendering import default_limits as limits
-from slicewright.rendering import overlays as tree
-from slicewright.rendering import platform_tree as platform
-from slicewright.rendering import shared
-from slicewright.rendering import synced_namespaces as gitops
-from slicewright.rendering.compose.kustomization import FILE_NAME, identity
-from slicewright.rendering.compose.spec import OTHER_NAMES, second
-from slicewright.rendering.conflicts import conflicts
-from slicewright.rendering.existing import Existing, foreign, missing, reused
-from slicewright.rendering.gitops import anchor, place
-from slicewright.rendering.lockout import locked_out, refused, waiting
-from slicewright.rendering.plans import Planned, plan_all
-from slicewright.rendering.platform_tree import PlatformChange
-from slicewright.rendering.rendering import Effect, Rendering, RunChange
-from slicewright.rendering.repository import Repository
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import (
+from slicewright.rendering import default_limits, header, shared, synced_namespaces
+from slicewright.rendering.compose import FILE_NAME, identity
+from slicewright.rendering.existing import (
+    Existing,
+    foreign,
+    locked_out,
+    missing,
+    reused,
+    untolerated_taint,
+    waiting_taints,
+)
+from slicewright.rendering.folder import (
     NamespaceFolder,
     RunFolder,
     namespace_folder,
@@ -31,7 +26,29 @@ from slicewright.rendering.run.folder import (
     shared_folder,
     shared_path,
 )
-from slicewright.rendering.run.listing import is_same_list, listing
+from slicewright.rendering.gitops.synced import ANCHOR_FILE, anchor_files, anchored_folders, is_gitops_folder
+from slicewright.rendering.header import is_same_list, listing
+from slicewright.rendering.kustomization import OTHER_NAMES, second
+from slicewright.rendering.overlays import (
+    Bases,
+    conflicts,
+    edited,
+    frozen_file,
+    frozen_text,
+    live_files,
+    make,
+    run_list,
+)
+from slicewright.rendering.plans import Planned, plan_all
+from slicewright.rendering.platform_tree import (
+    PlatformChange,
+    cluster_of,
+    left_behind,
+    platform_change,
+    platform_tree_files,
+)
+from slicewright.rendering.rendering import Effect, Rendering, RunChange
+from slicewright.rendering.repository import Repository
 
 _GOES_ON = "it goes on in the cluster, because nothing prunes it: delete it with kubectl"
 
@@ -47,7 +64,7 @@ class _Draft(Struct):
     """Files that stay as they are: frozen runs, and what belongs to workloads that were not named."""
     runs: list[RunChange] = field(default_factory=list)
     sweeps: dict[RunFolder, str] = field(default_factory=dict)
-    """Folders of the existing workloads."""
+    """The sweep of each workload by its folder; empty for a workload of its own."""
 
     def note(self, effect: Effect, folder: RunFolder, name: str, reason: str) -> None:
         """Note what happens to a run."""
@@ -63,7 +80,7 @@ class _Draft(Struct):
 
     def is_synced(self, cluster: str) -> bool:
         """Tell whether Argo CD or Flux syncs a cluster."""
-        return gitops.is_synced(self.repository.sites.get(cluster))
+        return synced_namespaces.is_synced(self.repository.sites.get(cluster))
 
 
 def render(
@@ -82,7 +99,7 @@ def render(
     """
     planned, problems = plan_all(repository)
     draft = _Draft(repository, Existing(existing), list(problems))
-    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    bases = Bases(repository.read_text, repository.package.schemas)
     entries = {entry.plan.run_folder: entry for entry in planned}
     present = [folder for folder in map(run_folder, draft.existing.folders) if folder]
     for folder, entry in entries.items():
@@ -104,7 +121,7 @@ def render(
         reason = "the workload left the cluster" if folder.key in elsewhere else reason
         _end_workload(draft, folder, reason, remaining)
 
-    lasting = gitops.lasting(repository.sites, draft.existing)
+    lasting = synced_namespaces.lasting(repository.sites, draft.existing)
     listed = {folder.parent for folder in named}
     if selected is None:  # lists that name more than workloads, or did so before
         listed |= {*lasting, *repository.shared, *filter(None, map(shared_folder, draft.existing.folders))}
@@ -118,7 +135,9 @@ def render(
         folder: {identity(item) for item in shared.objects(folder, sources)}
         for folder, sources in repository.shared.items()
     }
-    draft.problems += conflicts(in_lists, staying, anchor.folders(draft.files), bases, draft.existing, common)
+    draft.problems += conflicts(
+        in_lists, staying, anchored_folders(draft.files), bases, draft.existing, common
+    )
 
     sites = repository.sites
     untainted = {name: locked_out(site, draft.existing, draft.kept) for name, site in sites.items()}
@@ -134,11 +153,11 @@ def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[s
     """Render what workloads need; the scripts that take down a cluster stay when its file goes."""
     sites = draft.repository.sites
     for name, flavors in untainted.items():
-        draft.problems += waiting(sites[name], flavors)
-    files, problems = platform.files(draft.repository, untainted)
+        draft.problems += waiting_taints(sites[name], flavors)
+    files, problems = platform_tree_files(draft.repository, untainted)
     draft.files |= files
     draft.problems += problems
-    for paths, problem in platform.left_behind(draft.existing.folders, sites):
+    for paths, problem in left_behind(draft.existing.folders, sites):
         draft.kept.update(paths)
         draft.problems.append(problem)
 
@@ -146,30 +165,30 @@ def _render_platforms(draft: _Draft, untainted: Mapping[str, Mapping[str, list[s
 def _render_syncing(draft: _Draft, clusters: list[str], rendered: Mapping[RunFolder, Planned]) -> None:
     """Render what syncs some clusters, which follows from the tree as it will be."""
     sources = {folder: entry.workload.source for folder, entry in rendered.items()}
-    trees = gitops.Trees(draft.existing, draft.texts() if clusters else {}, sources)
+    trees = synced_namespaces.Trees(draft.existing, draft.texts() if clusters else {}, sources)
     for cluster in clusters:
-        files, problems = gitops.files(draft.repository, cluster, trees)
+        files, problems = synced_namespaces.files(draft.repository, cluster, trees)
         draft.files |= files
         draft.problems += problems
 
 
-def _render_workload(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
-    if tree.frozen_file(entry.plan) not in draft.existing.frozen:
-        draft.problems += refused(entry, draft.repository.sites[entry.plan.cluster])
+def _render_workload(draft: _Draft, entry: Planned, bases: Bases) -> None:
+    if frozen_file(entry.plan) not in draft.existing.frozen:
+        draft.problems += untolerated_taint(entry, draft.repository.sites[entry.plan.cluster])
     if entry.plan.run:
         _render_hashed(draft, entry, bases)
     else:
         _render_fixed(draft, entry, bases)
 
 
-def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
+def _render_fixed(draft: _Draft, entry: Planned, bases: Bases) -> None:
     plan, existing = entry.plan, draft.existing
-    run, problems = tree.make(entry, bases)
+    run, problems = make(entry, bases)
     draft.problems += problems
     if run is None:
         return
-    files, problems = tree.live_files(run)
-    draft.problems += (*problems, *limits.problems(entry, run.objects, draft.repository.levels))
+    files, problems = live_files(run)
+    draft.problems += (*problems, *default_limits.problems(entry, run.objects, draft.repository.levels))
     listed = f"{plan.folder}/{FILE_NAME}"
     runs = []
     if any(path in existing.frozen for path in existing.folders.get(plan.folder, ())):
@@ -184,10 +203,10 @@ def _render_fixed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     draft.files |= files
 
 
-def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
+def _render_hashed(draft: _Draft, entry: Planned, bases: Bases) -> None:
     plan, existing = entry.plan, draft.existing
-    path, folder = tree.frozen_file(plan), plan.folder
-    alone = tree.run_list(folder, [posixpath.basename(path)])
+    path, folder = frozen_file(plan), plan.folder
+    alone = run_list(folder, [posixpath.basename(path)])
     if all(existing.texts.get(file) == text for file, text in alone.items()):
         live, overlay = [path], False  # as it nearly always is: no need to read the list
     else:
@@ -202,12 +221,12 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
         draft.problems.append(missing(path))
         return
     else:
-        run, problems = tree.make(entry, bases)
+        run, problems = make(entry, bases)
         draft.problems += problems
         if run is None:
             return
-        draft.problems += limits.problems(entry, run.objects, draft.repository.levels)
-        draft.files[path] = tree.frozen_text(run, draft.repository.package.version)
+        draft.problems += default_limits.problems(entry, run.objects, draft.repository.levels)
+        draft.files[path] = frozen_text(run, draft.repository.package.version)
         reason = "the workload changed" if earlier else "the workload is new"
         draft.note("starts", plan.run_folder, plan.name, "the workload became Hashed" if overlay else reason)
     if overlay:
@@ -224,8 +243,8 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: tree.Bases) -> None:
     levels = draft.repository.levels
     for file in draft.kept & {path, *kept}:
         body = existing.body(file) or ""
-        draft.problems += limits.of_frozen(entry.workload, plan.cluster, file, body, levels)
-    draft.files |= tree.run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
+        draft.problems += default_limits.of_frozen(entry.workload, plan.cluster, file, body, levels)
+    draft.files |= run_list(folder, [posixpath.basename(file) for file in (path, *kept)])
 
 
 def _nameless(path: str) -> Problem:
@@ -238,7 +257,7 @@ def _nameless(path: str) -> Problem:
 def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iterable[RunFolder]) -> None:
     """Let all runs of a workload end; its files go, as nothing keeps them."""
     existing = draft.existing
-    if not draft.is_synced(folder.cluster) and gitops.is_left(folder, existing, remaining):
+    if not draft.is_synced(folder.cluster) and synced_namespaces.is_left(folder, existing, remaining):
         reason = f"{reason}; {_GOES_ON}"
     runs = [_run_of(path) for path in existing.live_runs(folder.path)]
     if existing.is_overlay(folder.path):
@@ -263,8 +282,8 @@ def _write_lists(
         common = shared.files(namespace, draft.repository.shared.get(namespace, ()))
         draft.problems += shared.leaving(namespace, draft.existing, common)
         if namespace in lasting or ((workloads or common) and draft.is_synced(namespace.cluster)):
-            draft.files |= anchor.files(namespace)
-            first = [anchor.FILE_NAME]
+            draft.files |= anchor_files(namespace)
+            first = [ANCHOR_FILE]
         if common:
             draft.files |= common
             first.append(posixpath.basename(shared_path(namespace)))
@@ -276,7 +295,7 @@ def _write_lists(
 def _synced_clusters(draft: _Draft, listed: set[NamespaceFolder], *, everything: bool) -> list[str]:
     """Return the clusters whose syncing is rendered: with workloads named, where it was rendered before."""
     named = {namespace.cluster for namespace in listed}
-    named &= {folder.split("/")[1] for folder in draft.existing.folders if place.is_below(folder)}
+    named &= {folder.split("/")[1] for folder in draft.existing.folders if is_gitops_folder(folder)}
     return [name for name in filter(draft.is_synced, draft.repository.sites) if everything or name in named]
 
 
@@ -287,12 +306,12 @@ def _keep_unnamed(
     changing = {folder.path for folder in named} | {namespace.path for namespace in listed}
     changing |= {shared_path(namespace) for namespace in listed}
     for folder, paths in draft.existing.folders.items():
-        is_rendered = place.is_below(folder) and folder.split("/")[1] in synced
+        is_rendered = is_gitops_folder(folder) and folder.split("/")[1] in synced
         if folder not in changing and not is_rendered:
             draft.kept.update(paths)
 
 
-def _finish(draft: _Draft, planned: tuple[Planned, ...], bases: tree.Bases) -> Rendering:
+def _finish(draft: _Draft, planned: tuple[Planned, ...], bases: Bases) -> Rendering:
     existing = draft.existing
     writes: dict[str, str] = {}
     for path, text in sorted(draft.files.items(), key=_rank):
@@ -307,11 +326,11 @@ def _finish(draft: _Draft, planned: tuple[Planned, ...], bases: tree.Bases) -> R
         if path.endswith(OTHER_NAMES) and existing.is_foreign(path):
             folder, name = posixpath.split(path)
             draft.problems += second(folder, [name] if f"{folder}/{FILE_NAME}" in stay else [])
-    draft.problems += tree.edited(existing, sorted(stay), planned, bases)
+    draft.problems += edited(existing, sorted(stay), planned, bases)
     problems = in_order(draft.problems)
     if errors(problems):
         return Rendering(problems=problems, planned=planned)
-    kinds = (run_folder, namespace_folder, shared_folder, platform.cluster_of)
+    kinds = (run_folder, namespace_folder, shared_folder, cluster_of)
     rendered = (paths for folder, paths in existing.folders.items() if any(kind(folder) for kind in kinds))
     deletes = sorted({path for paths in rendered for path in paths} - stay)
     return Rendering(
@@ -330,11 +349,11 @@ def _platform_changes(
 ) -> Iterator[PlatformChange]:
     sites = draft.repository.sites
     for path in sorted(writes):
-        if platform.cluster_of(posixpath.dirname(path)):
-            yield platform.change(path, "changed" if path in draft.existing.texts else "added", sites)
+        if cluster_of(posixpath.dirname(path)):
+            yield platform_change(path, "changed" if path in draft.existing.texts else "added", sites)
     for path in deletes:
-        if platform.cluster_of(posixpath.dirname(path)):
-            yield platform.change(path, "removed", sites)
+        if cluster_of(posixpath.dirname(path)):
+            yield platform_change(path, "removed", sites)
 
 
 def _rank(file: tuple[str, str]) -> int:

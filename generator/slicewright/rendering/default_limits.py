@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from slicewright.document.document import values_in
 from slicewright.document.read import read_documents
-from slicewright.intent.excluded import DIRECT_JOBSET
 from slicewright.intent.tpudefaults import Defaults, Levels
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import DIRECT_JOBSET, Workload
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE

@@ -6,12 +6,11 @@ from msgspec import Struct
 
 from slicewright.document.text_difference import unified
 from slicewright.kubernetes.problem import Problem, errors, in_order
-from slicewright.rendering import default_limits as limits
-from slicewright.rendering import overlays as tree
+from slicewright.rendering import default_limits, header
 from slicewright.rendering.existing import Existing, lost
+from slicewright.rendering.overlays import Bases, edited, frozen_body, frozen_file, make
 from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.repository import ReadText, Repository
-from slicewright.rendering.run import header
 
 
 class Outdated(Struct, frozen=True):
@@ -63,7 +62,7 @@ def forged(
         for path in present.frozen
         if header.body_of(existing[path]) != header.body_of(before(path) or "")
     }
-    entries = {tree.frozen_file(entry.plan): entry for entry in planned}
+    entries = {frozen_file(entry.plan): entry for entry in planned}
     rendered = {path: entries[path] for path in sorted(new & entries.keys())}
     runs, problems = _compared(rendered.values(), present, repository)
     for run in runs:
@@ -72,7 +71,9 @@ def forged(
         problems.append(Problem("RUN008", message, hint, file=run.path))
     for path, entry in rendered.items():
         body, levels = present.body(path) or "", repository.levels
-        problems += limits.of_frozen(entry.workload, entry.plan.cluster, path, body, levels, warning=False)
+        problems += default_limits.of_frozen(
+            entry.workload, entry.plan.cluster, path, body, levels, warning=False
+        )
     for path in sorted(new - entries.keys() - {*deletes}):
         message = (
             f"the run is new since {since}, but no TPUWorkload declares it now, so it cannot be compared"
@@ -86,25 +87,25 @@ def _compared(
     planned: Iterable[Planned], present: Existing, repository: Repository
 ) -> tuple[tuple[Outdated, ...], list[Problem]]:
     """Compare frozen runs with the output of a render; new runs are skipped."""
-    bases = tree.Bases(repository.read_text, repository.package.schemas)
+    bases = Bases(repository.read_text, repository.package.schemas)
     runs: list[Outdated] = []
     problems: list[Problem] = []
     for entry in planned:
         plan = entry.plan
-        path = tree.frozen_file(plan)
+        path = frozen_file(plan)
         frozen = present.frozen.get(path)
         if frozen is None:
             if plan.run:
                 problems += lost(present, path)
             continue
         if not frozen.intact:
-            problems += tree.edited(present, [path], [entry], bases)
+            problems += edited(present, [path], [entry], bases)
             continue
-        run, stopped = tree.make(entry, bases)
+        run, stopped = make(entry, bases)
         problems += stopped
         if run is None:
             continue
-        before, after = present.body(path), tree.frozen_body(run)
+        before, after = present.body(path), frozen_body(run)
         if before != after:
             diff = unified(path, before, after)
             runs.append(Outdated(path, entry.workload.key, plan.cluster, plan.name, frozen.tool, diff))

@@ -1,34 +1,43 @@
-"""Turns plans into the tree: every file under overlays/ that should exist, with its content."""
+"""Turns plans into the tree: every file under overlays/ that should exist, with its content.
+
+Kustomize refuses a list of runs in which two make the same object.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from slicewright.document.read import read_documents
 from slicewright.document.write import write_document, write_documents
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Path, Problem
-from slicewright.rendering.build import unsupported_values
-from slicewright.rendering.build.base_contract import missing
-from slicewright.rendering.build.overlay import makes, overlay
-from slicewright.rendering.build.run_objects import build, config_map, patched
-from slicewright.rendering.compose.kustomization import FILE_NAME, Stopped, compose_with, identity, origins
-from slicewright.rendering.plan.plan import MARKER
-from slicewright.rendering.plan.run_pattern import PATTERNS
-from slicewright.rendering.run import header
-from slicewright.rendering.run.listing import listing
+from slicewright.rendering import header
+from slicewright.rendering.build.overlay import (
+    is_fragile,
+    lost_in_base,
+    lost_in_patches,
+    lost_in_words,
+    makes,
+    overlay,
+)
+from slicewright.rendering.build.run_objects import build, config_map, missing_field, patched
+from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity, is_object, origins
+from slicewright.rendering.existing import Existing
+from slicewright.rendering.folder import NamespaceFolder
+from slicewright.rendering.gitops.synced import anchor
+from slicewright.rendering.header import listing
+from slicewright.rendering.plan.plan import MARKER, PATTERNS
+from slicewright.rendering.plans import Planned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from slicewright.intent.source import Source
     from slicewright.intent.validate import Schemas
     from slicewright.kubernetes.types import Object
-    from slicewright.rendering.existing import Existing
     from slicewright.rendering.plan.plan import Plan
-    from slicewright.rendering.plans import Planned
     from slicewright.rendering.repository import ReadText
 
 Identity = tuple[str, str, str, str]
@@ -102,17 +111,17 @@ class Bases:
             message = f"slicewright does not evaluate {feature}"
             hint = "write resources, components and JSON 6902 patches with a target"
             return Problem("KUS007", message, hint, file=file)
-        return self._unfit(plan, objects) or Base(objects, unsupported_values.is_fragile(objects))
+        return self._unfit(plan, objects) or Base(objects, is_fragile(objects))
 
     def _unfit(self, plan: Plan, objects: list[Object]) -> Problem | None:
         """Return the problem of a base that lacks a field which the builder fills in."""
         if problem := _unlike(plan, objects):
             return problem
         for index, item in enumerate(objects):
-            for lost in unsupported_values.in_base(item):
+            for lost in lost_in_base(item):
                 file = origins(plan.base, plan.components, self._read_text)[index]
                 return Problem("BUILD002", lost, "leave it out of the base or the component", file=file)
-        lacks = missing(plan.pattern, plan.components, objects, self._schemas)
+        lacks = missing_field(plan.pattern, plan.components, objects, self._schemas)
         if lacks is None:
             return None
         index, lack = lacks
@@ -128,7 +137,7 @@ class Bases:
 
     def _lacks(self, plan: Plan, components: tuple[str, ...]) -> bool:
         objects = compose_with(plan.base, components, self._read_text)
-        return missing(plan.pattern, components, objects, self._schemas) is not None
+        return missing_field(plan.pattern, components, objects, self._schemas) is not None
 
 
 class BuiltRun(Struct, frozen=True):
@@ -153,7 +162,7 @@ def make(planned: Planned, bases: Bases) -> tuple[BuiltRun | None, tuple[Problem
     problems = (
         *unread,
         *problems,
-        *unsupported_values.in_words(source, patched=not plan.run),
+        *lost_in_words(source, patched=not plan.run),
         *_twins(plan, objects, source),
     )
     if problems:
@@ -238,13 +247,13 @@ def edited(
         yield header.edited(path, existing.texts[path], frozen_body(run) if run else None)
 
 
-def own(plan: Plan) -> list[Identity]:
+def own_objects(plan: Plan) -> list[Identity]:
     """Return the objects that every run of a plan's pattern makes, under its own name."""
     kinds = ((version.rpartition("/")[0], kind) for version, kind in PATTERNS[plan.pattern].objects)
     return [(group, kind, plan.namespace, plan.name) for group, kind in kinds]
 
 
-def brought(plan: Plan, bases: Bases) -> list[Identity]:
+def brought_objects(plan: Plan, bases: Bases) -> list[Identity]:
     """Return the objects that components bring to a plan under names of their own."""
     base = bases.get(plan)
     identities = []
@@ -262,7 +271,7 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     documents = overlay(plan, run.base.objects, run.objects)
     problems: list[Problem] = []
     if run.base.fragile:
-        lost = unsupported_values.in_patches(documents)
+        lost = lost_in_patches(documents)
         problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
     # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
     own_words = plan.patches or run.planned.workload.components
@@ -280,3 +289,94 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
 def run_list(folder: str, files: Iterable[str]) -> dict[str, str]:
     """Return the kustomization that lists the live runs of a workload; it refers to no base."""
     return {f"{folder}/{FILE_NAME}": listing("the live runs in this folder", sorted(files))}
+
+
+_NAME = "\n  name: "
+"""The name of an object in a frozen run, as we write it."""
+
+
+class _Claim(Struct, frozen=True):
+    """An object that a run of a workload makes."""
+
+    run: str
+    planned: Planned
+
+
+def conflicts(
+    planned: Iterable[Planned],
+    staying: Iterable[str],
+    anchored: Iterable[NamespaceFolder],
+    bases: Bases,
+    existing: Existing,
+    shared: Mapping[NamespaceFolder, Collection[Identity]],
+) -> Iterator[Problem]:
+    """Yield a problem for each object that two runs in one list of a namespace would create.
+
+    `planned` are the plans whose lists are written; `staying` are the frozen runs that stay; `anchored` are
+    the lists that begin with an anchor; `shared` is what the runs of a namespace share. The objects of a
+    frozen run are those in its file, those of the others follow from their base and components.
+    """
+    anchors = {folder: identity(anchor(folder.namespace)) for folder in anchored}
+    frozen: dict[str, list[str]] = {}
+    for path in staying:
+        frozen.setdefault(path.rpartition("/")[0], []).append(path)
+    taken: dict[tuple[NamespaceFolder, Identity], _Claim] = {}
+    in_lists = [(entry.plan.run_folder.parent, entry) for entry in planned]
+    for folder, entry in in_lists:
+        for run, brought in _brought(entry, frozen.get(entry.plan.folder, []), bases, existing):
+            claim = _Claim(run, entry)
+            if anchors.get(folder) == brought:
+                owner = "slicewright creates itself, so that the namespace always has an object"
+                yield _claimed(brought, claim, owner, "give it another name in its component")
+            if brought in shared.get(folder, ()):
+                hint = "leave it out of the component, or give it another name"
+                yield _claimed(brought, claim, "is also in shared/", hint)
+            first = taken.setdefault((folder, brought), claim)
+            if first is not claim:
+                yield _conflict(brought, first, claim)
+    if not taken:
+        return
+    for folder, entry in in_lists:
+        for own in own_objects(entry.plan):
+            if (folder, own) in taken:
+                yield _conflict(own, _Claim(entry.plan.name, entry), taken[folder, own])
+
+
+def _brought(
+    entry: Planned, frozen: list[str], bases: Bases, existing: Existing
+) -> Iterator[tuple[str, Identity]]:
+    """Yield the other objects of a workload's runs, such as those of components, each with its run."""
+    for path in frozen:
+        run = path.rpartition("/")[2].removesuffix(".yaml")
+        for brought in _in_text(existing.texts[path], run):
+            yield run, brought
+    if frozen_file(entry.plan) not in frozen:
+        for brought in brought_objects(entry.plan, bases):
+            yield entry.plan.name, brought
+
+
+def _in_text(text: str, run: str) -> list[Identity]:
+    """Return the objects in a frozen run that do not bear its name."""
+    if "\n---\n" not in text or text.count(_NAME) == text.count(f"{_NAME}{run}\n"):
+        return []
+    documents, _ = read_documents(text, "")
+    objects = [document.data for document in documents if is_object(document.data)]
+    return [identity(item) for item in objects if identity(item)[3] != run]
+
+
+def _claimed(identified: Identity, claim: _Claim, owner: str, hint: str) -> Problem:
+    message = f"run '{claim.run}' contains the object {shown(identified)}, which {owner}"
+    source = claim.planned.workload.source
+    return source.problem("NAME004", ("spec", "components"), message, hint, key=True)
+
+
+def _conflict(identified: Identity, first: _Claim, second: _Claim) -> Problem:
+    earlier, later = first.planned.workload, second.planned.workload
+    runs = f"runs '{first.run}' and '{second.run}'"
+    if earlier.key != later.key:
+        runs = f"workloads '{earlier.key}' and '{later.key}'"
+    place: Path = ("spec", "components") if later.components else ("metadata", "name")
+    message = f"{runs} both contain the object {shown(identified)}"
+    message += ", but kustomize accepts each object only once"
+    hint = "give it a different name in each component, or declare it once in custom/"
+    return later.source.problem("NAME004", place, message, hint, key=True)

@@ -1,18 +1,23 @@
-"""All plans of a repository, with every problem of every workload."""
+"""All plans of a repository, with every problem of every workload, and those of new files beside it."""
 
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.intent.source import SourceFile
 from slicewright.intent.tpuworkload import Workload
-from slicewright.kubernetes.problem import Problem, did_you_mean
-from slicewright.rendering import max_concurrent
+from slicewright.kubernetes.problem import Problem, did_you_mean, in_order
 from slicewright.rendering.plan.decide import decide, decide_shape
 from slicewright.rendering.plan.plan import Plan
 from slicewright.rendering.plan.ways import on_cluster
-from slicewright.rendering.repository import Repository, causes
-from slicewright.rendering.validate_run_queues import against_flavors, against_queueless, below_low_classes
+from slicewright.rendering.repository import Repository, causes, identities, read_repository
+from slicewright.rendering.validate_run_queues import (
+    against_flavors,
+    against_queueless,
+    below_low_classes,
+    sweep_problems,
+)
 
 
 class Planned(Struct, frozen=True):
@@ -55,7 +60,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
                 problems += _once(workload, name, beside, noted)
     problems += _same_objects(planned)
     pairs = [(entry.workload, entry.plan) for entry in planned]
-    problems += max_concurrent.problems(pairs, repository.sites)
+    problems += sweep_problems(pairs, repository.sites)
     problems += below_low_classes(pairs, repository.sites)
     certain = (problem for problem in problems if not any(part.follows(problem) for part in repository.parts))
     return tuple(planned), causes((*repository.problems, *certain))
@@ -89,3 +94,37 @@ def _same_objects(planned: list[Planned]) -> Iterator[Problem]:
             message = f"two workloads would create an object named '{plan.name}'"
             hint = f"the other one is {first.workload.key} in {first.workload.source.file.path}; rename one"
             yield entry.workload.source.problem("NAME003", ("metadata", "name"), message, hint)
+
+
+class Beside(Struct, frozen=True):
+    """A repository with further files, which take the place of files of the same paths."""
+
+    files: tuple[SourceFile, ...]
+    repository: Repository
+    """The repository with their workloads last, and the problems of the files."""
+    workloads: tuple[Workload, ...]
+    """The workloads of the files."""
+
+    def plan(self) -> tuple[tuple[Planned, ...], tuple[Problem, ...]]:
+        """Return the runs of the files without a look at others, and their problems."""
+        planned, problems = plan_all(replace(self.repository, workloads=self.workloads))
+        return planned, self.own(problems)
+
+    def own(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """Return the problems in the files, without lines: the files do not exist yet."""
+        paths = {file.path for file in self.files}
+        return in_order(problem.without_place() for problem in problems if problem.file in paths)
+
+
+def beside(known: Repository, *files: SourceFile) -> Beside:
+    """Read further files of TPUWorkloads with the clusters and the defaults of a repository."""
+    paths = {file.path for file in files}
+    sources = [defaults.source for defaults in known.levels.documents]
+    sources += [site.cluster.source for site in known.sites.values()]
+    context = {source.file.path: source.file for source in sources}
+    read = read_repository([*context.values(), *files], known.settings, known.package, known.read_text)
+    workloads = tuple(workload for workload in read.workloads if workload.source.file.path in paths)
+    others = (workload for workload in known.workloads if workload.source.file.path not in paths)
+    everyone = (*others, *workloads)
+    problems = (*read.problems, *identities(everyone))
+    return Beside(files, replace(known, workloads=everyone, problems=problems), workloads)

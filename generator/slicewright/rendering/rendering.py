@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from slicewright.kubernetes.problem import Problem, counted, errors
-from slicewright.rendering.run.folder import RunFolder
+from slicewright.rendering.folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,23 +10,22 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, resolve
 from slicewright.document.document import values_in
 from slicewright.document.read import read_documents
-from slicewright.intent import decode, matrix
-from slicewright.intent import tpudefaults as defaults
+from slicewright.intent import matrix, tpudefaults
 from slicewright.intent.source import Mended, Source, SourceFile, mended
-from slicewright.intent.tpudefaults import Levels
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpucluster import decode_cluster
+from slicewright.intent.tpudefaults import Levels, defaults_problems
+from slicewright.intent.tpuworkload import Workload, decode_workload, tpu_request
 from slicewright.intent.validate import Schemas
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
-from slicewright.rendering import validate_defaults
-from slicewright.rendering.gitops import validate_argocd
+from slicewright.rendering.folder import NamespaceFolder
+from slicewright.rendering.gitops.argocd import argocd_problems
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
-from slicewright.rendering.platform import validate_platform
 from slicewright.rendering.platform.kueue_configuration import validate_configuration
-from slicewright.rendering.platform.validate_teams import problems_of_workloads
+from slicewright.rendering.platform.platform_files import workload_problems
+from slicewright.rendering.platform.validate_platform import platform_problems, problems_between
 from slicewright.rendering.provision import validate_environment, validate_node_pools
-from slicewright.rendering.run.folder import NamespaceFolder
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
@@ -99,7 +98,7 @@ def _on(workload: Workload, cluster: str, levels: Levels) -> Workload:
     own, first = (levels.chain(name, workload.namespace) for name in clusters)
     if own == first:
         return workload
-    return decode.workload(levels.applied(workload.source.written, cluster))
+    return decode_workload(levels.applied(workload.source.written, cluster))
 
 
 def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
@@ -131,7 +130,7 @@ def read_repository(
     Documents that are `changed` are read as they are there.
     """
     problems: list[Problem] = []
-    documents: list[defaults.Defaults] = []
+    documents: list[tpudefaults.Defaults] = []
     entries: list[Source] = []
     sites: dict[str, ResolvedCluster] = {}
     refused_clusters: set[str] = set()
@@ -144,7 +143,7 @@ def read_repository(
         if schema is None:
             continue
         layers = raw if _is_defaults(original) else [document.layer.data for document in documents]
-        checked = defaults.checkable(original, layers) if layers else original
+        checked = tpudefaults.checkable(original, layers) if layers else original
         refusals = against_schema(checked, schema, package.schemas)
         refusals = refusals or tuple(_whole_floats(checked, checked.data))
         refused += refusals
@@ -154,7 +153,7 @@ def read_repository(
             refused_clusters |= _cluster_name(original)
             continue
         if _is_defaults(source):
-            documents.append(defaults.decode(source))
+            documents.append(tpudefaults.decode(source))
             continue
         if source.data["kind"] == "TPUWorkload":
             expanded, wrong = matrix.expand(source)
@@ -163,7 +162,7 @@ def read_repository(
             if parts and parts[-1].source is source:
                 parts += [replace(parts[-1], source=entry) for entry in expanded if entry.sweep]
             continue
-        site, unresolved = resolve_cluster(decode.cluster(source), package.catalogue)
+        site, unresolved = resolve_cluster(decode_cluster(source), package.catalogue)
         problems += unresolved
         problems += map(source.placed, validate_configuration(source.data["spec"], package.schemas))
         first = sites.setdefault(site.cluster.name, site)
@@ -172,13 +171,13 @@ def read_repository(
     clusters = [site.cluster for site in sites.values()]
     levels = Levels(documents, clusters)
     applied = (levels.applied(entry, entry.data["spec"]["clusters"][0]) for entry in entries)
-    workloads = tuple(map(decode.workload, applied))
+    workloads = tuple(map(decode_workload, applied))
     elastic = {name for workload in workloads for name in _elastic_on(workload, levels)}
     sites = {name: replace(site, has_elastic_runs=name in elastic) for name, site in sites.items()}
-    problems += validate_defaults.problems(documents, clusters, refused_clusters, workloads)
+    problems += defaults_problems(documents, clusters, refused_clusters, workloads)
     problems += identities(workloads)
     problems += _platform_problems(sites, workloads, package.catalogue)
-    problems += validate_argocd.problems(sites.values())
+    problems += argocd_problems(sites.values())
     certain = (problem for problem in problems if not any(part.follows(problem) for part in parts))
     return Repository(
         package,
@@ -202,11 +201,11 @@ def _platform_problems(
 ) -> Iterator[Problem]:
     """Yield the problems of each platform, of all platforms together, and of their workloads."""
     for site in sites.values():
-        yield from validate_platform.problems(site)
+        yield from platform_problems(site)
         yield from validate_node_pools.problems(site, catalogue)
-    yield from validate_platform.problems_between(sites.values())
+    yield from problems_between(sites.values())
     yield from validate_environment.problems_between(sites.values())
-    yield from problems_of_workloads(sites, workloads)
+    yield from workload_problems(sites, workloads)
 
 
 def _mended(
@@ -284,7 +283,7 @@ def _tpu_refusal(source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Yield problems of the TPU of a workload that its schema refuses: one command shows all problems."""
     tpu = at(source.data, "spec", "tpu")
     if isinstance(tpu, str):
-        answer = resolve(catalogue, decode.tpu_request(tpu))
+        answer = resolve(catalogue, tpu_request(tpu))
         if isinstance(answer, Refusal):
             yield source.problem(answer.id, ("spec", "tpu"), answer.message, answer.hint)
 

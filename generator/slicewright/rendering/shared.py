@@ -12,17 +12,16 @@ from slicewright.kubernetes.kinds import KUEUE_GROUP, PODS_OF
 from slicewright.kubernetes.labels import LOCAL_CONFIG
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean, errors
 from slicewright.kubernetes.types import Object
-from slicewright.rendering import synced_namespaces as gitops
-from slicewright.rendering.build import unsupported_values
+from slicewright.rendering import header, synced_namespaces
+from slicewright.rendering.build.overlay import lost_in_base
 from slicewright.rendering.build.run_objects import keep
-from slicewright.rendering.compose.kustomization import FILE_NAME, identity, is_object
+from slicewright.rendering.compose import FILE_NAME, identity, is_object
 from slicewright.rendering.existing import Existing
-from slicewright.rendering.gitops import anchor
+from slicewright.rendering.folder import NamespaceFolder, namespace_folder, shared_path
+from slicewright.rendering.gitops.synced import ANCHOR
+from slicewright.rendering.header import listing
 from slicewright.rendering.overlays import Identity
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import NamespaceFolder, namespace_folder, shared_path
-from slicewright.rendering.run.listing import listing
 
 INPUT = "shared"
 CLAIMS = "claims.yaml"
@@ -103,8 +102,10 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
         return
     group, kind, namespace, name = identity(data)
     message, place, hint = "", ("kind",), _PODS
-    reason = gitops.why_refused(gitops.Brought(group, kind, namespace), folder.namespace)
-    if reason == gitops.OTHER_NAMESPACE:
+    reason = synced_namespaces.why_refused(
+        synced_namespaces.Brought(group, kind, namespace), folder.namespace
+    )
+    if reason == synced_namespaces.OTHER_NAMESPACE:
         message = f"the object is in namespace '{namespace}', but its folder is for '{folder.namespace}'"
         place, hint = ("metadata", "namespace"), "leave namespace out, or move the file"
     elif reason is not None:
@@ -121,20 +122,20 @@ def _refusals(source: Source, folder: NamespaceFolder, site: ResolvedCluster) ->
     elif texts(data["metadata"].get("annotations")).get(LOCAL_CONFIG) == "true":
         message, hint = f"kustomize leaves the object out: {LOCAL_CONFIG} is 'true'", "remove the annotation"
         place = ("metadata", "annotations", LOCAL_CONFIG)
-    elif name == anchor.NAME and kind == "ConfigMap":
+    elif name == ANCHOR and kind == "ConfigMap":
         message, place = f"slicewright creates the ConfigMap '{name}' itself", ("metadata", "name")
         hint = "give it another name"
     if message:
         yield source.problem("SHARED002", place, message, hint)
-    for lost in unsupported_values.in_base(data):
+    for lost in lost_in_base(data):
         yield source.problem(
             "BUILD002", (), lost, "leave the value out, or write it in another form, such as base64"
         )
-    if gitops.is_synced(site):
-        yield from gitops.owned(site, folder.namespace, source, ("metadata", "name"))
-        if (group, kind) in gitops.WIDER:
+    if synced_namespaces.is_synced(site):
+        yield from synced_namespaces.owned(site, folder.namespace, source, ("metadata", "name"))
+        if (group, kind) in synced_namespaces.WIDER:
             message = f"with a shared {kind} any commit to namespace '{folder.namespace}' can add a {kind}"
-            hint = f"to prevent commits that grant rights or quota, {gitops.APART}"
+            hint = f"to prevent commits that grant rights or quota, {synced_namespaces.APART}"
             yield source.problem("GITOPS004", ("kind",), message, hint, warning=True)
 
 

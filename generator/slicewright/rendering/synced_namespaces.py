@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,16 +15,10 @@ from slicewright.document.read import kinds_in, read_documents
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, is_namespaced
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.kustomization import FILE_NAME, Stopped, compose_with, identity
+from slicewright.rendering import header
+from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity
 from slicewright.rendering.existing import PATCH
-from slicewright.rendering.gitops import anchor, place
-from slicewright.rendering.gitops import gitops_files as tree
-from slicewright.rendering.gitops.gitops_files import owner
-from slicewright.rendering.gitops.synced import SyncedControllers, SyncedNamespace, SyncedWorkload
-from slicewright.rendering.platform.controller_files import installed
-from slicewright.rendering.platform.release import MANIFESTS
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import (
+from slicewright.rendering.folder import (
     ROOT,
     NamespaceFolder,
     RunFolder,
@@ -33,16 +28,29 @@ from slicewright.rendering.run.folder import (
     run_folder,
     shared_folder,
 )
+from slicewright.rendering.gitops import argocd, flux
+from slicewright.rendering.gitops.argocd import HOME
+from slicewright.rendering.gitops.synced import (
+    ANCHOR_FILE,
+    ARGOCD,
+    FLUX,
+    SyncedControllers,
+    SyncedNamespace,
+    SyncedWorkload,
+    anchored_folders,
+    gitops_folder,
+    workload_file,
+)
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.platform.controller_files import MANIFESTS, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from slicewright.intent.source import Source
     from slicewright.kubernetes.problem import Path
     from slicewright.rendering.existing import Existing
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
     from slicewright.rendering.repository import ReadText, Repository
-
 
 _SHARED = "shared.objects"
 """Name of the part that syncs shared objects. No workload can have it: its name has no dot."""
@@ -177,7 +185,7 @@ def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[Nam
             *(queue.namespace for queue in site.cluster.local_queues),
         )
     }
-    anchored = anchor.folders(path for paths in existing.folders.values() for path in paths)
+    anchored = anchored_folders(path for paths in existing.folders.values() for path in paths)
     folders.update(folder for folder in anchored if folder.cluster in synced)
     return {folder for folder in folders if not owner(synced[folder.cluster], folder.namespace)}
 
@@ -190,7 +198,7 @@ def files(repository: Repository, cluster: str, trees: Trees) -> tuple[dict[str,
     platform = any(path.startswith(f"{platform_folder(cluster)}/") for path in trees.texts)
     synced = _controllers(cluster, trees.texts, repository.read_text, problems)
     checks = repository.package.health
-    return tree.files(site, namespaces, checks, platform=platform, controllers=synced), problems
+    return gitops_files(site, namespaces, checks, platform=platform, controllers=synced), problems
 
 
 def _controllers(
@@ -254,14 +262,14 @@ def _namespaces(
             kinds=tuple(sorted(kinds[namespace])),
         )
         for path in sorted(folders)
-        if (namespace := namespace_folder(path)) and f"{path}/{anchor.FILE_NAME}" in folders[path]
+        if (namespace := namespace_folder(path)) and f"{path}/{ANCHOR_FILE}" in folders[path]
     )
 
 
 def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
     """Return who has a file that syncs a workload apart from its namespace."""
-    syncs, file = place.folder(folder.cluster), place.workload_file(folder.namespace, folder.workload)
-    return frozenset(who for who in (place.ARGOCD, place.FLUX) if existing.is_ours(f"{syncs}/{who}/{file}"))
+    syncs, file = gitops_folder(folder.cluster), workload_file(folder.namespace, folder.workload)
+    return frozenset(who for who in (ARGOCD, FLUX) if existing.is_ours(f"{syncs}/{who}/{file}"))
 
 
 class _Contents:
@@ -315,8 +323,41 @@ def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder])
     folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
     """
     file = f"namespace-{folder.namespace}.yaml"
-    paths = [f"{place.folder(folder.cluster)}/{who}/{file}" for who in (place.ARGOCD, place.FLUX)]
+    paths = [f"{gitops_folder(folder.cluster)}/{who}/{file}" for who in (ARGOCD, FLUX)]
     synced = re.compile(rf"^ +path: \S*{re.escape(folder.parent.path)}['\"]?$", re.MULTILINE)
     if any(synced.search(existing.texts.get(path, "")) for path in paths):
         return not any(other.parent == folder.parent for other in staying)
     return bool(_apart(folder, existing))
+
+
+def gitops_files(
+    site: ResolvedCluster,
+    namespaces: tuple[SyncedNamespace, ...],
+    checks: Mapping[str, str],
+    *,
+    platform: bool = True,
+    controllers: SyncedControllers | None = None,
+) -> dict[str, str]:
+    """Return the files that sync a cluster by path, none if it asks for none.
+
+    `namespaces` are in order of their names; `checks` are health checks for Argo CD in Lua by
+    `<group>_<Kind>`; `platform` says whether the folder of a managed cluster's platform holds anything;
+    `controllers` are those that are ours to install.
+    """
+    platform &= site.cluster.managed
+    argocds = argocd.files(site, namespaces, checks, platform=platform, controllers=controllers)
+    return argocds | flux.files(site, namespaces, platform=platform, controllers=controllers is not None)
+
+
+_HERE = ({"server": HOME}, {"name": "in-cluster"})
+"""The cluster in which Argo CD runs, as it calls it."""
+
+
+def owner(site: ResolvedCluster, namespace: str) -> str:
+    """Return the owner of a namespace, which is Argo CD, Flux or Kubernetes; '' for all others."""
+    argocd, flux = site.cluster.gitops.argocd, site.cluster.gitops.flux
+    if namespace.startswith("kube-"):
+        return "Kubernetes"
+    if argocd and argocd.destination in _HERE and namespace == argocd.namespace:
+        return "Argo CD"
+    return "Flux" if flux and namespace == flux.namespace else ""

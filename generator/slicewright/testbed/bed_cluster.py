@@ -17,10 +17,10 @@ import msgspec
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import Ignored
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.conditions import conditions, is_true
+from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.platform.release import JOBSET, KUEUE, PATHWAYS
+from slicewright.rendering.platform.controller_files import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import control_plane, controllers, credentials, manifests, nodes, process_group
 from slicewright.testbed.bed import Bed, BootContext, Connection, ControlPlane
 from slicewright.testbed.credentials import Credentials

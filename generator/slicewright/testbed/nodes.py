@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import CpuMachine
 from slicewright.intent.tpucluster import CpuPool, TpuPool
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -23,8 +23,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan import placement
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
 from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
 from slicewright.rendering.provision.node_pool import creates_itself
 

@@ -14,7 +14,7 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.conditions import conditions, is_true
+from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import RUN_VERSIONS
 from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import catalogue_at

@@ -13,9 +13,9 @@ from slicewright.check.rules.every import RULES
 from slicewright.check.run import RuleSet
 from slicewright.document import json_patch as patch
 from slicewright.document.read import read_documents
-from slicewright.intent import decode
 from slicewright.intent.source import Source, SourceFile
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.intent.tpucluster import decode_cluster
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue, hint_of
 from slicewright.rendering.plan.resolved_cluster import resolve_cluster
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from slicewright.kubernetes.problem import Problem
-    from slicewright.objects.model import Rule
+    from slicewright.objects import Rule
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 HERE = Path(__file__).parent
@@ -80,7 +80,7 @@ def site_of(data: dict[str, Any], text: str = "", index: int = 0) -> ResolvedClu
     """Return the site of a TPUCluster document."""
     documents, _ = read_documents(text, "cluster.yaml") if text else ((), ())
     source = Source(SourceFile("cluster.yaml", text), documents[index]) if documents else None
-    cluster = decode.cluster(source if source is not None else _bare(data))
+    cluster = decode_cluster(source if source is not None else _bare(data))
     return resolve_cluster(cluster, catalogue())[0]
 
 

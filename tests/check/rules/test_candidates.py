@@ -9,7 +9,7 @@ import yaml
 from tests.check.rules.kit import Fixture, run
 
 from slicewright.check.rules.every import RULES
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 

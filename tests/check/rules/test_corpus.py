@@ -18,7 +18,7 @@ from tests.check.rules.verdicts import (
     refusals,
 )
 
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 if TYPE_CHECKING:
     from pathlib import Path

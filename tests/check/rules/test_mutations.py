@@ -14,7 +14,7 @@ from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.rules.every import RULES
 from slicewright.check.run import RuleSet
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 TABLES = [

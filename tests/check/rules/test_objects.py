@@ -9,7 +9,7 @@ from tests.check.rules.kit import findings, object_set, run
 
 from slicewright.check.rules.every import RULES
 from slicewright.check.rules.kustomize_build import built, patches
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 

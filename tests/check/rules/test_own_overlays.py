@@ -11,7 +11,7 @@ from slicewright import compose, load
 from slicewright.check.reasons import FILE_NAME, read_ignores
 from slicewright.check.rules.every import RULES
 from slicewright.check.suppress import suppress
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 if TYPE_CHECKING:

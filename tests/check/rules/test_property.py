@@ -15,7 +15,7 @@ from slicewright.check.rules.every import RULES
 from slicewright.check.suppress import suppress
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import GROUP_OF
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 _TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FIXTURES.glob("*/bad.yaml"))]

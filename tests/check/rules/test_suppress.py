@@ -16,7 +16,7 @@ from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.labels import ACKNOWLEDGED
 from slicewright.kubernetes.problem import Problem
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 if TYPE_CHECKING:

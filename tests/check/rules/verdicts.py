@@ -13,7 +13,7 @@ from tests.check.test_engines_agree import valid
 
 from slicewright.document import json_patch as patch
 from slicewright.document.read import read_documents
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
 CORPUS = Path(__file__).parent / "corpus"

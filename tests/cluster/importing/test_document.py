@@ -9,7 +9,7 @@ import yaml
 
 from slicewright.cluster.importing.cluster_document import name_from, text_of
 from slicewright.cluster.importing.cluster_inventory import Inventory, Note
-from slicewright.intent.decode import DEFAULT_PRIORITY_CLASSES
+from slicewright.intent.tpucluster import DEFAULT_PRIORITY_CLASSES
 
 from .kit import TPU, flavor, kueue, node, notes, of, queue, slice_nodes, spec
 

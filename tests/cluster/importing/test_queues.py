@@ -46,7 +46,7 @@ def test_chips_that_are_no_whole_slices_stay_chips() -> None:
 def allocatable(nodes: int) -> dict[str, str]:
     """Return what pods may ask of nodes of the CPU pool, as our own platform would say it."""
     from slicewright.rendering.io.package_data import catalogue  # noqa: PLC0415
-    from slicewright.rendering.platform.nominal_quota import allocatable as of_machine  # noqa: PLC0415
+    from slicewright.rendering.platform.queues import allocatable as of_machine  # noqa: PLC0415
 
     machine = catalogue().cpu_machines.find("n2-standard-64")
     assert machine is not None

@@ -13,7 +13,7 @@ from tests.resolved import resolve_text
 from slicewright.catalogue.resolve import resolve
 from slicewright.cluster.importing.cluster_document import imported, text_of
 from slicewright.cluster.importing.node_pools import shape_of, tpu_field
-from slicewright.intent.decode import tpu_request
+from slicewright.intent.tpuworkload import tpu_request
 from slicewright.rendering.io.package_data import catalogue, package
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes

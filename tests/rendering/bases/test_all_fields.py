@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.files import read_text, write
 
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 
 from .kit import built, canonical, copy_bases
 from .rows import API, CLUSTER, files_of

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.files import read_text
 
-from slicewright.rendering.compose.kustomization import compose_with, matching
+from slicewright.rendering.compose import compose_with, matching
 from slicewright.rendering.plan.plan import MARKER
 
 from .kit import (

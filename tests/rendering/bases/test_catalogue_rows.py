@@ -12,7 +12,7 @@ import yaml
 from tests import files
 
 from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan.plan import MARKER
 

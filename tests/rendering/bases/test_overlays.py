@@ -9,9 +9,9 @@ import yaml
 from tests.files import read_text
 
 import slicewright
-from slicewright.rendering import overlays as trees
 from slicewright.rendering.build.overlay import overlay
-from slicewright.rendering.compose.kustomization import compose, compose_with, matching
+from slicewright.rendering.compose import compose, compose_with, matching
+from slicewright.rendering.overlays import Bases, frozen_file, make
 from slicewright.rendering.plan.plan import MARKER, Plan
 from slicewright.rendering.plans import plan_all
 
@@ -74,13 +74,11 @@ def test_recipe_of_frozen_run_builds_to_the_run(tree: Path, plan: Plan) -> None:
     """The recipe of a frozen run - base, components, patches - builds to what stands in its file."""
     checkout = slicewright.load(ROOT)
     planned = next(entry for entry in plan_all(checkout.repository)[0] if entry.plan == plan)
-    made, problems = trees.make(
-        planned, trees.Bases(checkout.repository.read_text, checkout.repository.package.schemas)
-    )
+    made, problems = make(planned, Bases(checkout.repository.read_text, checkout.repository.package.schemas))
     assert made is not None, problems
     folder = write(tree / plan.folder, overlay(plan, made.base.objects, made.objects))
 
-    expected = canonical(parsed(read_text(trees.frozen_file(plan)) or ""))
+    expected = canonical(parsed(read_text(frozen_file(plan)) or ""))
 
     assert expected == built(folder)
     assert expected == canonical(made.objects)

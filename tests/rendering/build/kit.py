@@ -12,7 +12,7 @@ from tests.files import read_text
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.rendering.changes import render
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.repository import Settings, read_repository
 

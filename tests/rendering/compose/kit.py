@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from tests.files import program, write
 
-from slicewright.rendering.compose.kustomization import Composed, compose
+from slicewright.rendering.compose import Composed, compose
 
 if TYPE_CHECKING:
     from pathlib import Path

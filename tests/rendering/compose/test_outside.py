@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rendering.compose.kustomization import Composed, Stopped, compose_with, origins
+from slicewright.rendering.compose import Composed, Stopped, compose_with, origins
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
 

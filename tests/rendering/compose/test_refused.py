@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
-from slicewright.rendering.compose.kustomization import compose
+from slicewright.rendering.compose import compose
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
 

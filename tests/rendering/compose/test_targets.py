@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rendering.compose.kustomization import identity, matching
+from slicewright.rendering.compose import identity, matching
 
 from .kit import Tree, built, composed, config_map, ordered, patching
 

@@ -9,8 +9,8 @@ import yaml
 from tests.rendering.bases.kit import kustomize, parsed
 from tests.rendering.platform.kit import cluster, objects_of, repository
 
-from slicewright.rendering.gitops import gitops_files as tree
 from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload
+from slicewright.rendering.synced_namespaces import gitops_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ def files(
     of: ResolvedCluster, synced: tuple[SyncedNamespace, ...], *, platform: bool = True
 ) -> dict[str, str]:
     """Return the files for Flux, and for nobody else."""
-    paths = tree.files(of, synced, {}, platform=platform)
+    paths = gitops_files(of, synced, {}, platform=platform)
     return {path: text for path, text in paths.items() if "/_gitops/flux" in path}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.rendering.platform.kit import cluster, objects_of, repository, resolved
 
 from slicewright.kubernetes.problem import in_order
-from slicewright.rendering.gitops import gitops_files as tree
+from slicewright.rendering.synced_namespaces import gitops_files
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -58,7 +58,7 @@ def said(*texts: str) -> str:
 
 def made(of: ResolvedCluster, *namespaces: SyncedNamespace) -> dict[str, list[Object]]:
     """Return the documents of the files for Argo CD by their names."""
-    files = tree.files(of, namespaces, {})
+    files = gitops_files(of, namespaces, {})
     ours = {path: text for path, text in files.items() if path.startswith(f"{HERE}/")}
     return {path.removeprefix(f"{HERE}/"): documents(text) for path, text in ours.items()}
 

@@ -10,10 +10,9 @@ import yaml
 from tests.rendering.platform.kit import cluster, repository
 from tests.words import places
 
-from slicewright.rendering.gitops import anchor
-from slicewright.rendering.gitops import gitops_files as tree
-from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload
-from slicewright.rendering.run.folder import NamespaceFolder
+from slicewright.rendering.folder import NamespaceFolder
+from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload, anchor_files
+from slicewright.rendering.synced_namespaces import gitops_files
 
 from .kit import HERE, PLATFORM, argocd, documents, made, said, site
 
@@ -133,8 +132,8 @@ def test_description_fits_into_its_field() -> None:
 
 def test_workload_changes_no_file_that_does_not_name_it() -> None:
     """Headers hold no digest, so that two branches conflict in none of them."""
-    before = tree.files(site(), (namespace(HASHED),), {})
-    after = tree.files(site(), (namespace(HASHED, FIXED),), {})
+    before = gitops_files(site(), (namespace(HASHED),), {})
+    after = gitops_files(site(), (namespace(HASHED, FIXED),), {})
 
     assert {f"{HERE}/namespace-team-a.yaml"} == {path for path in before if before[path] != after[path]}
     assert "# inputs: clusters/c1.yaml, cluster c1" == before[f"{HERE}/gitops.yaml"].split("\n")[1]
@@ -142,7 +141,7 @@ def test_workload_changes_no_file_that_does_not_name_it() -> None:
 
 def test_health_checks_are_a_patch_of_argo_cds_settings() -> None:
     """The checks stand in a Component whose patch is one that kubectl patch takes as well."""
-    found = tree.files(site(), (), {"g_K": "return {}\n", "a_B": "return 1\n"})
+    found = gitops_files(site(), (), {"g_K": "return {}\n", "a_B": "return 1\n"})
     folder = "overlays/c1/_gitops/argocd-cm"
 
     component = {
@@ -163,12 +162,12 @@ def test_health_checks_are_a_patch_of_argo_cds_settings() -> None:
     }
     assert [component] == documents(found[f"{folder}/kustomization.yaml"])
     assert [patch] == documents(found[f"{folder}/argocd-cm.yaml"])
-    assert "argocd-cm/" not in "".join(tree.files(site(), (), {})[f"{HERE}/kustomization.yaml"])
+    assert "argocd-cm/" not in "".join(gitops_files(site(), (), {})[f"{HERE}/kustomization.yaml"])
 
 
 def test_anchor() -> None:
     """What holds a namespace open is a small ConfigMap, the same at every render."""
-    found = anchor.files(NamespaceFolder("c1", "team-a"))
+    found = anchor_files(NamespaceFolder("c1", "team-a"))
 
     expected = {
         "apiVersion": "v1",
@@ -207,7 +206,7 @@ def test_cluster_that_nobody_syncs_has_no_files() -> None:
     found = repository(cluster(f"{PLATFORM.strip()}\ngitops: {{}}"))
 
     assert found.problems == ()
-    assert tree.files(found.sites["c1"], (namespace(HASHED),), {"a_B": "return 1\n"}) == {}
+    assert gitops_files(found.sites["c1"], (namespace(HASHED),), {"a_B": "return 1\n"}) == {}
 
 
 def test_project_of_a_platform_that_is_not_synced_is_refused() -> None:

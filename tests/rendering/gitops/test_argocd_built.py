@@ -13,10 +13,10 @@ from tests.rendering.plan.test_fields import fields, put
 from tests.rendering.platform.kit import cluster, repository
 from tests.rendering.test_merge_in_git import git
 
-from slicewright.rendering.compose.kustomization import compose
-from slicewright.rendering.gitops import gitops_files as tree
+from slicewright.rendering.compose import compose
 from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.synced_namespaces import gitops_files
 
 from .kit import FIXED, GITOPS, HERE, PLATFORM, argocd, documents, names, said, synced, workload
 
@@ -208,7 +208,7 @@ def objects(document: Any) -> list[Any]:
     assert found.problems == ()
     folder = "overlays/c1/team-a"
     alone = SyncedNamespace("team-a", folder, (), (SyncedWorkload("a", f"{folder}/a"),), ())
-    return [documents(text) for text in tree.files(found.sites["c1"], (alone,), {}).values()]
+    return [documents(text) for text in gitops_files(found.sites["c1"], (alone,), {}).values()]
 
 
 REFUSED = ["'*'", "'!c1'", "'a/*'", "''"]

@@ -12,7 +12,7 @@ from tests.rendering.bases.kit import kustomize, parsed
 from tests.words import places
 
 from slicewright.kubernetes.kinds import is_namespaced
-from slicewright.rendering.platform import release
+from slicewright.rendering.platform.controller_files import kustomization
 
 from . import flux_kit
 from .kit import GITOPS, HERE, documents, names, synced, workload
@@ -162,7 +162,7 @@ def test_manifests_in_which_nothing_is_found_stop_a_render(empty: Repo) -> None:
     workload(empty)
     empty.run("render")
     folder = "bases/controllers/kueue-v0.19.2"
-    (empty.root / folder / "kustomization.yaml").write_text(release.kustomization("mine", "{}\n"))
+    (empty.root / folder / "kustomization.yaml").write_text(kustomization("mine", "{}\n"))
     (empty.root / folder / "manifests.yaml").write_text("{}\n")
     workload(empty, "b")
     before = empty.tree()

@@ -12,9 +12,9 @@ from tests.check.kit import problems
 from tests.files import write
 from tests.rendering.bases.kit import canonical, kustomize, parsed
 
-from slicewright.kubernetes.duration import without_days
+from slicewright.kubernetes.quantity import without_days
+from slicewright.rendering import header
 from slicewright.rendering.gitops.flux import LONGEST, flux_name
-from slicewright.rendering.run import header
 
 from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site
 

@@ -8,10 +8,10 @@ import pytest
 from tests.words import places
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import workload as decode
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpuworkload import decode_workload as decode
+from slicewright.rendering.folder import run_id
 from slicewright.rendering.plan.explanation import explain
-from slicewright.rendering.run.identity import run_id
 
 from .kit import PROGRAM, cluster, planned, workload
 

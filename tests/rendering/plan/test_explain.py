@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.record import record
+from slicewright.kubernetes.types import record
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan.explanation import Fact, explain
 from slicewright.rendering.plans import plan_all

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from slicewright.intent.source import SourceFile
-from slicewright.rendering import overlays as tree
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.overlays import Bases, frozen_body, make
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.repository import Settings, read_repository
 
@@ -54,9 +54,9 @@ def said(workload: dict[str, Any], cluster: dict[str, Any]) -> tuple[list[str], 
     found = [problem.text() for problem in problems if problem.severity == "error"]
     bodies = []
     for entry in planned:
-        made, refused = tree.make(entry, tree.Bases(read_text, repository.package.schemas))
+        made, refused = make(entry, Bases(read_text, repository.package.schemas))
         found += [problem.text() for problem in refused]
-        bodies += [tree.frozen_body(made), entry.plan.folder] if made else []
+        bodies += [frozen_body(made), entry.plan.folder] if made else []
     return found, "".join(bodies)
 
 

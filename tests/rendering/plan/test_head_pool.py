@@ -9,15 +9,15 @@ import yaml
 from tests.files import cluster_text
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import cluster as decode_cluster
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpucluster import decode_cluster
 from slicewright.kubernetes.quantity import amount
 from slicewright.rendering.io.package_data import package
-from slicewright.rendering.plan.head_pool import GIGABYTES, MACHINE_TYPE, VCPUS, head_pool
+from slicewright.rendering.plan.pathways_plan import HEAD_GIGABYTES, HEAD_MACHINE_TYPE, HEAD_VCPUS, head_pool
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
 
 ROOT = Path(__file__).parents[3]
-BIG, SMALL = f"machineType: {MACHINE_TYPE}", "machineType: n2-standard-8"
+BIG, SMALL = f"machineType: {HEAD_MACHINE_TYPE}", "machineType: n2-standard-8"
 
 
 def site(pools: str, more: str = "") -> ResolvedCluster:
@@ -55,5 +55,5 @@ def test_need_is_that_of_the_base(base: str) -> None:
         if "resources" in each
     ]
 
-    assert VCPUS == sum(int(each["cpu"]) for each in limits if "cpu" in each)
-    assert GIGABYTES * 10**9 == sum(amount(each["memory"]) or 0 for each in limits if "memory" in each)
+    assert HEAD_VCPUS == sum(int(each["cpu"]) for each in limits if "cpu" in each)
+    assert HEAD_GIGABYTES * 10**9 == sum(amount(each["memory"]) or 0 for each in limits if "memory" in each)

@@ -9,9 +9,8 @@ import yaml
 from tests.words import places
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import cluster as decode_cluster
 from slicewright.intent.source import Source, SourceFile
-from slicewright.intent.tpucluster import CpuPool
+from slicewright.intent.tpucluster import CpuPool, decode_cluster
 from slicewright.kubernetes.problem import in_order
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster

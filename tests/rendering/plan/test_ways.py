@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from slicewright.intent.tpuworkload import Provisioning
+from slicewright.rendering.folder import run_id
 from slicewright.rendering.plan.ways import taint, value
-from slicewright.rendering.run.identity import run_id
 
 from .kit import PROGRAM, cluster, plan, planned, refused, workload
 

@@ -10,10 +10,10 @@ from tests.files import cluster_text, read_text
 from slicewright.check.platform_problems import with_platforms
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors, in_order
+from slicewright.rendering import header
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.platform import platform_files as tree
 from slicewright.rendering.repository import Repository, Settings, read_repository
-from slicewright.rendering.run import header
 
 if TYPE_CHECKING:
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster

@@ -11,19 +11,25 @@ from tests.schema.kit import sources
 from tests.words import places
 
 from slicewright.document.read import kinds_in, read_documents
-from slicewright.intent import decode
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpuworkload import decode_workload
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import versions
-from slicewright.rendering.compose.spec import Stopped
+from slicewright.rendering import header
+from slicewright.rendering.folder import is_controllers_folder
 from slicewright.rendering.io.package_data import releases
-from slicewright.rendering.platform import controller_files as controllers
-from slicewright.rendering.platform import release
-from slicewright.rendering.platform.controller_files import Installed, installed
-from slicewright.rendering.platform.release import CONTROLLERS, JOBSET, KUEUE, PATHWAYS, Release
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import is_controllers_folder
+from slicewright.rendering.kustomization import Stopped
+from slicewright.rendering.platform import controller_files
+from slicewright.rendering.platform.controller_files import (
+    CONTROLLERS,
+    JOBSET,
+    KUEUE,
+    PATHWAYS,
+    Installed,
+    Release,
+    installed,
+)
 
 from .kit import POOLS, released, site
 
@@ -40,26 +46,26 @@ def workload(api: str = "JobSet", cluster: str = "c1") -> Workload:
     spec = f"{{clusters: [{cluster}], tpu: v5litepod-8, api: {api}, container: {{image: i}}}}"
     text = f"apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\nmetadata: {{name: a}}\nspec: {spec}\n"
     (document,), _ = read_documents(text, "a.yaml")
-    return decode.workload(Source(SourceFile("a.yaml", text), document))
+    return decode_workload(Source(SourceFile("a.yaml", text), document))
 
 
 def wanted(spec: str, *workloads: Workload) -> list[str]:
     """Return what a cluster needs, such as `Kueue v0.19.2`."""
-    return [one.title for one in controllers.releases(site(spec), workloads)]
+    return [one.title for one in controller_files.needed_releases(site(spec), workloads)]
 
 
 def made(spec: str) -> dict[str, str]:
     """Return the files of the controllers of a cluster, by their names."""
     of = site(spec)
-    found = controllers.files(of, controllers.releases(of, ()))
+    found = controller_files.controller_files(of, controller_files.needed_releases(of, ()))
     return {path.removeprefix(f"{HERE}/"): text for path, text in found.items()}
 
 
 def said(spec: str, read: Any = released, shipped: dict[str, str] | None = None) -> str:
     """Return what is said against the controllers of a cluster, as a terminal shows it."""
     of = site(spec)
-    found = controllers.problems(
-        of, controllers.releases(of, ()), read, releases() if shipped is None else shipped
+    found = controller_files.controller_problems(
+        of, controller_files.needed_releases(of, ()), read, releases() if shipped is None else shipped
     )
     return "".join(f"{problem.text()}\n" for problem in found)
 
@@ -121,12 +127,14 @@ def test_the_configuration_is_patched_into_the_release_and_restarts_kueue() -> N
     """With `kueue` the ConfigMap has what the file says, and the pods an annotation that changes with it."""
     found = made(f"{QUEUES}\nkueue: {{waitForPodsReady: {{timeout: 3h}}}}")
     other = made(f"{QUEUES}\nkueue: {{waitForPodsReady: {{timeout: 4h}}}}")
-    patch, restart = (yaml.safe_load(found[name]) for name in (controllers.PATCH, controllers.RESTART))
+    patch, restart = (
+        yaml.safe_load(found[name]) for name in (controller_files.PATCH, controller_files.RESTART)
+    )
     files = {f"{HERE}/{name}": text for name, text in found.items()}
 
     assert yaml.safe_load(patch[0]["value"])["waitForPodsReady"]["timeout"] == "3h"
     assert restart[0]["path"] == "/spec/template/metadata/annotations/slicewright.dev~1configuration"
-    assert header.body_of(found[controllers.RESTART]) != header.body_of(other[controllers.RESTART])
+    assert header.body_of(found[controller_files.RESTART]) != header.body_of(other[controller_files.RESTART])
     assert installed(HERE, files.get) == Installed(tuple(SHIPPED[:2]), patch[0]["value"])
 
 
@@ -138,9 +146,9 @@ def test_configuration_has_one_home() -> None:
     theirs = f"{spec}\ncontrollers: {{managed: false}}"
 
     assert ["kueue-manager-config.yaml" in files(one) for one in (spec, theirs)] == [False, True]
-    assert [controllers.PATCH in made(one) for one in (spec, theirs)] == [True, False]
+    assert [controller_files.PATCH in made(one) for one in (spec, theirs)] == [True, False]
     config_map = yaml.safe_load(files(theirs)["kueue-manager-config.yaml"])
-    patch = yaml.safe_load(made(spec)[controllers.PATCH])
+    patch = yaml.safe_load(made(spec)[controller_files.PATCH])
     assert config_map["data"] == {"controller_manager_config.yaml": patch[0]["value"]}
 
 
@@ -150,10 +158,10 @@ def test_releases_are_as_they_were_released(one: Release) -> None:
     digests = {row["file"]: row["sha256"] for row in sources()}
     text = released(f"{one.folder}/manifests.yaml") or ""
 
-    assert list(release.problems(one, released, releases(), configures=True)) == []
-    assert release.digest_of(text) == digests[f"../../{one.folder}/manifests.yaml"]
-    assert releases()[Path(one.folder).name] == release.digest_of(text)
-    assert not release.lacks_configuration(text) or one.controller != KUEUE
+    assert list(controller_files.release_problems(one, released, releases(), configures=True)) == []
+    assert controller_files.digest_of(text) == digests[f"../../{one.folder}/manifests.yaml"]
+    assert releases()[Path(one.folder).name] == controller_files.digest_of(text)
+    assert not controller_files.lacks_configuration(text) or one.controller != KUEUE
 
 
 @pytest.mark.slow
@@ -199,7 +207,7 @@ def test_a_release_that_was_edited_is_refused() -> None:
     """One word in 27,000 lines is enough; with the digest edited as well, slicewright knows its own."""
     folder = "bases/controllers/kueue-v0.19.2"
     manifests = (released(f"{folder}/manifests.yaml") or "").replace("/kueue:v0.19.2", "/mine/kueue:v0.19.2")
-    kustomization = release.kustomization("mine", manifests)
+    kustomization = controller_files.kustomization("mine", manifests)
 
     def both(path: str) -> str | None:
         mine = {f"{folder}/manifests.yaml": manifests, f"{folder}/kustomization.yaml": kustomization}
@@ -275,12 +283,12 @@ def test_manifests_without_what_the_configuration_changes_are_refused() -> None:
     def read(path: str) -> str | None:
         mine = {
             f"{folder}/manifests.yaml": text,
-            f"{folder}/kustomization.yaml": release.kustomization("x", text),
+            f"{folder}/kustomization.yaml": controller_files.kustomization("x", text),
         }
         return mine.get(path) or released(path)
 
     spec = f"{QUEUES}\nversions: {{kueue: v0.18.1}}"
-    known = releases() | {"kueue-v0.18.1": release.digest_of(text)}
+    known = releases() | {"kueue-v0.18.1": controller_files.digest_of(text)}
     assert said(spec, read, known) == ""
     assert places(said(f"{spec}\nkueue: {{}}", read, known)) == f"{folder}/manifests.yaml: CTRL004\n"
 
@@ -304,12 +312,12 @@ def test_a_release_under_the_name_of_another_is_refused(one: Release, image: str
     other = Release(one.controller, "v9.0.0")
     files = {
         f"{other.folder}/manifests.yaml": text,
-        f"{other.folder}/kustomization.yaml": release.kustomization("x", text),
+        f"{other.folder}/kustomization.yaml": controller_files.kustomization("x", text),
     }
     message = f"the manifests of {other.title} run the image of {one.version}"
 
-    known = {Path(other.folder).name: release.digest_of(text)}
-    found = list(release.problems(other, files.get, known, configures=False))
+    known = {Path(other.folder).name: controller_files.digest_of(text)}
+    found = list(controller_files.release_problems(other, files.get, known, configures=False))
 
     assert [("CTRL006", message)] * refused == [(problem.id, problem.message) for problem in found]
 
@@ -330,9 +338,9 @@ def test_the_head_of_a_copy_that_was_copied_names_another_release() -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        (controllers.PATCH, "- op: replace", "- {op: remove, path: /data/x}\n- op: replace"),
-        (controllers.RESTART, "value: ", "value: a"),
-        (controllers.RESTART, "- op: add", "- {op: replace, path: /spec/replicas, value: 0}\n- op: add"),
+        (controller_files.PATCH, "- op: replace", "- {op: remove, path: /data/x}\n- op: replace"),
+        (controller_files.RESTART, "value: ", "value: a"),
+        (controller_files.RESTART, "- op: add", "- {op: replace, path: /spec/replicas, value: 0}\n- op: add"),
         ("kustomization.yaml", "  target:", "  options: {}\n  target:"),
         ("kustomization.yaml", "kind: Deployment", "kind: Pod"),
     ],
@@ -369,7 +377,9 @@ def test_folders_are_told_apart() -> None:
     """By their names: a release of a controller that is known."""
     assert is_controllers_folder(HERE)
     assert not is_controllers_folder("overlays/c1/_platform")
-    assert release.release_of("bases/controllers/pathways-job-v0.1.4") == Release(PATHWAYS, "v0.1.4")
-    assert release.release_of("bases/controllers/jobset-v1.0.0-rc.1") == Release(JOBSET, "v1.0.0-rc.1")
-    assert release.release_of("bases/controllers/other-v1") is None
-    assert release.release_of("bases/controllers/kueue-v0/../../../custom/evil") is None
+    assert controller_files.release_of("bases/controllers/pathways-job-v0.1.4") == Release(PATHWAYS, "v0.1.4")
+    assert controller_files.release_of("bases/controllers/jobset-v1.0.0-rc.1") == Release(
+        JOBSET, "v1.0.0-rc.1"
+    )
+    assert controller_files.release_of("bases/controllers/other-v1") is None
+    assert controller_files.release_of("bases/controllers/kueue-v0/../../../custom/evil") is None

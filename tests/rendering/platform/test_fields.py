@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from slicewright.kubernetes.problem import errors
-from slicewright.rendering.platform_tree import files
+from slicewright.rendering.platform_tree import platform_tree_files
 
 from .kit import repository
 
@@ -48,7 +48,7 @@ def put(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 def outcome(document: dict[str, Any]) -> tuple[list[str], str]:
     """Return the ids of the errors, and without them everything that is rendered for the cluster."""
     found = repository(json.dumps(document))
-    made, against = files(found) if not errors(found.problems) else ({}, [])
+    made, against = platform_tree_files(found) if not errors(found.problems) else ({}, [])
     ids = [problem.id for problem in errors((*found.problems, *against))]
     return ids, "" if ids else json.dumps(made)
 

@@ -17,7 +17,7 @@ from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
 from slicewright.kueue.quota import Quotas, most
 from slicewright.kueue.quota_read import quotas
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.platform.platform_files import objects
 

@@ -10,7 +10,7 @@ import yaml
 
 from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 from slicewright.rendering.platform.platform_files import objects
 
 from .kit import site

@@ -10,13 +10,13 @@ from pathlib import Path
 from tests.files import cluster_text, write
 
 from slicewright.document.read import read_documents
-from slicewright.intent.decode import cluster as decode_cluster
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpucluster import decode_cluster
 from slicewright.kubernetes.problem import in_order
 from slicewright.rendering.io.package_data import package, provision
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
+from slicewright.rendering.platform_tree import provision_files
 from slicewright.rendering.provision import validate_node_pools
-from slicewright.rendering.provision.provision_files import files
 
 ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "stubs"
@@ -73,7 +73,7 @@ def committed(name: str) -> ResolvedCluster:
 
 def terraform_files(of: ResolvedCluster) -> dict[str, str]:
     """Return the environment of a cluster as Terraform, by path."""
-    return {path: text for path, text in files(of, provision()).items() if not path.endswith(".sh")}
+    return {path: text for path, text in provision_files(of, provision()).items() if not path.endswith(".sh")}
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ _LISTS = (
 def machine(root: Path, of: ResolvedCluster) -> Machine:
     """Write the files of a cluster to a folder, and begin with an empty project."""
     (root / "cloud").mkdir()
-    write(root, files(of, provision()))
+    write(root, provision_files(of, provision()))
     machine = Machine(root, of.cluster.name)
     for kind in [
         "node-pools",

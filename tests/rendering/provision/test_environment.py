@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rendering.provision.terraform_settings import DEFAULTS, GOOGLE
-from slicewright.rendering.run import header
+from slicewright.rendering import header
+from slicewright.rendering.provision.terraform import DEFAULTS, GOOGLE
 
 from .kit import PLACE, ROOT, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slicewright.rendering.io.package_data import provision
-from slicewright.rendering.provision.provision_files import files
+from slicewright.rendering.platform_tree import provision_files
 
 from .kit import (
     AUTOPILOT,
@@ -32,7 +32,7 @@ SCRIPTS = ["cluster.sh", "destroy.sh", "lib.sh", "node-pools.sh", "verify.sh"]
 
 def written(spec: str) -> list[str]:
     """Return the names of the files of a cluster."""
-    return [path.removeprefix("provision/c1/") for path in files(site(spec), provision())]
+    return [path.removeprefix("provision/c1/") for path in provision_files(site(spec), provision())]
 
 
 @pytest.mark.ci
@@ -94,16 +94,16 @@ def test_nothing_of_a_platform_of_others() -> None:
     """A cluster that is not ours to manage has no files."""
     ours = text(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]")
 
-    assert len(files(surveyed(ours)[0], provision())) == 5
-    assert files(surveyed(ours.replace("managed: true", "managed: false"))[0], {}) == {}
+    assert len(provision_files(surveyed(ours)[0], provision())) == 5
+    assert provision_files(surveyed(ours.replace("managed: true", "managed: false"))[0], {}) == {}
 
 
 def test_first_lines() -> None:
     """A script says that it is generated from which file."""
-    one = files(site(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]"), provision())[
+    one = provision_files(site(f"{PLACE}pools: [{{name: a, tpu: v5e-4}}]"), provision())[
         "provision/c1/node-pools.sh"
     ].splitlines()
-    same = files(site(f"{PLACE}pools:\n- name: a\n  tpu: v5e-4"), provision())[
+    same = provision_files(site(f"{PLACE}pools:\n- name: a\n  tpu: v5e-4"), provision())[
         "provision/c1/node-pools.sh"
     ].splitlines()
 

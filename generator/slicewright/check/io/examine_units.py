@@ -11,7 +11,7 @@ from slicewright.check.units import Examined, checked
 from slicewright.check.unpack import unpack
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import errors
-from slicewright.objects.model import Resource
+from slicewright.objects import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

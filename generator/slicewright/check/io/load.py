@@ -29,11 +29,11 @@ from slicewright.check.units import Unit
 from slicewright.document.io import read_file, read_stdin, unreadable
 from slicewright.document.read import Document, read_manifests
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.rendering.compose.kustomization import Composed, compose
-from slicewright.rendering.compose.spec import Stopped
+from slicewright.rendering.compose import Composed, compose
+from slicewright.rendering.folder import is_controllers_folder
+from slicewright.rendering.header import edited, is_edited, is_ours
 from slicewright.rendering.io.package_data import releases
-from slicewright.rendering.run.folder import is_controllers_folder
-from slicewright.rendering.run.header import edited, is_edited, is_ours
+from slicewright.rendering.kustomization import Stopped
 
 _HEAD = 1024 * 1024
 """Bytes of a file that is not read in which an object would have its apiVersion."""
@@ -161,7 +161,7 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
         return None, ()
     # Few clusters have such a folder.
     from slicewright.rendering.platform import controller_files as controllers  # noqa: PLC0415
-    from slicewright.rendering.platform.release import problems as release_problems  # noqa: PLC0415
+    from slicewright.rendering.platform.controller_files import release_problems  # noqa: PLC0415
 
     def read_text(path: str) -> str | None:
         return tree(f"{root}/{path}")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from slicewright.check.io.rule_sets import added
 from slicewright.documentation import rule_page
 from slicewright.kubernetes.problem import Severity
-from slicewright.objects.model import Rule
+from slicewright.objects import Rule
 from slicewright.rendering.io.package_data import texts
 
 SUBJECTS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.objects.model import Rule
+from slicewright.objects import Rule
 
 GROUP = "slicewright.rules"
 """The entry points that lead to a package's tuple of rules."""
@@ -47,7 +47,7 @@ def added() -> Added:
             problems.append(Problem("EXT001", f"{package}: {point.value} cannot be imported: {error}", _MEND))
             continue
         if not isinstance(loaded, tuple) or not all(isinstance(rule, Rule) for rule in loaded):
-            message = f"{package}: {point.value} is not a tuple of slicewright.objects.model.Rule"
+            message = f"{package}: {point.value} is not a tuple of slicewright.objects.Rule"
             problems.append(Problem("EXT001", message, _MEND))
             continue
         for rule in loaded:

@@ -10,7 +10,7 @@ from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
 from slicewright.document.io import read_file
 from slicewright.kubernetes.problem import Problem
 from slicewright.rendering.io.package_data import data_folder
-from slicewright.schema.sharing import FILE, Definitions
+from slicewright.schema.from_crd import DEFINITIONS_FILE, Definitions
 
 
 def packaged() -> Path:
@@ -35,7 +35,7 @@ def _of_package(folder: Path) -> KindSchemas:
 def _of_folders(folders: tuple[Path, ...], added: tuple[Path, ...] = ()) -> KindSchemas:
     @cache
     def definitions(folder: Path) -> Definitions:
-        return Definitions(_text(folder / FILE))
+        return Definitions(_text(folder / DEFINITIONS_FILE))
 
     def read(file: str) -> Any:
         for folder in folders:
@@ -58,13 +58,15 @@ def _files(folders: Iterable[Path]) -> Iterator[str]:
 def _parse(path: Path, definitions: Callable[[], Definitions]) -> Any:
     text = _text(path)
     try:
-        return definitions().bundle(text) if f"../{FILE}" in text else json.loads(text)
+        return definitions().bundle(text) if f"../{DEFINITIONS_FILE}" in text else json.loads(text)
     except BadSchemaError:
         raise
     except (ValueError, RecursionError) as error:
         raise BadSchemaError(f"{path} cannot be read as JSON: {error}") from error
     except (LookupError, TypeError, AttributeError) as error:
-        raise BadSchemaError(f"{path} needs a definition that {FILE} does not have: {error}") from error
+        raise BadSchemaError(
+            f"{path} needs a definition that {DEFINITIONS_FILE} does not have: {error}"
+        ) from error
 
 
 def _text(path: Path) -> str:

@@ -7,12 +7,11 @@ from msgspec.structs import replace
 
 from slicewright.check.io.kustomizations import FILE_NAMES, FOLDERS, RESOURCES, Kustomizations, paths_in
 from slicewright.check.units import Unit
-from slicewright.document.document import values_in
+from slicewright.document.document import is_unfinished, values_in
 from slicewright.document.io import read_file
-from slicewright.document.placeholder import is_unfinished
 from slicewright.document.read import read_places
 from slicewright.kubernetes.problem import Problem, Severity
-from slicewright.rendering.compose.spec import is_remote
+from slicewright.rendering.kustomization import is_remote
 
 _NEEDED = FOLDERS | {
     *("patches", "path", "patchesstrategicmerge", "configurations"),

@@ -6,17 +6,16 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.geometry import joined
-from slicewright.catalogue.shape import MachineType
+from slicewright.catalogue.shape import MachineType, joined
 from slicewright.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.document import edit as edits
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _CLASS = frozenset({"ComputeClass"})
 _TPU_PREFIXES = ("ct", "tpu")
@@ -130,7 +129,7 @@ def _machine(resource: Resource, objects: ObjectSet) -> Findings:
         fitting = fitting or {machine.machine_type for machine in rung.machines}
         is_unknown = named and named not in known and named not in objects.catalogue.not_offered
         if is_unknown and named.startswith(_TPU_PREFIXES):
-            fix = of_choice(named, fitting or known, path)
+            fix = fix_of_choice(named, fitting or known, path)
             yield Finding(path, f"GKE has no machine type '{named}'", did_you_mean(named, known), fix)
         elif is_unknown and fitting and rung.tpu:
             message = f"machine type '{named}' has no TPU"

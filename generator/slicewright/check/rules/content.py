@@ -11,7 +11,7 @@ from slicewright.kubernetes.fields import at, mapping, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.problem import Edit, Fix, Path
 from slicewright.kubernetes.quantity import amount, canonical
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _VERSIONED = re.compile(r".*[0-9]+\.[0-9]+\.[0-9]+.*|.*[0-9a-f]{7,}.*|.*20[0-9]{2}-?[0-9]{2}-?[0-9]{2}.*")
 _ONE_VERSION = "write pathways.pathwaysVersion, with the full version: it is the tag of all Pathways images"

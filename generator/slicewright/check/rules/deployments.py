@@ -11,7 +11,7 @@ from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.problem import Path, did_you_mean
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.scheduler import requirement
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _alone(resource: Resource, objects: ObjectSet) -> Findings:

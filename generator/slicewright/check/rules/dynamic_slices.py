@@ -3,12 +3,11 @@
 import math
 import re
 
-from slicewright.catalogue.geometry import sides, written
-from slicewright.catalogue.shape import Rule
+from slicewright.catalogue.shape import Rule, sides, written
 from slicewright.check.rules.tpu_shape import no_topology, of_labels
 from slicewright.kubernetes.fields import at, sequence, text, words
 from slicewright.kubernetes.problem import counted, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _KIND = frozenset({"Slice"})
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -41,7 +41,7 @@ from slicewright.check.rules import (
     versions,
 )
 from slicewright.check.rules import native_gang as gang
-from slicewright.objects.model import rules_of
+from slicewright.objects import rules_of
 
 RULES = rules_of(
     *(tpu_shape, tpu_slices, node_labels, priorities, tpu_provisioning),

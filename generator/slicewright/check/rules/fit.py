@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules import fit_nodes as nodes
 from slicewright.check.rules.kueue_queues import quotas
 from slicewright.check.rules.tpu_shape import of_labels
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import (
@@ -25,7 +25,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount, plain
 from slicewright.kueue import assignment, quota, quota_read, quota_workload
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.platform.flavor import TpuCapacity
 
 LABEL: Path = ("metadata", "labels", QUEUE)

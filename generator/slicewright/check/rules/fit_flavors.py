@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.fit import LABEL, Asked, asks
 from slicewright.check.rules.tpu_shape import of_labels
 from slicewright.kubernetes.kinds import QUEUED_KINDS
@@ -19,7 +19,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.scheduler import PURCHASE, NodeSelector
 from slicewright.kueue import assignment, quota_read, quota_workload
 from slicewright.kueue.quota import Node, PodSet, Quotas, most
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.validate_workload_pools import has_no_other_nodes
 
 _ONE_GROUP = (

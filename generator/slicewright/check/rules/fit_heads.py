@@ -15,7 +15,7 @@ from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.problem import counted
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import Key, PodSet, most
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 from slicewright.rendering.platform.flavor import CpuCapacity, capacities
 
 _DEFAULT_NODE = (2, 4096)

@@ -15,7 +15,7 @@ from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import canonical
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import PodSet, add
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 """Resources whose quota also has a name without `requests.`."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from slicewright.catalogue.cpu_machine import CpuMachine
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.catalogue import CpuMachine
+from slicewright.catalogue.shape import joined
 from slicewright.intent.tpucluster import CpuPool
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import ACCELERATOR, NODE_POOL, TPU
@@ -12,7 +12,7 @@ from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.quantity import plain
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import PodSet
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import kueue_configuration
 from slicewright.rendering.platform.flavor import TpuCapacity, capacities

@@ -20,7 +20,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.problem import Path
 from slicewright.kueue import assignment, quota, quota_read, quota_workload
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _JOBS = frozenset({"JobSet", "Job"})
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")

@@ -7,14 +7,14 @@ from slicewright.check.rules.dns import against_dns1035
 from slicewright.check.rules.jobset_names import is_indexed
 from slicewright.check.rules.tpu_shape import is_pathways
 from slicewright.document import edit as edits
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import JOB_KINDS, POD_KINDS, PODS_OF
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path
 from slicewright.kueue.training import RUNTIMES
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _is_part(resource: Resource) -> bool:
@@ -36,7 +36,7 @@ def _restart_policy(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         value = "the default, Always" if policy is None else f"'{policy}'"
         path = (*pods.spec_path, "restartPolicy") if policy is not None else pods.spec_path
-        fix = of_choice(policy, ("Never", "OnFailure"), path)
+        fix = fix_of_choice(policy, ("Never", "OnFailure"), path)
         if policy in (None, "Always"):
             fix = edits.write(resource.data, {(*pods.spec_path, "restartPolicy"): "Never"}, safe=False)
         yield Finding(path, f"restartPolicy is {value}, but pods of a Job must end", fix=fix)

@@ -5,7 +5,7 @@ from slicewright.kubernetes.fields import at, mapping, number, text
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.validate_workload import MAX_INT32
 
 JOBSET = frozenset({"JobSet"})

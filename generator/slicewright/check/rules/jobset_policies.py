@@ -8,11 +8,11 @@ from typing import Any
 from slicewright.check.rules.dns import is_subdomain
 from slicewright.check.rules.jobset_names import JOBSET
 from slicewright.document import edit as edits
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, number, text, words
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _RULES: Path = ("spec", "failurePolicy", "rules")
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -45,7 +45,7 @@ def _targets(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, name in words(at(resource.data, *holder, "targetReplicatedJobs")):
             if name not in known:
                 path = (*holder, "targetReplicatedJobs", index)
-                message, fix = f"replicatedJob '{name}' is not defined", of_choice(name, known, path)
+                message, fix = f"replicatedJob '{name}' is not defined", fix_of_choice(name, known, path)
                 yield Finding(path, message, did_you_mean(name, known), fix)
 
 
@@ -69,7 +69,7 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
             if reason not in _REASONS:
                 path = (*_RULES, index, "onJobFailureReasons", at_index)
                 message = f"'{reason}' is not a valid reason of a failed Job"
-                fix = of_choice(reason, _REASONS, path)
+                fix = fix_of_choice(reason, _REASONS, path)
                 yield Finding(path, message, did_you_mean(reason, _REASONS), fix)
 
 

@@ -17,11 +17,11 @@ from slicewright.kubernetes.labels import (
     PREFIXES_OF_GKE,
     PRIORITY_BOOST,
     PROVISIONING_REQUEST_DURATION,
+    meant_key,
 )
 from slicewright.kubernetes.pods import NODE_TERMS
 from slicewright.kubernetes.problem import Edit, Fix, Path
-from slicewright.kubernetes.spelling import meant_key
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _misspelt(resource: Resource, *, of_gke: bool) -> Findings:

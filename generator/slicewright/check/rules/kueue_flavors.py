@@ -3,13 +3,13 @@
 from collections import defaultdict
 from typing import Any
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.kueue_conversion import moved
 from slicewright.check.rules.dns import is_label_key, is_label_value
 from slicewright.check.rules.kueue_queues import checks, groups
 from slicewright.check.rules.limits import KEY_FORM, VALUE_FORM
 from slicewright.document import edit as edits
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, text, words
 from slicewright.kubernetes.kinds import KUEUE_GROUP
 from slicewright.kubernetes.labels import (
@@ -21,7 +21,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.problem import Path, only_near
 from slicewright.kubernetes.scheduler import tolerates
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.platform.queues import MAY_STOP_SEARCH
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -52,7 +52,7 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
         operator, effect = entry.get("operator"), entry.get("effect")
         if operator not in (None, "Equal", "Exists"):
             place: Path = (*path, "operator")
-            fix = of_choice(operator, ("Equal", "Exists"), place)
+            fix = fix_of_choice(operator, ("Equal", "Exists"), place)
             message = f"'{operator}' is not a valid operator of a toleration"
             yield Finding(place, message, "write Equal or Exists", fix)
         key = text(entry.get("key"))
@@ -67,7 +67,7 @@ def of_tolerations(tolerations: Any, base: Path) -> Findings:
             yield Finding(place, message, "leave value out, or write operator: Equal", edits.remove(place))
         if effect not in (None, *_EFFECTS):
             place = (*path, "effect")
-            fix = of_choice(effect, _EFFECTS, place)
+            fix = fix_of_choice(effect, _EFFECTS, place)
             yield Finding(place, f"'{effect}' is not a valid effect of a taint", _EFFECT_HINT, fix)
         if entry.get("tolerationSeconds") is not None and effect != "NoExecute":
             yield Finding(
@@ -189,7 +189,7 @@ def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
     meant = next(whole, near * is_sure)
     if name not in known and meant:
         noun = "controller of admission checks" if is_check else "class of ProvisioningRequests"
-        fix = of_choice(name, known, path)
+        fix = fix_of_choice(name, known, path)
         yield Finding(path, f"unknown {noun} '{name}'", f"did you mean '{meant}'?", fix)
 
 

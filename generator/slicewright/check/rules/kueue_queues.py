@@ -7,13 +7,13 @@ from typing import Any
 
 from slicewright.check.rules.dns import is_label_key
 from slicewright.document import edit as edits
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words
 from slicewright.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS
 from slicewright.kubernetes.problem import Path, did_you_mean
 from slicewright.kubernetes.quantity import amount
 from slicewright.kueue.quota_read import configuration, parent_of, variants
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 from slicewright.rendering.platform.flavor import capacities, queued
 
 _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
@@ -213,7 +213,7 @@ def _on_flavors(resource: Resource, _objects: ObjectSet) -> Findings:
         for index, name in words(flavors):
             if name not in known:
                 path = (*check, "onFlavors", index)
-                message, fix = f"flavor '{name}' is not in this queue", of_choice(name, known, path)
+                message, fix = f"flavor '{name}' is not in this queue", fix_of_choice(name, known, path)
                 yield Finding(path, message, did_you_mean(name, known), fix)
 
 

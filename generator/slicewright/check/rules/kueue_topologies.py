@@ -2,17 +2,16 @@
 
 from msgspec.structs import replace
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import quotas as own_quotas
 from slicewright.check.rules.kueue_workloads import FIXED, LAYERS, SLICE, layers_of
 from slicewright.kubernetes.fields import at, entries, text
 from slicewright.kubernetes.kinds import TEMPLATE_KINDS
-from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU
+from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU, meant_key
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.kubernetes.spelling import meant_key
 from slicewright.kueue.quota_read import queues_of, quotas
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 @rule("KQ156", TEMPLATE_KINDS)

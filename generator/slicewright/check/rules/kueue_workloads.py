@@ -13,7 +13,7 @@ from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.validate_workload import MAX_INT32
 
 _JOBS = frozenset({"JobSet", "Job"})

@@ -22,8 +22,8 @@ from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, 
 from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.kubernetes.labels import NEEDS_HASH
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.rendering.compose.spec import is_json, is_remote
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.kustomization import is_json, is_remote
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kinds whose replicas `replicas` sets."""

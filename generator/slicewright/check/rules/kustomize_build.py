@@ -11,7 +11,7 @@ from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.regular_expression import whole
-from slicewright.objects.model import MERGED, ObjectSet, Resource
+from slicewright.objects import MERGED, ObjectSet, Resource
 
 KUSTOMIZATIONS = frozenset({"Kustomization", "Component"})
 _NOT_BUILT = KUSTOMIZATIONS | {MERGED}

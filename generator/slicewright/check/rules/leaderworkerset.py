@@ -14,10 +14,10 @@ from slicewright.kubernetes.labels import (
     NODE_POOL,
     PODSET,
     SLICE_TOPOLOGY,
+    meant_key,
 )
 from slicewright.kubernetes.problem import Path, counted, nearest
-from slicewright.kubernetes.spelling import meant_key
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _KIND = frozenset({"LeaderWorkerSet"})
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")

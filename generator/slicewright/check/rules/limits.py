@@ -18,7 +18,7 @@ from slicewright.kubernetes.labels import KUBERNETES, TPU
 from slicewright.kubernetes.pods import PREFERRED, REQUIRED
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
-from slicewright.objects.model import Finding, Findings, Resource
+from slicewright.objects import Finding, Findings, Resource
 
 Refusal = tuple[str, str]
 """What is wrong with a value, in words that follow the name of its field, and the hint: what to write."""

@@ -9,7 +9,7 @@ from slicewright.kubernetes.fields import at, mapping, text
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER, QUEUE
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _NAMESPACE = "kueue-system"
 _FOLDER = "/etc/multikueue/kubeconfigs/"

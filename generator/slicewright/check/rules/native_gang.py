@@ -7,7 +7,7 @@ from slicewright.kubernetes.kinds import POD_KINDS, SCHEDULING_GROUP
 from slicewright.kubernetes.labels import PODSET, QUEUE
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PATH: Path = ("schedulingGroup", "podGroupName")
 

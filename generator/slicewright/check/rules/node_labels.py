@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.tpu_shape import PLACEHOLDER, exclusive, is_tpu, of_labels
 from slicewright.check.rules.tpu_slices import exclusive_path
 from slicewright.kubernetes.fields import at, texts
@@ -24,12 +24,12 @@ from slicewright.kubernetes.labels import (
     SPOT,
     TOPOLOGY,
     ZONE,
+    meant_key,
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean, nearest
 from slicewright.kubernetes.scheduler import node_selector
-from slicewright.kubernetes.spelling import meant_key
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _SHARED = frozenset(
     {

@@ -6,7 +6,7 @@ from slicewright.check.rules import limits
 from slicewright.check.rules.dns import is_dns_label, is_subdomain
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, texts
 from slicewright.kubernetes.name_room import MAX_LABEL
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 def _always(value: Any, _within: dict[str, Any]) -> limits.Refusal | None:

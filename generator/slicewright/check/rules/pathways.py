@@ -11,8 +11,8 @@ from slicewright.kubernetes.labels import COORDINATOR
 from slicewright.kubernetes.name_room import room_in_pathwaysjob
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.rendering.plan.decide import SIDECAR_FLAG
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.plan.pathways_plan import SIDECAR_FLAG
 
 _JOBSET = frozenset({"JobSet"})
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")

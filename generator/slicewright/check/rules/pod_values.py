@@ -6,13 +6,13 @@ from typing import Any
 from slicewright.check.rules import limits
 from slicewright.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
 from slicewright.check.rules.kueue_flavors import of_tolerations
-from slicewright.intent.fixes import of_choice
+from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
 from slicewright.kubernetes.kinds import EACH, JOB_KINDS, TEMPLATE_KINDS, Way
 from slicewright.kubernetes.labels import VIRTUAL_KUBELETS
 from slicewright.kubernetes.pods import Pods, along
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -98,7 +98,7 @@ def _of_words(holder: dict[str, Any], path: Path, known: dict[Way, tuple[str, ..
                 word = steps[-1]
                 if isinstance(word, str) and word not in words and not word.startswith("HugePages-"):
                     where = (*path, *place)
-                    hint, fix = did_you_mean(word, filter(None, words)), of_choice(word, words, where)
+                    hint, fix = did_you_mean(word, filter(None, words)), fix_of_choice(word, words, where)
                     yield Finding(where, f"'{word}' is not a valid {place[-1]}", hint, fix)
 
 
@@ -225,7 +225,7 @@ def _environment(container: dict[str, Any], path: Path) -> Findings:
         field = at(source, "fieldRef", "fieldPath")
         if isinstance(field, str) and field not in _FIELDS and not _FIELD.fullmatch(field):
             where = (*place, "valueFrom", "fieldRef", "fieldPath")
-            hint, fix = did_you_mean(field, _FIELDS), of_choice(field, _FIELDS, where)
+            hint, fix = did_you_mean(field, _FIELDS), fix_of_choice(field, _FIELDS, where)
             yield Finding(where, f"'{field}' is not a field that pods can read", hint, fix)
     for index, entry in entries(container.get("envFrom")):
         if len(entry.keys() & {"configMapRef", "secretRef"}) != 1:

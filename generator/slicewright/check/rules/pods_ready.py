@@ -7,14 +7,13 @@ from slicewright.check.rules.fit import queue_of
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.pathways import elastic_slices
 from slicewright.check.rules.tpu_shape import is_tpu
-from slicewright.kubernetes.duration import seconds
 from slicewright.kubernetes.fields import at, entries, mapping
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import FLEX_START, QUEUE
 from slicewright.kubernetes.problem import Path
-from slicewright.kubernetes.quantity import plain
+from slicewright.kubernetes.quantity import plain, seconds
 from slicewright.kueue.quota_read import configuration
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _DEFAULT_TIMEOUT = Fraction(1800)
 """What Kueue takes for no timeout, and for 0 (config/v1beta2/defaults.go)."""

@@ -5,7 +5,7 @@ from slicewright.kubernetes.fields import number, text
 from slicewright.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.scheduler import Nodes, can_meet, nodes_of
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 Priority = int | str | None
 _Claims = dict[Nodes, dict[Priority, tuple[str, str]]]

@@ -10,7 +10,7 @@ from slicewright.check.rules.tpu_shape import of_labels
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU
 from slicewright.kubernetes.problem import Path, counted
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 
 @rule(

@@ -8,7 +8,7 @@ from typing import Any
 from slicewright.check.rules.dns import against_dns1035
 from slicewright.check.rules.tpu_shape import is_set_up, shape
 from slicewright.document import edit as edits
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, number, text
 from slicewright.kubernetes.kinds import PODS_OF
@@ -16,7 +16,7 @@ from slicewright.kubernetes.labels import ELASTIC, QUEUE, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted, did_you_mean, nearest
 from slicewright.kubernetes.quantity import amount
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 KINDS = frozenset({"RayCluster", "RayJob", "RayService"})
 _MAX_NAME = {"RayCluster": 53, "RayJob": 47, "RayService": 47}

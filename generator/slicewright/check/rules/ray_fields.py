@@ -5,10 +5,10 @@ from typing import Any
 
 from slicewright.check.rules import limits
 from slicewright.check.rules.ray import KINDS, cluster, groups
-from slicewright.kubernetes.duration import seconds
 from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.problem import Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.kubernetes.quantity import seconds
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _CLUSTER_LABEL = "ray.io/cluster"
 _TIMEOUT = "ray.io/initializing-timeout"

@@ -1,9 +1,9 @@
 """Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
 from slicewright.check.rules.references_pods import dangling
-from slicewright.document.placeholder import may_be
+from slicewright.document.document import may_be
 from slicewright.kubernetes.fields import at, entries, text, texts, words
 from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import (
@@ -15,12 +15,12 @@ from slicewright.kubernetes.labels import (
     QUEUE,
     RUN,
     TOPOLOGY,
+    meant_key,
 )
 from slicewright.kubernetes.problem import did_you_mean
 from slicewright.kubernetes.scheduler import requirement
-from slicewright.kubernetes.spelling import meant_key
 from slicewright.kueue import quota_read
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _DEFAULT = "default"

@@ -17,7 +17,7 @@ from slicewright.kubernetes.kinds import TEMPLATE_KINDS
 from slicewright.kubernetes.labels import COMPUTE_CLASS, PRIORITY_CLASS, WORKLOAD
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean, nearest
-from slicewright.objects.model import Check, Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Check, Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "PriorityClass", "ServiceAccount")

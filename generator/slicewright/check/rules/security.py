@@ -19,7 +19,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Edit, Fix, Path
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _RESTRICTED = (
     "add securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}} to podTemplate.spec "

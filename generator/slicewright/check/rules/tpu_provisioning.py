@@ -33,7 +33,7 @@ from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path
 from slicewright.kubernetes.scheduler import PURCHASE, tolerates
 from slicewright.kueue.quota import Flavor
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.placement import FLEX_START_SECONDS
 
 _RUN_SECONDS = (30, 10_368_000)

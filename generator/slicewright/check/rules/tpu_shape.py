@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.geometry import is_topology, joined
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
-from slicewright.catalogue.shape import Shape
+from slicewright.catalogue.shape import Shape, is_topology, joined
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, number, text, texts, words
@@ -21,11 +20,11 @@ from slicewright.kubernetes.labels import (
     SLICE_TOPOLOGY,
     TOPOLOGY,
     TPU,
+    meant_key,
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
-from slicewright.kubernetes.spelling import meant_key
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 PLACEHOLDER = "replaced-by-slicewright"

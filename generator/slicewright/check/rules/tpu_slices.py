@@ -6,7 +6,7 @@ from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
 from slicewright.check.rules.fit import asked
 from slicewright.document import edit as edits
-from slicewright.document.placeholder import may_be
+from slicewright.document.document import may_be
 from slicewright.kubernetes.fields import at, entries, number, text, texts
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import (
@@ -23,9 +23,8 @@ from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.scheduler import tolerates
 from slicewright.kueue import quota_read
 from slicewright.kueue.quota import Flavor, PodSet
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.rendering.plan.topology import SLICE_LEVEL
-from slicewright.rendering.plan.ways import TPU_TAINT
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.plan.ways import SLICE_LEVEL, TPU_TAINT
 
 _NUM_SLICES = "MEGASCALE_NUM_SLICES"
 _SHOWN = 3

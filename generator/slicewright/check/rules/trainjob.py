@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from slicewright.catalogue.geometry import joined
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.dns import against_dns1035
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.check.rules.tpu_shape import is_placed_otherwise, multi_host, shapes
@@ -15,7 +15,7 @@ from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import counted, did_you_mean, nearest, only_near
 from slicewright.kueue import training
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _JOB = frozenset({"TrainJob"})
 _CONTAINER = {

@@ -8,7 +8,7 @@ from slicewright.check.kueue_conversion import to_v1beta2
 from slicewright.kubernetes.fields import entries, mapping, text, texts, words
 from slicewright.kubernetes.kinds import EACH, KUEUE_GROUP, V1BETA2_SINCE, Way
 from slicewright.kubernetes.pods import along
-from slicewright.objects.model import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 Version = tuple[int, ...]
 _NAMES = ("kueue", "jobset")

@@ -9,7 +9,7 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.check.filling import names_in
 from slicewright.cluster.importing.flags import FALSE, TRUE, Flags
 from slicewright.cluster.importing.workload import rendered
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished
 from slicewright.intent.tpucluster import Cluster, LocalQueue
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors

@@ -11,9 +11,9 @@ from slicewright.cluster.importing.gcluster_names import field_of, slice_of
 from slicewright.cluster.importing.guess import RESERVED
 from slicewright.cluster.importing.node_pools import provisioning_of
 from slicewright.intent.tpucluster import LocalQueue
-from slicewright.kubernetes.duration import seconds
 from slicewright.kubernetes.labels import GKE_PROVISIONING, GKE_TPU
 from slicewright.kubernetes.pods import REQUIRED
+from slicewright.kubernetes.quantity import seconds
 from slicewright.kubernetes.types import Object
 
 _QUEUE = "multislice-queue"

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.geometry import is_topology
-from slicewright.catalogue.shape import Shape
+from slicewright.catalogue.shape import Shape, is_topology
 from slicewright.cluster.importing.node_pools import tpu_parts
 from slicewright.kubernetes.types import Object
 

@@ -12,7 +12,7 @@ from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.pods import Pods, pods_of
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.plan.decide import SIDECAR_FLAG
+from slicewright.rendering.plan.pathways_plan import SIDECAR_FLAG
 
 _IMAGES = {
     "pathways_server": "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server",

@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.shape import Shape
 from slicewright.cluster.importing.cluster_inventory import Inventory
 from slicewright.cluster.importing.node_pools import (
@@ -25,7 +24,7 @@ from slicewright.cluster.importing.node_pools import (
     shape_of,
     tpu_field,
 )
-from slicewright.intent.decode import provisioning
+from slicewright.intent.tpuworkload import provisioning
 from slicewright.kubernetes.fields import digits
 from slicewright.kubernetes.labels import GPU, INSTANCE_TYPE, MAX_RUN_DURATION, NODE_POOL, TOPOLOGY, TPU
 from slicewright.kubernetes.problem import counted

@@ -7,14 +7,19 @@ from slicewright.cluster.importing.cluster_inventory import Inventory, Note
 from slicewright.cluster.importing.flags import filled
 from slicewright.cluster.importing.node_pools import name_of, quotas_of
 from slicewright.cluster.importing.pools import Pool, Pools
-from slicewright.intent.decode import DEFAULT_PRIORITY_CLASSES
+from slicewright.intent.tpucluster import DEFAULT_PRIORITY_CLASSES
 from slicewright.kubernetes.fields import at, entries, mapping, text, words
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount, canonical, whole
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.platform.nominal_quota import allocatable
-from slicewright.rendering.platform.queues import FUNGIBILITY, MAY_STOP_SEARCH, PREEMPTION, QUEUED_CHECK
+from slicewright.rendering.platform.queues import (
+    FUNGIBILITY,
+    MAY_STOP_SEARCH,
+    PREEMPTION,
+    QUEUED_CHECK,
+    allocatable,
+)
 
 _LIMITS = ("borrowingLimit", "lendingLimit")
 

@@ -12,8 +12,7 @@ from slicewright.cluster.importing.api_defaults import is_default, without_defau
 from slicewright.cluster.importing.guess import guess
 from slicewright.cluster.importing.pathways_fields import sort_sidecars
 from slicewright.document import json_patch as patch
-from slicewright.document.document import values_in
-from slicewright.document.placeholder import is_unfinished
+from slicewright.document.document import is_unfinished, values_in
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, entries, mapping, texts, without_nulls
@@ -21,8 +20,8 @@ from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Path, Problem, errors, escape_key, pointer
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.beside import beside
 from slicewright.rendering.overlays import Bases, make
+from slicewright.rendering.plans import beside
 from slicewright.rendering.repository import Repository
 
 _OF_KUEUE = ("workload", "podset", "cluster-queue-name", "local-queue-name", "tas")

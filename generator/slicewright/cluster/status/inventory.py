@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from slicewright.kubernetes.conditions import conditions, is_true
+from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import QUEUE, WORKLOAD
 from slicewright.kubernetes.types import Object

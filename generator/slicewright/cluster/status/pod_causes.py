@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slicewright.cluster.status.cause import Cause
 from slicewright.cluster.status.inventory import Family, Inventory, labels_of, name_of
-from slicewright.kubernetes.conditions import NOTHING, conditions, is_true
+from slicewright.kubernetes.fields import NOTHING, conditions, is_true
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.scheduler import node_selector, tolerates

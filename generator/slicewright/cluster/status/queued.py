@@ -6,7 +6,7 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.cluster.status.cause import Cause
 from slicewright.cluster.status.inventory import QUOTA_KINDS, Family, Inventory, called, name_of, namespace_of
 from slicewright.diff.stop_policies import DRAIN, HOLD
-from slicewright.kubernetes.conditions import NOTHING, conditions, is_true
+from slicewright.kubernetes.fields import NOTHING, conditions, is_true
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import first_of
 from slicewright.kubernetes.types import Object
@@ -16,7 +16,7 @@ from slicewright.kueue.quota import Node
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.kueue.shortage import Holder, shortage
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 
 _MOST_HOLDERS = 3
 

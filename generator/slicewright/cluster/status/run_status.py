@@ -12,8 +12,7 @@ from slicewright.cluster.status.inventory import Family, Inventory, labels_of, n
 from slicewright.cluster.status.queued import Queues
 from slicewright.diff.run_changes import runs_of
 from slicewright.diff.tree_version import Objects
-from slicewright.kubernetes.conditions import COMPLETED, Conditions, conditions, is_true
-from slicewright.kubernetes.fields import entries
+from slicewright.kubernetes.fields import COMPLETED, Conditions, conditions, entries, is_true
 from slicewright.kubernetes.labels import QUEUE, SWEEP, WORKLOAD
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.types import Object

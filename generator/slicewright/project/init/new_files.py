@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose.spec import FILE_NAME
+from slicewright.rendering.folder import SETTINGS
 from slicewright.rendering.io.package_data import data_folder
-from slicewright.rendering.platform import release
-from slicewright.rendering.run.folder import SETTINGS
+from slicewright.rendering.kustomization import FILE_NAME
+from slicewright.rendering.platform.controller_files import MANIFESTS, ROOT, kustomization, release_of
 
 _TEMPLATE = Path(__file__).with_name("template")
 _PLACES = {
@@ -150,7 +150,7 @@ def upgrade(root: Path, version: str) -> Upgrade:
         paths = {path for path in texts if path.startswith(f"{folder}/")}
         # A release of a controller stays, for a cluster may name its version.
         earlier = (f"{folder}/{name}" for name in recorded)
-        paths |= {path for path in earlier if not path.startswith(f"{release.ROOT}/")}
+        paths |= {path for path in earlier if not path.startswith(f"{ROOT}/")}
         for path in sorted(paths):
             present, copy = _present(root / path), texts.get(path)
             if present is None:
@@ -169,13 +169,13 @@ def upgrade(root: Path, version: str) -> Upgrade:
 
 def _kustomizations(root: Path) -> Iterator[tuple[str, str]]:
     """Yield a kustomization for each release that a person put there, with the digest of its manifests."""
-    for path in sorted((root / release.ROOT).glob(f"*/{release.MANIFESTS}")):
+    for path in sorted((root / ROOT).glob(f"*/{MANIFESTS}")):
         folder = path.parent.relative_to(root).as_posix()
         text = _present(path)
-        if text is None or release.release_of(folder) is None or (path.parent / FILE_NAME).exists():
+        if text is None or release_of(folder) is None or (path.parent / FILE_NAME).exists():
             continue
         name = path.parent.name
-        yield f"{folder}/{FILE_NAME}", release.kustomization(f"{name}, put here by hand", text)
+        yield f"{folder}/{FILE_NAME}", kustomization(f"{name}, put here by hand", text)
 
 
 def _recorded(path: Path) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.kubernetes.conditions import COMPLETED, NOTHING, Conditions, conditions, is_true
-from slicewright.kubernetes.duration import seconds
-from slicewright.kubernetes.fields import number
+from slicewright.kubernetes.fields import COMPLETED, NOTHING, Conditions, conditions, is_true, number
+from slicewright.kubernetes.quantity import seconds
 from slicewright.kubernetes.types import Object
 
 WAIT_FOR_PODS = "waitForPodsReady.timeout"

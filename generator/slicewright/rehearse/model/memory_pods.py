@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from slicewright.kubernetes.conditions import COMPLETED, conditions, is_true
-from slicewright.kubernetes.fields import number
+from slicewright.kubernetes.fields import COMPLETED, conditions, is_true, number
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.rehearse.model.simulate import PENDING
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.plan.resolved_cluster import size_range
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from slicewright.kubernetes.conditions import COMPLETED, NOTHING, Conditions, conditions, is_true
+from slicewright.kubernetes.fields import COMPLETED, NOTHING, Conditions, conditions, is_true
 from slicewright.kubernetes.kinds import MAKERS
 from slicewright.kubernetes.labels import (
     JOB_INDEX,

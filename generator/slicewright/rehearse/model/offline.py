@@ -7,7 +7,7 @@ from slicewright.check.rules import fit, fit_flavors, provisioning_requests
 from slicewright.check.run import RuleSet
 from slicewright.kubernetes.problem import errors
 from slicewright.kubernetes.types import Object
-from slicewright.objects.model import ObjectSet, Resource, rules_of
+from slicewright.objects import ObjectSet, Resource, rules_of
 from slicewright.rehearse.model.scenario_part import run_key
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 

@@ -2,7 +2,7 @@
 
 import re
 
-from slicewright.kubernetes import duration
+from slicewright.kubernetes import quantity
 
 _TENTHS_BELOW = 10
 _WHOLE = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+")
@@ -33,7 +33,7 @@ def why_not(text: str) -> str:
 
 def seconds(text: str) -> float:
     """Return the seconds of a time span that its schema accepts."""
-    return float(duration.seconds(duration.without_days(text)) or 0)
+    return float(quantity.seconds(quantity.without_days(text)) or 0)
 
 
 def shown_within(value: float, resolution: float) -> str:

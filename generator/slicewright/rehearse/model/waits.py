@@ -21,7 +21,7 @@ from slicewright.kueue.quota import Cell, Node, Quotas
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.kueue.shortage import Holder, Shortage, by_queue, shortage
-from slicewright.objects.model import ObjectSet, Resource
+from slicewright.objects import ObjectSet, Resource
 from slicewright.rehearse.model.event import CHECKED, TIMED_OUT, Event
 from slicewright.rehearse.model.gang import ends_by_itself
 from slicewright.rehearse.model.scenario_part import run_key

@@ -6,15 +6,22 @@ from slicewright.intent.tpuworkload import PathwaysWorker
 from slicewright.kubernetes.labels import ACCELERATOR, NODE_POOL, TOPOLOGY
 from slicewright.kubernetes.merge import copied, merge
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.build import pod
 from slicewright.rendering.build.jobset import (
     POD,
+    Steps,
+    claim,
+    claimed,
+    containers_of,
     drop_exclusive_topology,
     fail_on_exit_codes,
     fill_failure_policy,
+    fill_program,
+    keep_apart,
+    merge_template,
+    mount,
     replicated_job,
+    tell_run,
 )
-from slicewright.rendering.build.pod import Steps
 from slicewright.rendering.plan.plan import MARKER, PathwaysPlan, Plan
 
 _HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *POD)
@@ -23,7 +30,7 @@ IN_PATHWAYS: tuple[Steps, ...] = (
     ("spec", "failurePolicy"),
     (*_HEAD, "spec", "containers", 0),
     (*_HEAD, "spec", "nodeSelector"),
-    *pod.claimed(("spec", "replicatedJobs", ("worker",), *POD)),
+    *claimed(("spec", "replicatedJobs", ("worker",), *POD)),
 )
 IN_PATHWAYSJOB: tuple[Steps, ...] = (
     ("spec", "workers", 0),
@@ -61,7 +68,7 @@ def fill_pathways(jobset: Object, plan: Plan) -> None:
     _fill_head(head, plan, runtime)
     _fill_worker(job["template"], plan, runtime)
     pods = (head["spec"], job["template"]["spec"])
-    containers = {item["name"]: item for pod_spec in pods for item in pod.containers_of(pod_spec)}
+    containers = {item["name"]: item for pod_spec in pods for item in containers_of(pod_spec)}
     _fill_runtime(containers, plan, runtime)
     fill_failure_policy(spec, plan)
     fail_on_exit_codes(jobset, "pathways-head", plan)
@@ -71,15 +78,15 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     spec = head["spec"]
     main = spec["containers"][0]
     if not runtime.written.headless:
-        pod.fill_program(main, plan)
-    pod.merge_template(head, runtime.written.head.pod_template, runtime.head_topology_request)
+        fill_program(main, plan)
+    merge_template(head, runtime.written.head.pod_template, runtime.head_topology_request)
     if not runtime.written.headless:
-        pod.mount(spec, main, plan)
-    pod.tell_run(spec, plan)
+        mount(spec, main, plan)
+    tell_run(spec, plan)
     theirs = {key: value for key, value in spec["nodeSelector"].items() if value != MARKER}
     if runtime.colocate_head:
         theirs.update(plan.node_selector)
-        pod.keep_apart(spec, plan.apart.of_head)
+        keep_apart(spec, plan.apart.of_head)
     elif runtime.head_node_pool:
         theirs[NODE_POOL] = runtime.head_node_pool
     spec["nodeSelector"] = theirs
@@ -92,9 +99,9 @@ def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     container = spec["containers"][0]
     spec["nodeSelector"].update(worker.node_selector)
     _fill_worker_fields(spec, worker)
-    pod.merge_template(template, plan.pod_template, plan.topology_request)
-    pod.tell_run(spec, plan)
-    pod.claim(spec, container, plan)
+    merge_template(template, plan.pod_template, plan.topology_request)
+    tell_run(spec, plan)
+    claim(spec, container, plan)
 
 
 def _fill_worker_fields(spec: dict[str, Any], worker: PathwaysWorker) -> None:
@@ -201,9 +208,9 @@ def _fill_controller(controller: dict[str, Any], plan: Plan, runtime: PathwaysPl
         return
     spec = controller["template"]["spec"]
     main = spec["containers"][0]
-    pod.fill_program(main, plan)
-    pod.merge_template(controller["template"], runtime.written.head.pod_template, {})
-    pod.mount(spec, main, plan)
-    pod.tell_run(spec, plan)
+    fill_program(main, plan)
+    merge_template(controller["template"], runtime.written.head.pod_template, {})
+    mount(spec, main, plan)
+    tell_run(spec, plan)
     if runtime.head_node_pool:
         spec.setdefault("nodeSelector", {})[NODE_POOL] = runtime.head_node_pool

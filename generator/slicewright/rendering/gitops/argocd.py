@@ -4,7 +4,8 @@ Everything that is synced has an AppProject, which says what may be synced, from
 Application, which says how.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -20,14 +21,23 @@ from slicewright.kubernetes.kinds import (
     SCHEDULING_GROUP,
 )
 from slicewright.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
+from slicewright.kubernetes.problem import Path, Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME
-from slicewright.rendering.gitops.place import ARGOCD, folder, in_repository, workload_file
-from slicewright.rendering.gitops.synced import SYNCED, SyncedControllers, SyncedNamespace, SyncedWorkload
+from slicewright.rendering import header
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import controllers_folder, platform_folder
+from slicewright.rendering.gitops.synced import (
+    ARGOCD,
+    SYNCED,
+    SyncedControllers,
+    SyncedNamespace,
+    SyncedWorkload,
+    gitops_folder,
+    in_repository,
+    workload_file,
+)
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run import header
-from slicewright.rendering.run.folder import controllers_folder, platform_folder
-from slicewright.rendering.run.listing import listing
 
 _API_VERSION = "argoproj.io/v1alpha1"
 HOME = "https://kubernetes.default.svc"
@@ -73,7 +83,7 @@ _CONTROLLER_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false", "Serv
 _RETRIES = 10
 """About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
 _BACKOFF = {"duration": "5s", "factor": 2, "maxDuration": "5m"}
-NAME = "argocd-cm"
+ARGOCD_CM = "argocd-cm"
 PATCH = "argocd-cm.yaml"
 _KEY = "resource.customizations.health."
 
@@ -130,7 +140,7 @@ def files(
                 parts[workload_file(namespace.name, workload.name)] = (application,)
     contents = {name: site.live(write_documents(list(objects))) for name, objects in parts.items()}
     contents[FILE_NAME] = listing("the Applications in this folder", contents)
-    path = f"{folder(site.cluster.name)}/{ARGOCD}"
+    path = f"{gitops_folder(site.cluster.name)}/{ARGOCD}"
     files = {f"{path}/{name}": text for name, text in contents.items()}
     return files | {f"{path}-cm/{name}": text for name, text in _health_files(checks).items()}
 
@@ -141,7 +151,7 @@ def _gitops(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
     about = f"The AppProjects and Applications of cluster {site.cluster.name}"
     kinds = ((ARGOCD_GROUP, "AppProject"), (ARGOCD_GROUP, "Application"))
     home = {"server": HOME, "namespace": argocd.namespace}
-    path = f"{folder(site.cluster.name)}/{ARGOCD}"
+    path = f"{gitops_folder(site.cluster.name)}/{ARGOCD}"
     return _project(argocd, name, about, [home], kinds), _application(argocd, name, name, path, home)
 
 
@@ -301,15 +311,75 @@ def _health_files(checks: Mapping[str, str]) -> dict[str, str]:
     patch = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": NAME},
+        "metadata": {"name": ARGOCD_CM},
         "data": {f"{_KEY}{kind}": checks[kind] for kind in sorted(checks)},
     }
     component = {
         "apiVersion": COMPONENT_VERSION,
         "kind": "Component",
-        "patches": [{"path": PATCH, "target": {"version": "v1", "kind": "ConfigMap", "name": NAME}}],
+        "patches": [{"path": PATCH, "target": {"version": "v1", "kind": "ConfigMap", "name": ARGOCD_CM}}],
     }
     return {
         PATCH: header.live("the health checks of slicewright", write_document(patch)),
         FILE_NAME: header.live("the patch in this folder", write_document(component)),
     }
+
+
+_FIELD: Path = ("spec", "gitops", "argocd")
+_PROJECT_FIELD: Path = (*_FIELD, "project")
+_SECRET = re.compile(r"://[^/]*:[^/]*@|^https?://([^/@]{20,})@[^/]*/(?!\1/)", re.IGNORECASE)
+"""A URL with a password in it, or with a user as long as tokens are, and not the organization of its path.
+
+Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more. User names in URLs are
+not secret: Bitbucket and Azure DevOps write them into what people copy.
+"""
+_BUILT_IN = "default"
+"""The AppProject that every Argo CD has, and that Applications of anybody may be in."""
+
+
+def argocd_problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
+    """Yield what is wrong with each URL, and with each AppProject that a TPUCluster names itself."""
+    synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
+    taken: dict[tuple[str, str], tuple[ResolvedCluster, ArgoCD]] = {}
+    for site, argocd in synced:
+        if _SECRET.search(argocd.repo_url):
+            message = "the URL contains a password or a token, which would be in every Application in Git"
+            hint = "leave out the part before the @, and put it into a repository Secret of Argo CD"
+            yield site.source.problem("GITOPS005", (*_FIELD, "repoURL"), message, hint)
+        if not site.cluster.managed:
+            yield from _idle(site, argocd)
+            continue
+        name = names(site, argocd).platform
+        owner = _owner(name, synced)
+        first, other = taken.setdefault((argocd.namespace, name), (site, argocd))
+        if argocd.project == _BUILT_IN:
+            message = "the AppProject 'default' belongs to Argo CD"
+            yield _name_problem(site, f"{message}, and every Application without a project uses it")
+        elif argocd.project and owner:
+            yield _name_problem(site, f"the AppProject '{name}' is already rendered for cluster '{owner}'")
+        elif other.destination != argocd.destination:
+            message = f"clusters '{first.cluster.name}' and '{site.cluster.name}' would share the AppProject "
+            message += f"'{name}', and in one Argo CD instance the second would overwrite the first"
+            yield _name_problem(site if argocd.project else first, message)
+
+
+def _owner(name: str, synced: list[tuple[ResolvedCluster, ArgoCD]]) -> str:
+    """Return the cluster whose other AppProjects are called like this, or may be."""
+    for site, argocd in synced:
+        projects = names(site, argocd)
+        if name in (projects.gitops, projects.controllers) or name.startswith(projects.namespace):
+            return site.cluster.name
+    return ""
+
+
+def _name_problem(site: ResolvedCluster, message: str) -> Problem:
+    hint = f"leave project out: the default is {site.cluster.name}-platform"
+    return site.source.problem("GITOPS001", _PROJECT_FIELD, message, hint)
+
+
+def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
+    """Refuse a name for the AppProject of a platform that is not ours to sync."""
+    if argocd.project:
+        message = "'project' has no effect: with managed: false the platform is not synced"
+        hint = "leave it out: each namespace has its own AppProject"
+        yield site.source.problem("FIELD002", _PROJECT_FIELD, message, hint, key=True)

@@ -11,18 +11,24 @@ from typing import Any
 
 from slicewright.document.write import write_document, write_documents
 from slicewright.intent.tpucluster import Flux
-from slicewright.kubernetes.duration import without_days
 from slicewright.kubernetes.kinds import FLUX_GROUP, JOBSET_VERSION, KUEUE_VERSION
 from slicewright.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUTE, RUN
+from slicewright.kubernetes.quantity import without_days
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose.kustomization import FILE_NAME
-from slicewright.rendering.gitops.place import FLUX, folder, in_repository, workload_file
-from slicewright.rendering.gitops.synced import SYNCED, SyncedNamespace, SyncedWorkload
+from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.folder import controllers_folder, digest, platform_folder
+from slicewright.rendering.gitops.synced import (
+    FLUX,
+    SYNCED,
+    SyncedNamespace,
+    SyncedWorkload,
+    gitops_folder,
+    in_repository,
+    workload_file,
+)
+from slicewright.rendering.header import listing
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.run.folder import controllers_folder, platform_folder
-from slicewright.rendering.run.identity import digest
-from slicewright.rendering.run.listing import listing
 
 LONGEST = 63
 """Characters of a label's value: `kustomize.toolkit.fluxcd.io/name` is the name of the Kustomization."""
@@ -162,7 +168,7 @@ def files(
     contents = {name: site.live(write_documents(objects)) for name, objects in parts if objects}
     if contents:
         contents[FILE_NAME] = listing("the Kustomizations of Flux in this folder", contents)
-    files = {f"{folder(site.cluster.name)}/{FLUX}/{name}": text for name, text in contents.items()}
+    files = {f"{gitops_folder(site.cluster.name)}/{FLUX}/{name}": text for name, text in contents.items()}
     for namespace in () if flux.service_account_name else namespaces:
         path = _access_folder(site, namespace)
         objects = list(access(_account(site, namespace), flux.namespace, namespace))
@@ -252,4 +258,4 @@ def _account(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
 
 
 def _access_folder(site: ResolvedCluster, namespace: SyncedNamespace) -> str:
-    return f"{folder(site.cluster.name)}/flux-access/{namespace.name}"
+    return f"{gitops_folder(site.cluster.name)}/flux-access/{namespace.name}"

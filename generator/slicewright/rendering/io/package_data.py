@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from slicewright.catalogue.typed_fields import CatalogueError
+from slicewright.catalogue.parse import CatalogueError, read_catalogue
 from slicewright.document.read import read_documents
 from slicewright.documentation import page
 from slicewright.intent.source import Source
 from slicewright.intent.validate import Schemas
-from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION
+from slicewright.kubernetes.kinds import KUEUE_CONFIGURATION_VERSION, removed_apis, schema_file
 from slicewright.kubernetes.problem import Problem
-from slicewright.kubernetes.removed_apis import removed_apis
-from slicewright.rendering.compose.spec import FILE_NAME
-from slicewright.schema.kind import file_of
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -26,12 +24,12 @@ if TYPE_CHECKING:
 
     from slicewright.catalogue.catalogue import Catalogue
     from slicewright.intent.source import SourceFile
-    from slicewright.kubernetes.removed_apis import Removed
+    from slicewright.kubernetes.kinds import Removed
     from slicewright.rendering.repository import Package
 
 
 _HOW_TO = page("how-to/extend-slicewright")
-_KUEUE = f"kinds/{file_of(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
+_KUEUE = f"kinds/{schema_file(KUEUE_CONFIGURATION_VERSION, 'Configuration')}"
 _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 """Files of schemas/ that input files are checked with."""
 
@@ -39,7 +37,7 @@ _INPUT_SCHEMAS = ("slicewright/*.json", "kubernetes/*.json", _KUEUE)
 @cache
 def catalogue() -> Catalogue:
     """Return the TPU catalogue."""
-    return _read(_documents())
+    return read_catalogue(_documents())
 
 
 def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem]]:
@@ -60,7 +58,7 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             continue
         documents[file.path] = read[0].data
         try:
-            known = _read(documents)
+            known = read_catalogue(documents)
         except CatalogueError as error:
             del documents[file.path]
             hint = f"compare the file with the example in {_HOW_TO}; "
@@ -68,12 +66,6 @@ def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem
             message = str(error).removeprefix(f"{file.path}: ")
             problems.append(Source(file, read[0]).problem("CAT001", error.path, message, hint))
     return known, problems
-
-
-def _read(documents: dict[str, Any]) -> Catalogue:
-    from slicewright.catalogue.parse import read_catalogue  # noqa: PLC0415 - as in `package`
-
-    return read_catalogue(documents)
 
 
 def _documents() -> dict[str, Any]:
@@ -108,7 +100,7 @@ def health() -> dict[str, str]:
 @cache
 def releases() -> dict[str, str]:
     """Return the digests of the manifests of controllers, by the names of their folders."""
-    from slicewright.rendering.platform.release import recorded  # noqa: PLC0415 - few need it
+    from slicewright.rendering.platform.controller_files import recorded  # noqa: PLC0415 - 35 ms
 
     files = (data_folder("bases") / "controllers").glob(f"*/{FILE_NAME}")
     return {path.parent.name: recorded(path.read_text(encoding="utf-8")) for path in files}
@@ -142,8 +134,7 @@ def hint_of(ident: str) -> str:
 @cache
 def package() -> Package:
     """Return all of it; the texts of rules are read when a rule is broken."""
-    # `validate` imports it while other processes read.
-    from slicewright.rendering.repository import Package  # noqa: PLC0415
+    from slicewright.rendering.repository import Package  # noqa: PLC0415 - 45 ms
 
     return Package(__version__, catalogue(), schemas(), health(), releases(), provision(), hint_of)
 

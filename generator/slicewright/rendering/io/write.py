@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.run import header
+from slicewright.rendering import header
 
 STAGE = ".slicewright-stage-"
 """Name prefix of the folder in which files wait; a leftover of a killed render is removed by the next."""

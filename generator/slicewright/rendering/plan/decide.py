@@ -1,19 +1,18 @@
-"""Decide a run: one workload on one cluster becomes a Plan, or the problems that prevent it.
-
-The numbers of the Pathways part are those of the PathwaysJob controller v0.1.4.
-"""
+"""Decide a run: one workload on one cluster becomes a Plan, or the problems that prevent it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, resolve
 from slicewright.catalogue.shape import Shape, cpu_nodes, version_numbers
 from slicewright.intent import reserved_fields
 from slicewright.intent.tpucluster import Cluster
-from slicewright.intent.tpuworkload import Pathways, Workload
+from slicewright.intent.tpuworkload import Workload
+from slicewright.kubernetes import name_room
 from slicewright.kubernetes.labels import (
     ACKNOWLEDGED,
     MAX_EXECUTION_TIME,
@@ -23,60 +22,18 @@ from slicewright.kubernetes.labels import (
     SWEEP,
     WORKLOAD,
 )
-from slicewright.kubernetes.name_room import subdomain
-from slicewright.kubernetes.problem import Path, Problem, did_you_mean, errors
-from slicewright.rendering.plan import accounts, names, placement, topology, validate_workload
-from slicewright.rendering.plan import validate_workload_pools as validate_pools
-from slicewright.rendering.plan.plan import Auxiliary, PathwaysPlan, Plan
+from slicewright.kubernetes.problem import Path, Problem, counted, did_you_mean, errors
+from slicewright.rendering.folder import id_of, intent_digest
+from slicewright.rendering.plan import placement, validate_workload, validate_workload_pools
+from slicewright.rendering.plan.pathways_plan import pathways_plan
+from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
-from slicewright.rendering.plan.run_pattern import PATTERNS, Pattern, pattern_of
-from slicewright.rendering.plan.ways import apart
-from slicewright.rendering.run.identity import id_of, intent_digest
+from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology, topology_problems
 
-_DEFAULT_TAG = "latest"
-_RETRIES_A_HOST = 4
-"""How often each worker host may fail before its slice does, without elastic slices."""
 _FUSE_ON_HOST = (1, 33, 3)
 """The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
-SIDECAR_FLAG = "--sidecar_name"
-"""What the proxy has to be told to use the sidecar beside each worker (apple/axlearn@34aed43c:
-axlearn/cloud/gcp/pathways_utils.py#L632, AI-Hypercomputer/pathways-utils@8950a34: isc_pathways.py#L147)."""
-_DEFAULT_SLICE_RESTARTS = 1
-"""The default of `workers[].maxSliceRestarts` in the CRD of PathwaysJob."""
 _MESSAGE_PATTERNS = (0, 10, 0)
 """The release of JobSet that brought `onJobFailureMessagePatterns`."""
-
-
-def _pathways_plan(
-    workload: Workload, shape: Shape, name: str, head_node_pool: str, head_topology_request: dict[str, str]
-) -> PathwaysPlan | None:
-    """Return the Pathways part of a workload's plan, None for a workload without Pathways."""
-    runtime = workload.pathways
-    if runtime is None:
-        return None
-    restarts = _DEFAULT_SLICE_RESTARTS if runtime.max_slice_restarts is None else runtime.max_slice_restarts
-    elastic = runtime.elastic_slices > 0 and restarts > 0
-    return PathwaysPlan(
-        written=runtime,
-        instance_type=shape.pathways_instance_type or "",
-        image_tag=runtime.pathways_version or _DEFAULT_TAG,
-        subdomain=subdomain(workload.namespace, name),
-        max_slice_restarts=restarts,
-        worker_backoff_limit=shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
-        colocate_head=runtime.deployment_mode == "colocate_head_with_workers",
-        sidecar_flag=_sidecar_flag(runtime),
-        head_node_pool=head_node_pool,
-        head_topology_request=head_topology_request,
-    )
-
-
-def _sidecar_flag(runtime: Pathways) -> str:
-    """Return the flag that makes the proxy use the colocated Python sidecars, unless the user wrote one."""
-    components = {item["componentType"]: item for item in runtime.custom_components}
-    flags = components.get("proxy_server", {}).get("customFlags", [])
-    has_sidecar = runtime.colocated_python or "image" in components.get("colocated_python_sidecar", {})
-    has_flag = any(flag.partition("=")[0] == SIDECAR_FLAG for flag in flags)
-    return f"{SIDECAR_FLAG}=external" if has_sidecar and not has_flag else ""
 
 
 class Decision(Struct, frozen=True):
@@ -112,15 +69,15 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
         shape = cpu_nodes(machines.get(workload.cpu.pool, ""), workload.cpu.nodes)
     if shape is None:
         return None, tuple(problems)
-    with_account = accounts.with_account(workload, cluster)
-    problems += accounts.problems(with_account, cluster)
-    plan = _plan(with_account, shape, site)
-    problems += names.problems(workload, plan)
+    accounted = with_account(workload, cluster)
+    problems += account_problems(accounted, cluster)
+    plan = _plan(accounted, shape, site)
+    problems += name_problems(workload, plan)
     if workload.cpu is not None:
-        problems += validate_pools.cpu_problems(workload, workload.cpu, site)
+        problems += validate_workload_pools.cpu_problems(workload, workload.cpu, site)
     else:
-        problems += validate_pools.problems(workload, shape, site)
-        problems += topology.problems(workload, shape, site)
+        problems += validate_workload_pools.problems(workload, shape, site)
+        problems += topology_problems(workload, shape, site)
     if errors(problems) or errors(decision.problems):
         return None, tuple(problems)
     return plan, tuple(problems)
@@ -136,10 +93,10 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
     standard = cluster.mode == "Standard"
     if workload.cpu is None:
         placed = placement.place(workload, shape, autopilot=not standard)
-        by_topology = topology.of_slices(workload, shape, site)
+        by_topology = slice_topology(workload, shape, site)
     else:
         placed = placement.Placement({NODE_POOL: _node_pool(cluster, workload.cpu.pool)}, {}, "")
-        by_topology = topology.of_pool(workload, workload.cpu.pool, site)
+        by_topology = pool_topology(workload, workload.cpu.pool, site)
     head_pool = _head_pool(workload, cluster)
     refused = {"hostNetwork": workload.host_network, "privileged": workload.privileged}
     written = workload.annotations.items()
@@ -178,12 +135,12 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
             Auxiliary(
                 **asdict(job),
                 node_pool=_node_pool(cluster, job.pool),
-                topology_request=topology.of_pool(workload, job.pool, site),
+                topology_request=pool_topology(workload, job.pool, site),
             )
             for job in workload.auxiliary_jobs
         ),
-        pathways=_pathways_plan(
-            workload, shape, name, _node_pool(cluster, head_pool), topology.of_pool(workload, head_pool, site)
+        pathways=pathways_plan(
+            workload, shape, name, _node_pool(cluster, head_pool), pool_topology(workload, head_pool, site)
         ),
         patches=workload.patches,
         left_out=() if standard else tuple(name for name, is_set in refused.items() if is_set),
@@ -319,3 +276,100 @@ def _pool_reference(workload: Workload, cluster: Cluster, pool: str, path: Path)
     elif len(pools[pool].node_pool_names) != 1:
         message = f"CPU pool '{pool}' has several node pools, but a pod can select only one"
         yield workload.source.problem("REF004", path, message, "declare a CPU pool for each node pool")
+
+
+_ACCOUNT_FIELD = "podTemplate.spec.serviceAccountName"
+
+
+def with_account(workload: Workload, cluster: Cluster) -> Workload:
+    """Return a workload whose pod templates name the service account of the namespace's team.
+
+    A template that names one, `default` included, keeps it. The controller of PathwaysJob makes the workers'
+    pods, and the head's too where it is headless: there is nothing to write an account into.
+    """
+    names = _team_accounts(workload, cluster)
+    if len(names) != 1:
+        return workload
+    runtime, by_controller = workload.pathways, workload.api == "PathwaysJob"
+    if runtime is not None and not (by_controller and runtime.headless):
+        head = replace(runtime.head, pod_template=_template_with(runtime.head.pod_template, names[0]))
+        runtime = replace(runtime, head=head)
+    template = workload.pod_template if by_controller else _template_with(workload.pod_template, names[0])
+    auxiliary = workload.auxiliary_jobs
+    jobs = tuple(replace(job, pod_template=_template_with(job.pod_template, names[0])) for job in auxiliary)
+    return replace(workload, pod_template=template, pathways=runtime, auxiliary_jobs=jobs)
+
+
+def account_problems(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
+    """Yield warnings for pods that use a bucket, or that two accounts could be meant for, and name none.
+
+    The workload has the account of its team.
+    """
+    source, names, runtime = workload.source, _team_accounts(workload, cluster), workload.pathways
+    path: Path = ("spec", "podTemplate")
+    template, fields = workload.pod_template, _ACCOUNT_FIELD
+    if runtime is not None:
+        path, template = ("spec", "pathways", "head", "podTemplate"), runtime.head.pod_template
+        fields = f"{_ACCOUNT_FIELD} and " * (workload.api == "JobSet") + f"pathways.head.{_ACCOUNT_FIELD}"
+    if _account(template):
+        return
+    if len(names) > 1:
+        message = f"namespace '{workload.namespace}' has the service accounts {' and '.join(names)}, "
+        message += "but the pods name none: they get 'default'"
+        yield source.problem("TEAM011", path, message, f"write {fields}", warning=True)
+        return
+    buckets: list[tuple[Path, str]] = [
+        (("spec", "gcsFuse", index, "bucket"), item.bucket) for index, item in enumerate(workload.gcs_fuse)
+    ]
+    if runtime is not None and workload.api == "JobSet" and not workload.host_network:
+        buckets.append((("spec", "pathways", "pathwaysDir"), runtime.pathways_dir))
+    for place, bucket in buckets:
+        message = f"the pods have no service account, so they access '{bucket}' as service account 'default'"
+        hint = f"write {fields}, or serviceAccountName of the namespace's team in {cluster.source.file.path}"
+        hint += "; write 'default' if that account has the rights"
+        yield source.problem("TEAM010", place, message, hint, warning=True)
+
+
+def _team_accounts(workload: Workload, cluster: Cluster) -> list[str]:
+    """Return the service accounts that teams of a workload's namespace have."""
+    teams = (team for team in cluster.teams if team.namespace == workload.namespace)
+    return list(dict.fromkeys(team.service_account_name for team in teams if team.service_account_name))
+
+
+def _account(template: dict[str, Any]) -> str:
+    spec = template.get("spec", {})
+    return str(spec.get("serviceAccountName", spec.get("serviceAccount", "")))
+
+
+def _template_with(template: dict[str, Any], account: str) -> dict[str, Any]:
+    """Return a pod template with a service account, unless it names one."""
+    if _account(template):
+        return template
+    return {**template, "spec": {**template.get("spec", {}), "serviceAccountName": account}}
+
+
+def name_problems(workload: Workload, plan: Plan) -> Iterator[Problem]:
+    """Yield a problem for a run whose name is longer than its controllers can take."""
+    room = _room(plan)
+    if len(plan.name) <= room.length:
+        return
+    left = room.length - (len(plan.name) - len(workload.name))
+    has = counted(len(workload.name), "character")
+    length = f"has {has}; the limit is {left}" if left > 0 else "leaves no room for the names of its pods"
+    message = f"name '{workload.name}' {length}: {room.because}"
+    hint = f"shorten it to {left} characters" if left > 0 else "shorten the name of the auxiliary job"
+    if plan.run:
+        hint += f" (the run's id '-{plan.run}' takes {len(plan.run) + 1})"
+    yield workload.source.problem("NAME001", ("metadata", "name"), message, hint)
+
+
+def _room(plan: Plan) -> name_room.Room:
+    if plan.pattern == "pathwaysjob":
+        return name_room.room_in_pathwaysjob()
+    if plan.pattern in ("job", "indexed-job"):
+        return name_room.room_in_job(plan.hosts)
+    jobs = {auxiliary.name: (1, 1) for auxiliary in plan.auxiliaries}
+    if plan.pathways is None:
+        return name_room.room_in_jobset({PATTERNS[plan.pattern].job: (plan.slices, plan.hosts), **jobs})
+    jobs |= {"worker": (plan.slices, plan.hosts), name_room.PATHWAYS_HEAD: (1, 1)}
+    return name_room.room_in_jobset(jobs, coordinator_subdomain=plan.pathways.subdomain)

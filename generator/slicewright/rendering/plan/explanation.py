@@ -8,13 +8,11 @@ from msgspec import Struct
 from slicewright.catalogue.resolve import TpuRequest
 from slicewright.catalogue.shape import Shape
 from slicewright.document.document import values_in
-from slicewright.intent.excluded import lacks
 from slicewright.intent.source import Source
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import Workload, lacks
 from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.problem import Path, dotted
-from slicewright.rendering.plan.plan import Plan
-from slicewright.rendering.plan.run_pattern import PATTERNS
+from slicewright.rendering.plan.plan import PATTERNS, Plan
 
 
 class Fact(Struct, frozen=True):

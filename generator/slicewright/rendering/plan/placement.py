@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from slicewright.intent.excluded import DIRECT_JOBSET
+from slicewright.intent.tpuworkload import DIRECT_JOBSET
 from slicewright.kubernetes import labels
 
 if TYPE_CHECKING:

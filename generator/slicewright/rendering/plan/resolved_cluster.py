@@ -1,19 +1,24 @@
-"""A cluster with the shapes of its pools, and the problems of its file."""
+"""A cluster with the shapes of its pools, the sizes that its pools can have, and the problems of its file.
+
+Queues get all that a pool can have, not what it begins with: Kueue admits by quota, and GKE's autoscaler
+makes nodes only for pods that were admitted. With a quota of existing nodes a pool would never grow.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from slicewright.catalogue.catalogue import Catalogue
-from slicewright.catalogue.cpu_machine import CpuMachine
+from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
 from slicewright.intent.source import Source
 from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Rung, TpuPool
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import Path, Problem, counted
+from slicewright.rendering import header
 from slicewright.rendering.plan.placement import NOT_SERVED, is_served, lifetime_problem
-from slicewright.rendering.run import header
 
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""
@@ -148,3 +153,44 @@ def _is_default(name: str, pool: TpuPool | CpuPool | None) -> bool:
     if not isinstance(pool, TpuPool) or pool.node_pool_names or not number.isdecimal():
         return False
     return number == str(int(number)) and int(number) < pool.slices
+
+
+class SizeRange(Struct, frozen=True):
+    """How many slices (of a TPU pool) or nodes (of a CPU pool) there are at least and at most."""
+
+    least: int
+    most: int
+
+
+def count(pool: TpuPool | CpuPool) -> int:
+    """Return how many slices or nodes the file gives a pool, which it has at once unless it starts empty."""
+    return pool.slices if isinstance(pool, TpuPool) else pool.nodes
+
+
+def starts_empty(pool: TpuPool | CpuPool) -> bool:
+    """Tell whether all node pools of a TPU pool start empty, whatever its autoscaling says."""
+    return isinstance(pool, TpuPool) and pool.provisioning.is_flex_start
+
+
+def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
+    """Return the bounds of `autoscaling` as they are written, wrong ones too; None if it is not."""
+    bounds = site.cluster.written(pool).get("autoscaling")
+    return None if bounds is None else SizeRange(bounds.get("min", 0), bounds.get("max", count(pool)))
+
+
+def size_range(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange:
+    """Return how many slices or nodes a pool has at least and at most.
+
+    `slices` of a flex-start pool are the most that it has: it starts empty. The same holds on Autopilot and
+    for ComputeClasses that make node pools, whose pools are declared capacity and go as far as the file says.
+    """
+    now, scales = count(pool), autoscaling(site, pool)
+    most = max(now, scales.most) if scales else now
+    least = 0 if starts_empty(pool) else min(scales.least, most) if scales else now
+    return SizeRange(least, most)
+
+
+def slice_names(pool: TpuPool, count: int) -> tuple[str, ...]:
+    """Return the names of the first node pools of a TPU pool: those written, then `<pool>-<number>`."""
+    names = pool.node_pool_names[:count]
+    return (*names, *(f"{pool.name}-{index}" for index in range(len(names), count)))

@@ -5,14 +5,12 @@ from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
-from slicewright.intent.excluded import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, lacks
 from slicewright.intent.reserved_fields import excluded
-from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.tpuworkload import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, Workload, lacks
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean
-from slicewright.rendering.plan import validate_pathways
-from slicewright.rendering.plan.run_pattern import PATTERNS
-from slicewright.rendering.plan.validate_pathways import RUNTIME
+from slicewright.rendering.plan.pathways_plan import RUNTIME, pathways_problems
+from slicewright.rendering.plan.plan import PATTERNS
 
 FILES_VOLUME = "files"
 """Name of the volume of `files`."""
@@ -139,7 +137,7 @@ def fields(workload: Workload) -> Iterator[Problem]:
         message = f"a {workload.api} runs one slice, not {workload.slices}"
         yield source.problem("FIELD001", ("spec", "slices"), message, AS_JOBSET)
     if workload.pathways is not None:
-        yield from validate_pathways.fields(workload, workload.pathways)
+        yield from pathways_problems(workload, workload.pathways)
     elif not workload.has_image:
         yield _nothing_to_run(workload)
     if workload.max_execution_time_seconds is not None and not workload.queue_name:

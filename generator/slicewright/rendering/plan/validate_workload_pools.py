@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slicewright.catalogue.geometry import joined
-from slicewright.catalogue.shape import Shape
+from slicewright.catalogue.shape import Shape, joined
 from slicewright.intent.tpucluster import CpuPool, TpuPool
 from slicewright.intent.tpuworkload import Cpu, Workload
 from slicewright.kubernetes.problem import Problem, counted
 from slicewright.rendering.plan.placement import provisioning_selector
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plan.ways import called, fits
 
 _TAINTED = ("Spot", "FlexStartQueued", "ComputeClass")

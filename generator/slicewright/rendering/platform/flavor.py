@@ -1,4 +1,7 @@
-"""ResourceFlavors: one for all pools of a shape and a way of provisioning, one for each CPU pool."""
+"""Kueue's objects in the spelling of a cluster's release, and its ResourceFlavors.
+
+There is one flavor for all pools of a shape and a way of provisioning, and one for each CPU pool.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from slicewright.intent.tpucluster import CpuPool
+from slicewright.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE
 from slicewright.kubernetes.labels import NODE_POOL
 from slicewright.rendering.plan.placement import (
     flavor_name,
@@ -14,19 +18,58 @@ from slicewright.rendering.plan.placement import (
     shape_selector,
     tolerations,
 )
-from slicewright.rendering.plan.scaling import size_range
+from slicewright.rendering.plan.resolved_cluster import size_range
 from slicewright.rendering.plan.ways import taint
-from slicewright.rendering.platform.kueue_objects import kueue_object
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from slicewright.catalogue.cpu_machine import CpuMachine
+    from slicewright.catalogue.catalogue import CpuMachine
     from slicewright.catalogue.shape import Shape
     from slicewright.intent.tpucluster import TpuPool
     from slicewright.intent.tpuworkload import Provisioning
     from slicewright.kubernetes.types import Object
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+
+DEFAULT_KUEUE = "v0.19.2"
+_TOPOLOGY_SINCE = (0, 14)
+"""Before it a Topology is v1alpha1."""
+_FIELDS = {
+    *("admissionChecks", "clusterQueues", "cohorts", "kueue"),
+    *("priorityClasses", "provisioningRequestConfigs", "topologies"),
+}
+"""Fields of a TPUCluster of which each says that the cluster has Kueue."""
+
+
+def has_kueue(site: ResolvedCluster) -> bool:
+    """Tell whether a cluster's file says anything of Kueue; a cluster without it gets none of its objects."""
+    return not _FIELDS.isdisjoint(site.cluster.spec)
+
+
+def kueue_release(site: ResolvedCluster) -> tuple[int, int]:
+    """Return the minor release of a cluster's Kueue."""
+    return kueue_release_of(site.cluster.spec)
+
+
+def kueue_release_of(spec: dict[str, Any]) -> tuple[int, int]:
+    """Return the minor release of Kueue that the spec of a TPUCluster speaks of."""
+    written: str = spec.get("versions", {}).get("kueue", DEFAULT_KUEUE)
+    major, minor = written.removeprefix("v").split(".")[:2]
+    return int(major), int(minor)
+
+
+def is_v1beta2(site: ResolvedCluster) -> bool:
+    """Tell whether the cluster's Kueue has the API v1beta2."""
+    return kueue_release(site) >= V1BETA2_SINCE
+
+
+def kueue_object(site: ResolvedCluster, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
+    """Return an object of Kueue's API; `fields` come after its metadata."""
+    version = "v1beta2" if is_v1beta2(site) else "v1beta1"
+    if kind == "Topology" and kueue_release(site) < _TOPOLOGY_SINCE:
+        version = "v1alpha1"
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"apiVersion": f"{KUEUE_GROUP}/{version}", "kind": kind, "metadata": metadata, **fields}
 
 
 class Flavor(Struct, frozen=True):

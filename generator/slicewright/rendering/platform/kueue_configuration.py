@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from slicewright.document.write import write_document
 from slicewright.kubernetes import kinds
-from slicewright.kubernetes.duration import seconds
 from slicewright.kubernetes.fields import mapping
-from slicewright.rendering.platform.kueue_objects import DEFAULT_RELEASE, is_v1beta2, release, release_of
+from slicewright.kubernetes.quantity import seconds
+from slicewright.rendering.platform.flavor import DEFAULT_KUEUE, is_v1beta2, kueue_release, kueue_release_of
 from slicewright.rendering.platform.queues import shares_by_usage
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _recovery(site: ResolvedCluster, timeout: str) -> dict[str, str]:
     """
     if not site.has_elastic_runs:
         return {"recoveryTimeout": timeout}
-    return {"recoveryTimeout": "0s"} if release(site) >= _ZERO_IS_NEVER_SINCE else {}
+    return {"recoveryTimeout": "0s"} if kueue_release(site) >= _ZERO_IS_NEVER_SINCE else {}
 
 
 def evicts_nothing_that_recovers(site: ResolvedCluster) -> bool:
@@ -174,7 +174,7 @@ def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]
     """
     if not {"quotaCheckStrategy", "excludeResourcePrefixes"}.isdisjoint(written):
         return {}
-    if release(site) >= _IGNORES_UNDECLARED_SINCE:
+    if kueue_release(site) >= _IGNORES_UNDECLARED_SINCE:
         return {"resources": {"quotaCheckStrategy": "IgnoreUndeclared"}}
     # of CPU pools queues have quota of cpu and memory, or of what the file writes
     cpus = {pool.name for pool in site.cluster.cpu_pools}
@@ -196,11 +196,11 @@ def validate_configuration(spec: dict[str, Any], schemas: Schemas) -> Iterator[P
     Ids are those of the input formats (IN001 to IN006). The schema is that of v0.19.2: of a release with the
     same version of the API the problems are warnings, and of an earlier version nothing is known.
     """
-    written, release = spec.get(_FIELD), release_of(spec)
+    written, release = spec.get(_FIELD), kueue_release_of(spec)
     if not isinstance(written, dict) or release < kinds.V1BETA2_SINCE:
         return
     whole = {"apiVersion": kinds.KUEUE_CONFIGURATION_VERSION, "kind": KIND, **written}
-    is_known = release == release_of({"versions": {"kueue": DEFAULT_RELEASE}})
+    is_known = release == kueue_release_of({"versions": {"kueue": DEFAULT_KUEUE}})
     severity: Severity = "error" if is_known else "warning"
     for problem in schemas.problems(SCHEMA, whole):
         yield replace(problem, path=("spec", _FIELD, *problem.path), severity=severity)

@@ -11,8 +11,7 @@ from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import Path, Problem, are_both_meant, did_you_mean, only_near
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.flavor import Capacity, CpuCapacity, TpuCapacity, capacities, queued
-from slicewright.rendering.platform.nominal_quota import chips, nodes
-from slicewright.rendering.platform.queues import QUEUED_CHECK
+from slicewright.rendering.platform.queues import QUEUED_CHECK, chips, nodes
 
 _KINDS = {
     "topologies": "Topology",

@@ -14,8 +14,14 @@ from slicewright.intent.tpucluster import CpuPool, Pool, TpuPool
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.labels import COMPUTE_CLASS, SPOT
 from slicewright.rendering.plan.placement import placed_by_policy, policy_name
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
-from slicewright.rendering.plan.scaling import SizeRange, autoscaling, size_range, slice_names
+from slicewright.rendering.plan.resolved_cluster import (
+    ResolvedCluster,
+    SizeRange,
+    autoscaling,
+    region_of,
+    size_range,
+    slice_names,
+)
 
 
 @dataclass(frozen=True, slots=True)

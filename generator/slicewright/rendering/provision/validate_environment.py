@@ -9,8 +9,7 @@ from typing import Any
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.provision.node_pool import NodePool, node_pools
-from slicewright.rendering.provision.terraform import TPU_MAX_PODS
-from slicewright.rendering.provision.terraform_settings import DEFAULTS, Environment, environment
+from slicewright.rendering.provision.terraform import DEFAULTS, TPU_MAX_PODS, Environment, environment
 
 _AT: Path = ("spec", "environment")
 _SYSTEM_POOL = "{name: system, machineType: n2-standard-8, nodes: 2}"

@@ -9,8 +9,15 @@ from slicewright.intent.tpucluster import CpuPool, TpuPool
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.rendering.plan.placement import placed_by_policy, policy_name
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
-from slicewright.rendering.plan.scaling import autoscaling, count, size_range, slice_names, starts_empty
+from slicewright.rendering.plan.resolved_cluster import (
+    ResolvedCluster,
+    autoscaling,
+    count,
+    region_of,
+    size_range,
+    slice_names,
+    starts_empty,
+)
 from slicewright.rendering.provision import further, validate_environment
 from slicewright.rendering.provision.node_pool import creates_itself, node_pools, zones
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.rendering.run.identity import successor
+from slicewright.rendering.folder import successor
 
 
 @pytest.mark.parametrize(

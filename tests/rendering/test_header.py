@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicewright.rendering.run import header
-from slicewright.rendering.run.header import GENERATED, Frozen
+from slicewright.rendering import header
+from slicewright.rendering.header import GENERATED, Frozen
 
 BODY = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: train-1ba80c97\n"
 INPUTS = "workloads/train.yaml, cluster c"

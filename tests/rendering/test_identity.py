@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicewright.document.read import read_documents
-from slicewright.rendering.run.identity import NOT_INTENT, digest, run_id
+from slicewright.rendering.folder import NOT_INTENT, digest, run_id
 
 SPEC: dict[str, Any] = {
     "tpu": "v5litepod-8",

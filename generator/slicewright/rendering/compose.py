@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from slicewright.document import json_patch as patch
+from slicewright.document import json_patch
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.regular_expression import whole
-from slicewright.rendering.compose.spec import (
+from slicewright.rendering.kustomization import (
     FILE_NAME,
     OF_KUSTOMIZE,
     Kustomization,
@@ -282,9 +282,9 @@ def _apply(change: Patch, items: list[_Item], file: str) -> None:
             raise Stopped(outside=f"{file}: a strategic-merge patch of a text with a number or a boolean")
         _, kind, namespace, name = identity(item.data)
         try:
-            item.data = patch.apply(change.operations, item.own())
-            patch.merge(change.fields, item.data)
-        except patch.PatchError as error:
+            item.data = json_patch.apply(change.operations, item.own())
+            json_patch.merge(change.fields, item.data)
+        except json_patch.PatchError as error:
             subject = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             raise Stopped(
                 Problem("KUS006", f"the patch fails: {error}", file=file, object=subject)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from slicewright.document.placeholder import may_be, pattern
+from slicewright.document.document import may_be, pattern
 from slicewright.kubernetes.fields import mapping, texts
 from slicewright.kubernetes.kinds import GROUP_OF
 from slicewright.kubernetes.pods import Pods, pods_of
 from slicewright.kubernetes.problem import Fix, Path, Problem, Severity, are_both_meant, only_near
-from slicewright.rendering.run.folder import platform_folder
+from slicewright.rendering.folder import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

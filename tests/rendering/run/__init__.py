@@ -1,1 +1,0 @@
-"""Runs: what makes one, and how its file is known."""
