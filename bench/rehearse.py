@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.cli.report.page_file import render_page as page
+from slicewright.cli.report.rehearsal_output import render_page as page
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.rehearsal import Rehearsal

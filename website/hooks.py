@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, InclusionLevel
 
-from slicewright.project.init.new_files import SCHEMAS
+from slicewright.project.new_files import SCHEMAS
 from slicewright.rendering.io.package_data import data_folder
 from website import commands, rules
 

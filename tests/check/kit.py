@@ -14,7 +14,7 @@ from tests.conftest import Done
 
 from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
-from slicewright.check.reasons import Ignores
+from slicewright.check.suppress import Ignores
 from slicewright.cli.validate import validate
 from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
-from slicewright.check.io import helm
 from slicewright.check.io import kustomizations as kustomize
+from slicewright.check.io import load
 
 _RENDERED = f"""\
 ---
@@ -67,7 +67,7 @@ def test_helm_knows_nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HELM_PLUGINS", "/plugins")
     monkeypatch.setenv("KUBECONFIG", "/kubeconfig")
     _fake(tmp_path, f'/usr/bin/env > {tmp_path}/environ; echo "$*" > {tmp_path}/called', monkeypatch)
-    helm.template("/charts/a b", "a b")
+    load.template("/charts/a b", "a b")
     environ = dict(line.partition("=")[::2] for line in (tmp_path / "environ").read_text().splitlines())
 
     assert "template release /charts/a b --include-crds\n" == (tmp_path / "called").read_text()
@@ -94,7 +94,7 @@ def test_chart_that_does_not_render_is_an_error(
 ) -> None:
     """The last line of helm says why."""
     _fake(tmp_path, script, monkeypatch)
-    objects, (problem,) = helm.template("/a", "a")
+    objects, (problem,) = load.template("/a", "a")
 
     assert ([], "FILE032", message, hint) == (objects, problem.id, problem.message, problem.hint)
 
@@ -109,7 +109,7 @@ def test_helm_that_does_not_end_or_start_is_an_error(tmp_path: Path, monkeypatch
             raise error
 
         monkeypatch.setattr(kustomize, "run", fail)
-        said.append(helm.template("/a", "a")[1][0].message)
+        said.append(load.template("/a", "a")[1][0].message)
 
     assert ["helm did not finish in 60 seconds", "helm cannot be started: Exec format error"] == said
 
@@ -117,7 +117,7 @@ def test_helm_that_does_not_end_or_start_is_an_error(tmp_path: Path, monkeypatch
 def test_template_that_is_not_yaml_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of what is rendered is no line of the template."""
     _fake(tmp_path, "printf -- '---\\n# Source: a/templates/b.yaml\\na: [\\n'", monkeypatch)
-    _, (problem,) = helm.template("/a", "charts/a")
+    _, (problem,) = load.template("/a", "charts/a")
 
     assert ("YAML001", "charts/a/templates/b.yaml", 0) == (problem.id, problem.file, problem.line)
 

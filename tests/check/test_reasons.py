@@ -10,7 +10,7 @@ from tests.check.kit import BAD_CONFIG_MAP, run, write
 from tests.conftest import JOB
 from tests.words import places
 
-from slicewright.check.reasons import Entry
+from slicewright.check.suppress import Entry
 
 if TYPE_CHECKING:
     from pathlib import Path

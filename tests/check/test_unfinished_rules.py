@@ -15,7 +15,7 @@ from tests.check.rules.kit import BAD, Fixture
 from tests.properties import share
 
 from slicewright.check.examine import Judges, examine
-from slicewright.check.io.rule_sets import semantic_rules
+from slicewright.check.io.meaning import semantic_rules
 from slicewright.check.run import RuleSet
 from slicewright.check.unfinished import placeholders_in
 from slicewright.check.units import Checked, Examined, Unit

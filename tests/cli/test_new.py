@@ -9,9 +9,8 @@ import yaml
 from tests.conftest import CLUSTER
 from tests.words import places
 
-from slicewright.cli import asking
 from slicewright.documentation import DOCS
-from slicewright.project.init.new_files import SCHEMAS
+from slicewright.project.new_files import SCHEMAS
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -366,7 +365,7 @@ def test_pathways_of_the_defaults(repo: Repo) -> None:
 
 def test_pathways_version_is_asked_for(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal it is asked for, as the image is."""
-    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    monkeypatch.setattr("slicewright.cli.new._can_ask", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_what, **_how: "jax-0.9.2")
     repo.run(*PATHWAYS)
     spec = yaml.safe_load(repo.read("workloads/b.yaml"))["spec"]
@@ -456,7 +455,7 @@ def test_without_a_terminal_nothing_is_asked(repo: Repo, options: tuple[str, ...
 
 def test_on_a_terminal_it_asks_for_what_is_missing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cluster, TPU and queue are chosen from what there is."""
-    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    monkeypatch.setattr("slicewright.cli.new._can_ask", lambda: True)
     answers = iter(["c2", "v5litepod-8", "second", "python:3.12", "python 'my train.py'"])
     asked: list[tuple[str, list[str]]] = []
 
@@ -487,7 +486,7 @@ def test_a_command_whose_quote_does_not_end_is_wrong_usage(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a person types is split as a shell would."""
-    monkeypatch.setattr(asking, "can_ask", lambda: True)
+    monkeypatch.setattr("slicewright.cli.new._can_ask", lambda: True)
     answers = iter(["v5litepod-8", "python:3.12", "python 'train.py"])
     monkeypatch.setattr("click.prompt", lambda *_what, **_how: next(answers))
 

@@ -10,13 +10,13 @@ from website import commands
 
 from slicewright.check.io.meaning import ids
 from slicewright.documentation import DOCS
-from slicewright.project.init.new_files import SCHEMAS
+from slicewright.project.new_files import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "generator" / "slicewright"
 TEXTS = {
     path: path.read_text(encoding="utf-8")
-    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.yaml"), *PACKAGE.glob("project/init/template/*"))
+    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.yaml"), *PACKAGE.glob("project/template/*"))
 }
 WRITTEN = re.compile(re.escape(DOCS) + r"([\w/.-]+)")
 NAMED = re.compile(r"\bpage\(['\"]([\w/-]+)['\"]\)")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
-from slicewright.check.io import rule_sets as rules
+from slicewright.check.io import meaning
 from slicewright.check.io.meaning import all_rules
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
         monkeypatch.syspath_prepend(str(folder))
         monkeypatch.delitem(sys.modules, module, raising=False)
-        rules.added.cache_clear()
+        meaning.added.cache_clear()
 
     yield installed
-    rules.added.cache_clear()
+    meaning.added.cache_clear()
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_packages_are_not_looked_at_without_need() -> None:
     """A command that asks no rules imports neither our rules nor importlib.metadata."""
     code = (
         "import sys; from slicewright.cli.main import cli; cli(['catalog', 'v5e'], standalone_mode=False); "
-        "print({'importlib.metadata', 'slicewright.check.io.rule_sets'} & set(sys.modules))"
+        "print({'importlib.metadata', 'slicewright.check.io.meaning'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "set()" == done.stdout.splitlines()[-1]

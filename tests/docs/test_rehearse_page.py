@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from slicewright.cli.compare_variants import read_variants
 from slicewright.cli.rehearse import rehearse
-from slicewright.cli.what_if import read_variants
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.clock import unclear
 from slicewright.rehearse.model.time_span import seconds

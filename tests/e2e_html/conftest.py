@@ -8,7 +8,7 @@ import pytest
 from tests.e2e_html.browser import Browser, NoBrowserError
 from tests.e2e_html.records import calm, eventful, large
 
-from slicewright.cli.report.page_file import render_page as page
+from slicewright.cli.report.rehearsal_output import render_page as page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.e2e_html.browser import Browser
 from tests.e2e_html.records import eventful
 
-from slicewright.cli.report.page_file import render_page as page
+from slicewright.cli.report.rehearsal_output import render_page as page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

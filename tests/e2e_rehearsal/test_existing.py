@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import Repo
 
-from slicewright.cli.report.page_file import render_page as page
+from slicewright.cli.report.rehearsal_output import render_page as page
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.report.terminal import text
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.conftest import Repo
 
-from slicewright.cli.report.page_file import render_page as page
-from slicewright.cli.report.rehearsal_junit import junit
+from slicewright.cli.report.rehearsal_output import junit
+from slicewright.cli.report.rehearsal_output import render_page as page
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.report.terminal import text
 

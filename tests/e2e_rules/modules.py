@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from slicewright.programs.golang import find_go
+from slicewright.programs.find import find_go
 from slicewright.programs.pins import tools
 
 ROOT = Path(__file__).resolve().parents[2]

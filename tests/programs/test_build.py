@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs import build, golang
+from slicewright.programs import build
 from slicewright.programs.build import build_all
 from slicewright.programs.find import cached, version_of
 
@@ -276,7 +276,7 @@ def test_for_another_machine(folder: Path, environ: dict[str, str], tool: Tool) 
 def test_no_go(tool: Tool, folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Go nothing is tried, and it is said once."""
     nothing = Problem(id="TOOL004", message="no Go")
-    monkeypatch.setattr(golang, "find_go", lambda *_: nothing)
+    monkeypatch.setattr(build, "find_go", lambda *_: nothing)
     stream = io.StringIO()
     assert (nothing,) == build_all([tool, tool], stream, folder=folder, environ=environ)
     assert stream.getvalue() == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs.golang import find_go, needed
+from slicewright.programs.find import find_go, needed_go
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,4 +50,4 @@ def test_the_newest_need_counts(tmp_path: Path) -> None:
     for name, version in (("a", "1.9"), ("b", "1.26.0"), ("c", "1.25.10")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "go.mod").write_text(f"module {name}\n\ngo {version}\n", encoding="utf-8")
-    assert needed(tmp_path / name for name in "abc") == (1, 26, 0)
+    assert needed_go(tmp_path / name for name in "abc") == (1, 26, 0)

@@ -8,7 +8,6 @@ import pytest
 from tests.diff.kit import commit
 from tests.files import git
 
-from slicewright.cli import rehearse
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.session import Result
@@ -69,7 +68,7 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         )
         return Result(report, is_played=not is_broken, logs=None)
 
-    monkeypatch.setattr(rehearse, "play", play)
+    monkeypatch.setattr("slicewright.cli.play.play", play)
     return played
 
 
@@ -226,7 +225,7 @@ def test_arrivals_that_wait_longer_fail(changed: Repo, monkeypatch: pytest.Monke
     changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '1h'}]}}\n")
     git(changed.root, "commit", "--all", "--message", "load")
     changed.cluster("c1", spec=f"{CLUSTER}    rehearsal: {{arrivals: [{profile % '2h'}]}}\n")
-    monkeypatch.setattr(rehearse, "play", play)
+    monkeypatch.setattr("slicewright.cli.play.play", play)
     done = changed.run("rehearse", "c1", "--changed", "HEAD", "--speed", "10", code=1)
 
     assert "clusters/c1.yaml:" in done.out

@@ -16,9 +16,8 @@ import pytest
 from tests.words import places
 
 from slicewright.cli import rehearse_options
-from slicewright.cli.rehearse_options import jobs_of
-from slicewright.cli.report import page_file
-from slicewright.cli.time_options import Speed
+from slicewright.cli.rehearse_options import Speed, jobs_of
+from slicewright.cli.report import rehearsal_output
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.memory_pods import needs_pods
 from slicewright.rehearse.scenario import scenarios
@@ -36,7 +35,7 @@ def test_page_that_cannot_be_written_is_told_before_the_play(tmp_path: Path, pla
     """Minutes of a rehearsal are not played for a page that has no place."""
     (tmp_path / "file").write_text("", encoding="utf-8")
 
-    found = page_file.unwritable(tmp_path / place)
+    found = rehearsal_output.unwritable(tmp_path / place)
 
     assert found is not None
     assert ("FILE003", f"the page cannot be written: {why}") == (found.id, found.message)
@@ -48,7 +47,10 @@ def test_place_of_a_page_is_as_it_was(tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.html"
     earlier.write_text("page", encoding="utf-8")
 
-    assert [None, None] == [page_file.unwritable(earlier), page_file.unwritable(tmp_path / "new.html")]
+    assert [None, None] == [
+        rehearsal_output.unwritable(earlier),
+        rehearsal_output.unwritable(tmp_path / "new.html"),
+    ]
     assert {"earlier.html": "page"} == {
         path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()
     }
@@ -74,11 +76,11 @@ def test_page_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> None:
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
     try:
-        found = [page_file.write(tmp_path / name, "x" * 2000) for name in ("page.html", "new.html")]
+        found = [rehearsal_output.write(tmp_path / name, "x" * 2000) for name in ("page.html", "new.html")]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
         signal.signal(signal.SIGXFSZ, ignored)
-    device = page_file.write(Path("/dev/full"), "x")
+    device = rehearsal_output.write(Path("/dev/full"), "x")
 
     assert ["the page cannot be written: File too large"] * 2 == [one.message for one in found if one]
     assert device is not None
@@ -93,7 +95,7 @@ def test_page_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     page.write_text("earlier", encoding="utf-8")
     page.chmod(0o640)
     link.symlink_to(page)
-    found = page_file.write(link, "new")
+    found = rehearsal_output.write(link, "new")
 
     assert (None, "new", 0o100640, True) == (
         found,
@@ -116,7 +118,7 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
 
     monkeypatch.setattr(Path, "replace", busy)
 
-    assert (None, "new") == (page_file.write(page, "new"), page.read_text(encoding="utf-8"))
+    assert (None, "new") == (rehearsal_output.write(page, "new"), page.read_text(encoding="utf-8"))
     assert ["page.html"] == [path.name for path in tmp_path.iterdir()]
 
 

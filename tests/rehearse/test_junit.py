@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
-from slicewright.cli.report.rehearsal_junit import junit
+from slicewright.cli.report.rehearsal_output import junit
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.timeline import Timeline

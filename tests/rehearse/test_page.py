@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e_html.records import calm, eventful, large
 
-from slicewright.cli.report.page_file import render_page as page
+from slicewright.cli.report.rehearsal_output import render_page as page
 from slicewright.rehearse.report.charts import OUTCOMES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e_html.records import eventful, large
 
-from slicewright.cli.report.page_file import render_page
+from slicewright.cli.report.rehearsal_output import render_page
 from slicewright.rehearse.report.charts import (
     MARKS,
     OUTCOMES,

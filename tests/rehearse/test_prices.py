@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import Repo
 
-from slicewright.cli.report.page_file import render_page
+from slicewright.cli.report.rehearsal_output import render_page
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.project.repository_reader import read_checkout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from slicewright.cli.report.page_file import render_variants
+from slicewright.cli.report.rehearsal_output import render_variants
 from slicewright.rehearse.model.comparison import Group, Noise
 
 from .test_page import _Reader

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.cli import rehearse
 from slicewright.cli.rehearse import _MOST_REPETITIONS
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.report.report import Report
@@ -63,7 +62,7 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             return Result(Report("c1", 1, 0, False, problems=(PROBLEM,), is_cut_short=True), False, None)  # noqa: FBT003
         return Result(report, is_played=True, logs=None)
 
-    monkeypatch.setattr(rehearse, "play", play)
+    monkeypatch.setattr("slicewright.cli.play.play", play)
     return speeds
 
 

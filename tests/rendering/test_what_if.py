@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.project.changed_checkout import rendered
+from slicewright.project.judge import rendered
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rendering.changed_documents import (
     ChangeError,

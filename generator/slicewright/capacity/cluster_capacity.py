@@ -8,8 +8,7 @@ from msgspec import Struct
 from slicewright.capacity.supply import Holder, Pool, cohorts, pools, queues
 from slicewright.capacity.workloads import Workload, runs, workloads
 from slicewright.check.origin import Origins
-from slicewright.check.reasons import Entry
-from slicewright.check.suppress import inputs, suppress
+from slicewright.check.suppress import Entry, inputs, suppress
 from slicewright.kubernetes.problem import Problem, in_order
 from slicewright.kubernetes.types import plain, record
 from slicewright.kueue.quota_read import quotas

@@ -8,11 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.origin import Origins, of_inputs, said_of_input
-from slicewright.check.reasons import Entry
 from slicewright.check.rules.every import RULES
 from slicewright.check.rules.fit import queue_of
 from slicewright.check.run import RuleSet
-from slicewright.check.suppress import inputs, suppress
+from slicewright.check.suppress import Entry, inputs, suppress
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import QUEUE, TPU

@@ -43,7 +43,7 @@ from slicewright.rendering.rendering import Rendering
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from slicewright.check.reasons import Entry
+    from slicewright.check.suppress import Entry
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Problem
     from slicewright.kubernetes.types import Object

@@ -1,4 +1,8 @@
-"""The one loop that runs rules over objects, and one report for each mistake."""
+"""The one loop that runs rules over the objects of each scope, and one report for each mistake.
+
+Rules see the objects of a cluster together where one is declared, else those of a build or a folder: a
+repository may hold tutorials, environments and variants of one thing. See docs/explanation/scopes.md.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,56 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from slicewright.check.origin import of_inputs, said_of_input
 from slicewright.kubernetes.problem import Problem, Severity, errors
 from slicewright.objects import Finding, ObjectSet, Resource, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slicewright.catalogue.catalogue import Catalogue
+    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+
+
+class Scope(NamedTuple):
+    """A cluster, or a build or a folder of no declared cluster; without a form it is all of these."""
+
+    cluster: str = ""
+    form: str = ""
+    folder: str = ""
+
+
+def object_sets(
+    resources: Iterable[tuple[Scope, Resource]],
+    catalogue: Catalogue,
+    sites: Mapping[str, ResolvedCluster],
+    *,
+    one_cluster: bool,
+) -> dict[Scope, ObjectSet]:
+    """Return the objects of each scope, and beside those of a TPUCluster what is of no cluster."""
+    by_scope: dict[Scope, list[Resource]] = defaultdict(list)
+    of_no_cluster: list[Resource] = []
+    for scope, resource in resources:
+        by_scope[scope].append(resource)
+        if not scope.cluster:
+            of_no_cluster.append(resource)
+    widest = ObjectSet(of_no_cluster, catalogue, is_cluster=one_cluster)
+    sets = {
+        scope: ObjectSet(
+            some,
+            catalogue,
+            sites.get(scope.cluster),
+            of_no_cluster if scope.cluster in sites else (),
+            beyond=None if scope.cluster else widest,
+        )
+        for scope, some in by_scope.items()
+    }
+    return {**sets, Scope(): widest}
+
 
 _OF_VALUES = frozenset({"SCHEMA004", "SCHEMA006", "SCHEMA007"})
 """Findings about the very value (or key) at their path: unknown, none of the choices, out of range.

@@ -1,12 +1,103 @@
-"""Which findings are reported: ids, families and severities that are asked for, and rules that apply here."""
+"""Which findings are reported: ids, families and severities that are asked for, and rules that apply here.
 
+GitOps rules apply to what a GitOps tool syncs, as far as the objects of that tool say it. An Application,
+ApplicationSet or Flux Kustomization covers the folders that its paths name, wherever they are: the root of
+its repository is not known. One without a path covers its own folder.
+"""
+
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from slicewright.check.sync_scope import about_gitops, is_gitops_seen, needs_gitops
+from slicewright.document.document import values_in
+from slicewright.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
 from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, family
 from slicewright.objects import Resource
+
+_KUBECTL_TOO = frozenset({"GIT124"})
+"""Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""
+_OF_RUNS = frozenset({"GIT117", "GIT118"})
+"""Rules about what an Application does to runs."""
+_ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
+_FLUX = ".toolkit.fluxcd.io"
+_PATTERN = re.compile(r"[^/]*[*?\[{].*")
+_MARKS = ("argocd.argoproj.io/", f"kustomize{_FLUX}/", f"helm{_FLUX}/")
+"""How annotations begin that a GitOps tool reads."""
+
+
+def about_gitops(
+    problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
+) -> tuple[Problem, ...]:
+    """Return the problems without those of GitOps rules where no GitOps tool is seen.
+
+    What is in `ours`, files and folders of our own tree, is synced.
+    """
+    if not any(needs_gitops(problem.id) for problem in problems):
+        return tuple(problems)
+    resources = [resource for resource in resources if resource.file not in ours]
+    tools = {(tool.file, tool.subject): _covered(tool) for tool in filter(_is_tool, resources)}
+    marked = {(resource.file, resource.subject) for resource in filter(_is_marked, resources)}
+    covered = set().union(*tools.values())
+    runs = {resource.file for resource in resources if resource.kind in RUN_KINDS}
+
+    def is_synced(problem: Problem) -> bool:
+        place = (problem.file, problem.object)
+        if problem.id in _OF_RUNS and problem.file not in ours:
+            return any(_is_below(file, tools.get(place, ())) for file in runs)
+        return problem.file in ours or place in tools or place in marked or _is_below(problem.file, covered)
+
+    return tuple(problem for problem in problems if not needs_gitops(problem.id) or is_synced(problem))
+
+
+def is_gitops_seen(resources: Iterable[Resource]) -> bool:
+    """Tell whether `about_gitops` may leave a problem of a GitOps rule, where nothing is ours."""
+    return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
+
+
+def syncs(tool: Resource, file: str) -> bool:
+    """Tell whether an object of a GitOps tool covers the folder of a file."""
+    return _is_below(file, _covered(tool))
+
+
+def is_application_of(resource: Resource, files: Iterable[str]) -> bool:
+    """Tell whether an object of Argo CD that rules look at covers the folder of one of some files."""
+    if resource.group != ARGOCD_GROUP or resource.kind not in _ARGOCD:
+        return False
+    covered = _covered(resource)
+    return any(_is_below(file, covered) for file in files)
+
+
+def needs_gitops(ident: str) -> bool:
+    """Tell whether a rule is about what a GitOps tool syncs alone."""
+    return ident.startswith("GIT1") and ident not in _KUBECTL_TOO
+
+
+def _is_marked(resource: Resource) -> bool:
+    return any(key.startswith(_MARKS) for key in resource.annotations)
+
+
+def _is_tool(resource: Resource) -> bool:
+    is_argocd = resource.group == ARGOCD_GROUP and resource.kind in _ARGOCD
+    return is_argocd or resource.group.endswith(_FLUX)
+
+
+def _covered(tool: Resource) -> set[str]:
+    """Return the folders that an object of a GitOps tool names, '' for all; else its own folder.
+
+    `apps/*` and `apps/{{.name}}` name `apps`. Of a path that is all pattern nothing is known.
+    """
+    known = {
+        _PATTERN.sub("", value).strip("/")
+        for path, value in values_in(tool.data.get("spec"))
+        if path[-1:] == ("path",) and isinstance(value, str)
+    }
+    return {path.removeprefix("./") for path in known if path} or {tool.file.rpartition("/")[0]}
+
+
+def _is_below(file: str, folders: Collection[str]) -> bool:
+    return any(folder in ("", ".") or f"/{folder}/" in f"/{file}/" for folder in folders)
+
 
 _UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
 """How ids begin that say why something was not checked."""

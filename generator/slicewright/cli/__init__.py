@@ -1,1 +1,1 @@
-"""The command line: a thin shell over the Python interface."""
+"""The command line: one module for each command, imported when it is called, and what commands share."""

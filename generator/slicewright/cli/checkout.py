@@ -124,18 +124,18 @@ _MORE_COMMITS = "git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
     """End the command where git gives no answer. Raises Refused for what the user can correct."""
-    from slicewright.diff.io import git as gitrepo  # noqa: PLC0415 - commands start fast
+    from slicewright.diff.io import git  # noqa: PLC0415 - 15 ms that few commands need
 
     try:
         yield
-    except gitrepo.GitError as error:
+    except git.GitError as error:
         show.stop((error.problem,), BROKEN)
-    except gitrepo.NoGitRepositoryError as error:
+    except git.NoGitRepositoryError as error:
         raise show.Refused("GIT003", str(error), "run git init, and commit") from None
-    except gitrepo.UnrelatedError as error:
+    except git.UnrelatedError as error:
         hint = f"in a shallow clone: {_MORE_COMMITS}; else name another revision"
         raise show.unknown(str(error), hint) from None
-    except gitrepo.UnknownRevisionError as error:
+    except git.UnknownRevisionError as error:
         near = did_you_mean(error.name, error.known).replace("write one of: ", "branches and tags: ")
         hint = near or "name a branch, a tag or a commit; git fetch gets others"
         if error.is_shallow and not near.startswith("did you mean"):

@@ -70,6 +70,9 @@ def output_option(forms: Iterable[str] = ("text", "json"), of: str = "result") -
 
 cluster_option = partial(click.option, metavar="CLUSTER")
 """Declares an option that names a TPUCluster."""
+kubeconfig_option = click.option(
+    "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
+)
 
 
 def options(*declared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -79,6 +82,16 @@ def options(*declared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
         return reduce(lambda changed, option: option(changed), reversed(declared), function)
 
     return add
+
+
+context_options = options(
+    click.option(
+        "--context", help="The context. Default: the context that gcloud writes for the TPUCluster."
+    ),
+    kubeconfig_option,
+)
+"""The options of a command that reads live clusters of the repository."""
+workload_cluster_option = click.option("--cluster", help="The TPUCluster, if a workload has several.")
 
 
 def epilog(topic: str, *examples: str) -> str:

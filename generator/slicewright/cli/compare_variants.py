@@ -1,30 +1,289 @@
-"""How variants of a rehearsal compare: what is compared is played, and printed in tables, JSON or a page."""
+"""`slicewright rehearse --what-if`, `--sweep` and `--changed`: plays variants, and compares them."""
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable, Container, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.cli import show
-from slicewright.cli.changed import families_of_change, new_errors
-from slicewright.cli.play import clock, exit_code, play_all
-from slicewright.cli.report import page_file
+from slicewright.cli.checkout import git_errors_shown
+from slicewright.cli.play import Player, exit_code
+from slicewright.cli.report import rehearsal_output
 from slicewright.cli.streams import say
-from slicewright.cli.what_if import play_family, variant_scenarios
-from slicewright.kubernetes.problem import counted, from_record
-from slicewright.rehearse.model.comparison import Group, Noise, added_problems
+from slicewright.diff.io.changed_files import tree_before
+from slicewright.document.io import read_file
+from slicewright.kubernetes.problem import Problem, counted, errors, from_record
+from slicewright.kubernetes.types import Object
+from slicewright.project.judge import rendered
+from slicewright.project.repository_reader import Checkout, WrongVersionError, read_checkout
+from slicewright.rehearse.model.comparison import (
+    BASE,
+    Group,
+    Noise,
+    added_problems,
+    longer_waits,
+    measured,
+    number,
+    slower_arrivals,
+)
+from slicewright.rehearse.model.time_span import shown_within
+from slicewright.rehearse.model.variant_verdict import moved_runs, verdict
+from slicewright.rehearse.report.variants_text import curve, head_line, labelled, tables
+from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.scenario import scenarios as read_scenarios
+from slicewright.rendering.changed_documents import (
+    Change,
+    ChangeError,
+    changed_documents,
+    read_changes,
+    read_lines,
+    read_sweep,
+    without_quota,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
-    from slicewright.cli.what_if import Family, Variant
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.project.repository_reader import Checkout
-    from slicewright.rehearse.scenario import Scenario
+    from slicewright.rehearse.model.clock import ClockSettings
     from slicewright.rehearse.session import Result
+
+
+class Variant(Struct, frozen=True):
+    """A variant: its name and its changes."""
+
+    name: str
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Return its changes in words; of a file its name."""
+        words = ", ".join(change.words() for change in self.changes)
+        return words if self.name == _name(self.changes) else self.name
+
+
+class Family(Struct, frozen=True):
+    """Variants that are compared, the base first, and the scenario of each."""
+
+    variants: tuple[Variant, ...]
+    scenarios: tuple[Scenario, ...]
+
+
+def _name(changes: Sequence[Change]) -> str:
+    return ",".join(change.text for change in changes)
+
+
+def read_variants(what_if: Sequence[str], sweep: str) -> tuple[Variant, ...]:
+    """Return the base and the variants that the command line asks for. Raises Refused."""
+    with_changes: list[tuple[str, tuple[Change, ...]]] = []
+    try:
+        for text in what_if:
+            if text.startswith("@"):
+                with_changes.append((Path(text[1:]).stem, _file_changes(text[1:])))
+            else:
+                changes = read_changes(text)
+                with_changes.append((_name(changes), changes))
+        if sweep:
+            with_changes += [(_name(changes), changes) for changes in read_sweep(sweep)]
+    except ChangeError as error:
+        _refuse(error)
+    names = [name for name, _ in with_changes]
+    duplicate = next((name for name in names if names.count(name) > 1), "")
+    if duplicate:
+        raise show.unknown(f"two variants are called '{duplicate}'", "write each variant once")
+    if BASE in names:
+        hint = "rename the file: that is the name of the files as they are"
+        raise show.unknown(f"a variant cannot be called '{BASE}'", hint)
+    return Variant(BASE), *(Variant(name, changes) for name, changes in with_changes)
+
+
+def _file_changes(name: str) -> tuple[Change, ...]:
+    if not name:
+        raise ChangeError("--what-if @ names no file")
+    text = read_file(name, name)
+    if isinstance(text, Problem):
+        raise ChangeError(f"cannot read '{name}': {text.message}", text.hint)
+    try:
+        return read_lines(text)
+    except ChangeError as error:
+        raise ChangeError(f"{error} (in '{name}')", error.hint) from None
+
+
+def _refuse(error: ChangeError) -> NoReturn:
+    raise show.unknown(str(error), error.hint) from None if error.hint else show.Refused("USE004", str(error))
+
+
+def variant_scenarios(checkout: Checkout, cluster: str, variants: tuple[Variant, ...]) -> Family:
+    """Return the base and the variants with their scenarios, or end the command with all their problems."""
+    scenarios: list[Scenario] = []
+    wrong: list[Problem] = []
+    for variant in variants:
+        try:
+            documents = changed_documents(checkout.repository, cluster, variant.changes)
+        except ChangeError as error:
+            _refuse(error)
+        changed, problems = rendered(checkout, documents)
+        if not problems:
+            played, problems = read_scenarios(changed, [cluster])
+            scenarios += played
+        if not variant.changes and problems:
+            show.stop(problems)
+        # What is written in the file is right: the message names the variant.
+        wrong += (
+            replace(problem, message=f"{problem.message} (with {variant.name})")
+            for problem in errors(problems)
+        )
+    if wrong:
+        show.stop(wrong)
+    if not scenarios:
+        show.stop((Problem("REH007", f"no workload names {cluster}: there is nothing to rehearse"),))
+    return Family(variants, tuple(scenarios))
+
+
+def play_family(
+    family: Family, repeat: int, player: Player, time: ClockSettings
+) -> tuple[list[Object], list[Result]]:
+    """Return the measures of each variant, and the results of all plays.
+
+    A variant that plays as the base does has the numbers of the base. Plays end with the first that is
+    interrupted or breaks; then a variant that was not played to its end is left out.
+    """
+    noise = Noise(time.speed, repeat)
+    base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))
+    plays = [
+        (variant.name + (f", {number + 1} of {repeat}" if repeat > 1 else ""), scenario.repeated(number))
+        for variant, scenario in (base, *(pair for pair in others if not is_same(pair[1], base[1])))
+        for number in range(repeat)
+    ]
+    results = player.results(plays, time)
+    records: list[Object] = []
+    played: list[Result] = []
+    for variant, scenario in pairs:
+        texts = [change.text for change in variant.changes]
+        if records and is_same(scenario, family.scenarios[0]):
+            words = f"{variant.words}: nothing that is rehearsed changes"
+            records.append({**records[0], "name": variant.name, "changes": texts, "verdict": words})
+            continue
+        own: list[Object] = []
+        for _ in range(repeat):
+            played.append(next(results))
+            report = played[-1].report
+            if report.is_cut_short or not played[-1].is_played:
+                return records, played
+            own.append(report.record())
+        record = measured(variant.name, texts, own)
+        words = verdict(records[0], record, noise, variant.words) if records else ""
+        words = "; ".join([words, *without_quota(scenario.site, variant.changes)])
+        problems = {(each["id"], each["message"]): each for repeated in own for each in repeated["problems"]}
+        records.append({**record, "verdict": words, "problems": list(problems.values())})
+    return records, played
+
+
+def is_same(first: Scenario, second: Scenario) -> bool:
+    """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
+    return _facts(first) == _facts(second)
+
+
+def _facts(scenario: Scenario) -> tuple[object, ...]:
+    parts = [
+        (part.runs, part.others, part.submit_at, part.work, part.faults, part.expect)
+        for part in scenario.parts
+    ]
+    cluster = scenario.site.cluster.spec
+    return parts, cluster, scenario.platform, scenario.installation, scenario.beside
+
+
+_NOW = "working tree"
+
+
+def families_of_change(
+    root: Path, rev: str, now: Sequence[Scenario], clusters: Container[str], tell: Callable[[str], None]
+) -> list[Family]:
+    """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
+
+    It is the scenario before the change and that of now; of a cluster that cannot be rehearsed before the
+    change it is that of now alone, and `tell` gets the reason. It is also told of what is not one of the
+    `clusters` any more. Raises Refused for an unknown revision.
+    """
+    families: list[Family] = []
+    with git_errors_shown(), tree_before(root, rev) as folder:
+        try:
+            checkout, unreadable = read_checkout(folder), ""
+        except WrongVersionError as error:
+            checkout, unreadable = None, str(error).partition("\n")[0]
+        if checkout:
+            for name in checkout.repository.sites:
+                if name not in clusters:
+                    tell(f"{name}: the change removes the cluster, so it is not rehearsed")
+        for scenario in now:
+            name = scenario.site.cluster.name
+            before, why_not = _before(checkout, name) if checkout else (None, unreadable)
+            if before is None:
+                tell(f"{name}: {rev} is not rehearsed: {why_not}")
+                families.append(Family((Variant(_NOW),), (scenario,)))
+            elif is_same(before, scenario):
+                tell(f"{name}: nothing that is rehearsed differs from {rev}")
+            else:
+                families.append(Family((Variant(rev), Variant(_NOW)), (before, scenario)))
+    return families
+
+
+def _before(checkout: Checkout, cluster: str) -> tuple[Scenario | None, str]:
+    """Return a cluster's scenario in the tree before a change, or why there is none."""
+    if cluster not in checkout.repository.sites:
+        return None, "the cluster is not in it"
+    earlier, problems = read_scenarios(checkout, [cluster])
+    if problems:
+        more = f" ({counted(len(problems), 'problem')})" if len(problems) > 1 else ""
+        return None, f"{problems[0].id} {problems[0].message}{more}"
+    return (earlier[0], "") if earlier else (None, "no workload names the cluster")
+
+
+def new_errors(family: Family, group: Group, share: float) -> list[Object]:
+    """Return the errors that came with a change; where nothing was played of the tree before it, all.
+
+    One is added to the problems of the working tree for each run that waits longer by more than a share,
+    unless it fails besides.
+    """
+    *befores, after = group.variants
+    if not befores:
+        return [problem for problem in after["problems"] if problem["severity"] == "error"]
+    (before,) = befores
+    failed = {problem["file"] for problem in _added_errors(before, after)}
+    sources = {part.key: part.workload.source for part in family.scenarios[-1].parts}
+    for move in longer_waits(before, after, group.noise, share):
+        source = sources[move.runs.first["workload"]]
+        if source.file.path not in failed:
+            now, was = (_waited(wait, group.noise.resolution) for wait in (move.after, move.before))
+            who = moved_runs(move, {})
+            which = who if move.number == 1 else f"{who} wait longer: one"
+            message = f"{which} waits {now}; at {before['name']} it waits {was}"
+            problem = source.problem("REH022", ("metadata", "name"), message, _LONGER.format(share))
+            after["problems"].append(problem.record())
+    cluster = family.scenarios[-1].site.cluster.source
+    for profile, *rows in slower_arrivals(before, after, group.noise, share):
+        waits = [_waited(number(row["p95WaitSeconds"]), group.noise.resolution) for row in rows]
+        message = f"arrivals of {profile} wait {waits[1]} (p95); at {before['name']} they wait {waits[0]}"
+        path = ("spec", "rehearsal", "arrivals")
+        after["problems"].append(cluster.problem("REH022", path, message, _LONGER.format(share)).record())
+    return _added_errors(before, after)
+
+
+_LONGER = "a wait may become {:.0%} longer; --worse-than sets another share"
+
+
+def _added_errors(before: Object, after: Object) -> list[Object]:
+    return [problem for problem in added_problems(before, after) if problem["severity"] == "error"]
+
+
+def _waited(wait: float, resolution: float) -> str:
+    return "to the end" if math.isinf(wait) else shown_within(wait, resolution)
 
 
 def families(
@@ -50,12 +309,10 @@ def families(
 def compare(
     families: Iterable[Family],
     repeat: int,
-    times: Mapping[str, Any],
-    run: Callable[..., Result],
+    player: Player,
     html: Path | None,
     output: str,
     *,
-    jobs: int,
     is_sweep: bool,
     share: float | None,
 ) -> NoReturn:
@@ -67,8 +324,8 @@ def compare(
     problems: tuple[Problem, ...] = ()
     code = new = 0
     for family in families:
-        time = max((clock(scenario, times) for scenario in family.scenarios), key=lambda each: each.speed)
-        records, played = play_family(family, repeat, time.speed, partial(play_all, run, time, jobs))
+        time = max(map(player.clock, family.scenarios), key=lambda each: each.speed)
+        records, played = play_family(family, repeat, player, time)
         if records:
             groups.append(Group(records, Noise(time.speed, repeat)))
         if len(records) < len(family.variants):
@@ -92,7 +349,7 @@ def _finish(
     is_sweep: bool,
 ) -> NoReturn:
     """Print groups of variants, write their page, and end the command; `new` errors came with a change."""
-    problems += page_file.publish(html, "variants", partial(page_file.render_variants, groups))
+    problems += rehearsal_output.publish(html, "variants", partial(rehearsal_output.render_variants, groups))
     _write(groups, output, is_sweep=is_sweep)
     show.messages(problems)
     if new:
@@ -117,13 +374,6 @@ def _write(groups: Sequence[Group], output: str, *, is_sweep: bool) -> None:
 
 
 def _lines(group: Group, *, is_sweep: bool) -> Iterator[str]:
-    from slicewright.rehearse.report.variants_text import (  # noqa: PLC0415
-        curve,
-        head_line,
-        labelled,
-        tables,
-    )
-
     yield head_line(group)
     group = labelled(group)
     base, *others = group.variants

@@ -11,10 +11,9 @@ from slicewright.cli import show
 from slicewright.cli.checkout import git_errors_shown, open_checkout, repository_root
 from slicewright.cli.command import command
 from slicewright.cli.streams import say
-from slicewright.diff.compare import compare
-from slicewright.diff.io import git as gitrepo
+from slicewright.diff.compare import Unrendered, compare, refused, unrendered
+from slicewright.diff.io import git
 from slicewright.diff.tree_version import TreeVersion
-from slicewright.diff.unrendered import Unrendered, refused, unrendered
 from slicewright.diff.words import waiting, words
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.kubernetes.types import record
@@ -77,10 +76,10 @@ def _sides(root: Path, rev: str) -> Iterator[tuple[TreeVersion, TreeVersion]]:
     dots = "..." if "..." in rev else ".."
     first, separator, second = rev.partition(dots)
     first, second = first or "HEAD", second or "HEAD"
-    with gitrepo.objects(root) as store:
+    with git.objects(root) as store:
         if not separator:
-            yield gitrepo.read_revision(root, rev, store), gitrepo.read_worktree(root)
+            yield git.read_revision(root, rev, store), git.read_worktree(root)
             return
-        start = gitrepo.merge_base(root, first, second) if dots == "..." else first
+        start = git.merge_base(root, first, second) if dots == "..." else first
         called = f"{first} where {second} left it" if dots == "..." else first
-        yield gitrepo.read_revision(root, start, store, called), gitrepo.read_revision(root, second, store)
+        yield git.read_revision(root, start, store, called), git.read_revision(root, second, store)

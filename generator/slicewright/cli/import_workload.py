@@ -11,17 +11,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.check.engine import Engine
+from slicewright.check.examine import schema_errors
 from slicewright.check.filling import not_taken
 from slicewright.check.io.discovery import Discovery
 from slicewright.check.io.kustomizations import FILE_NAMES
 from slicewright.check.io.load import load
 from slicewright.check.io.schema_folders import kind_schemas
-from slicewright.check.object_check import schema_errors
 from slicewright.check.passed_by import holds_object
-from slicewright.check.unpack import unpack
+from slicewright.check.units import unpack
 from slicewright.cli import checkout as repository
 from slicewright.cli import placeholder_values, reach, show
-from slicewright.cli.command import cluster_option, command
+from slicewright.cli.command import cluster_option, command, context_options
 from slicewright.cli.streams import exact, say
 from slicewright.cluster.importing.workload import FILLED_IN, ImportedRun, imported_run
 from slicewright.document.write import write_document
@@ -56,7 +56,7 @@ class Candidate(Struct, frozen=True):
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=click.Path().shell_complete)
 @cluster_option("--cluster", help="The TPUCluster of the runs. Default: the cluster of --from-cluster.")
 @cluster_option("--from-cluster", help="Import the runs of a live cluster (read only).")
-@reach.options
+@context_options
 @click.option(
     "--kustomize",
     "kustomizations",

@@ -19,9 +19,9 @@ from slicewright.cli.streams import say
 from slicewright.kubernetes.fields import mapping, text
 from slicewright.kubernetes.problem import Problem, counted, errors, first_of, in_order
 from slicewright.kubernetes.types import plain
-from slicewright.project.init import new_files as files
-from slicewright.project.init.wheel import NotPackableError, packed
+from slicewright.project import new_files
 from slicewright.project.judge import acknowledged
+from slicewright.project.new_files import NotPackableError, packed
 from slicewright.rendering.folder import SETTINGS
 from slicewright.rendering.io import write
 from slicewright.rendering.outdated_runs import Outdated
@@ -81,12 +81,12 @@ def _create(root: Path, requirement: str, output: str, *, keep: bool) -> None:
 
 
 def _create_locked(root: Path, requirement: str, output: str, *, keep: bool) -> None:
-    names = files.renamed(root) if keep else {}
+    names = new_files.renamed(root) if keep else {}
     listing = names.get("requirements.txt", "requirements.txt")
     wheel, warnings = dict[str, bytes](), list[Problem]()
     if not requirement and not os.path.lexists(root / listing):
         requirement, wheel, warnings = _own_requirement(listing)
-    contents: dict[str, str | bytes] = {**files.files(__version__, requirement, names), **wheel}
+    contents: dict[str, str | bytes] = {**new_files.files(__version__, requirement, names), **wheel}
     kept = tuple(path for path in sorted({*contents, *names}) if os.path.lexists(root / path))
     problems = [_exists(kept)] if kept and not keep else []
     if keep:
@@ -144,7 +144,7 @@ def _own_requirement(file: str) -> tuple[str, dict[str, bytes], list[Problem]]:
     except NotPackableError as error:
         checkout = _checkout(installed)
         return _of_checkout(file, checkout) if checkout else _by_name(file, str(error))
-    path = f"{files.WHEELS}/{name}"
+    path = f"{new_files.WHEELS}/{name}"
     return f"./{path}", {path: wheel}, []
 
 
@@ -165,7 +165,7 @@ def _of_checkout(file: str, url: str) -> tuple[str, dict[str, bytes], list[Probl
 
 
 def _by_name(file: str, reason: str) -> tuple[str, dict[str, bytes], list[Problem]]:
-    requirement = f"slicewright{files.specifier(__version__)}"
+    requirement = f"slicewright{new_files.specifier(__version__)}"
     message = f"make installs {requirement} from pip's package index, because no wheel was written: {reason}"
     hint = "if your index does not have slicewright, write the path of a wheel into the file"
     return requirement, {}, [Problem("INIT004", message, hint, "warning", file)]
@@ -203,7 +203,7 @@ def _outside_of_ci(root: Path) -> Iterable[Problem]:
 def _upgrade(root: Path, output: str, *, keep: bool) -> None:
     open_checkout(root)  # another version may not render it: exit 2
     with write.locked(root):
-        plan = files.upgrade(root, __version__)
+        plan = new_files.upgrade(root, __version__)
         kept = tuple(problem.file for problem in plan.edited)
         problems = [replace(problem, severity="warning") if keep else problem for problem in plan.edited]
         if not errors(problems):

@@ -1,12 +1,16 @@
 """`slicewright new`: write a TPUWorkload file."""
 
+from __future__ import annotations
+
+import shlex
+import sys
 from collections import Counter
 from functools import partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from slicewright.cli import asking, show
+from slicewright.cli import show
 from slicewright.cli.checkout import open_checkout, repository_root, schema_line
 from slicewright.cli.command import cluster_option
 from slicewright.cli.command import command as declare
@@ -29,7 +33,12 @@ from slicewright.rendering.plan.pathways_plan import (
 )
 from slicewright.rendering.plans import Planned, beside
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 _WAYS = get_args(ProvisioningType)
+_VERSION_PROMPT = "Tag of the Pathways images, jax-VERSION: the version of JAX in the image"
+_VERSION_MISSING = "--pathways needs --pathways-version: the version of JAX in the image, such as jax-0.9.2"
 _NAMED = ("Reservation", "ComputeClass")
 """Ways of provisioning that name something."""
 
@@ -179,14 +188,14 @@ def new(
     checkout = open_checkout(root)
     chosen = list(clusters) or _cluster(checkout)
     if not (fields["tpu"] or fields["cpu"]):
-        fields["tpu"] = asking.tpu(checkout, chosen)
+        fields["tpu"] = _ask_tpu(checkout, chosen)
     queue = queue if queue is not None else _queue(checkout, chosen, namespace)
     has_default = partial(_has_default, checkout, chosen, namespace)
     if not (fields["image"] or has_default("container", "image")):
-        fields["image"] = asking.image()
-        command = command or (() if fields["script"] else asking.program())
+        fields["image"] = _ask("Image of the container", "Missing option '--image'.")
+        command = command or (() if fields["script"] else _ask_program())
     if fields["pathways"] and not (fields["pathways_version"] or has_default("pathways", "pathwaysVersion")):
-        fields["pathways_version"] = asking.pathways_version()
+        fields["pathways_version"] = _ask(_VERSION_PROMPT, _VERSION_MISSING)
     needs_head_pool = bool(fields["pathways"]) and not has_default("pathways", "head", "pool")
     with write.locked(root):
         checkout = open_checkout(root)
@@ -279,14 +288,14 @@ def _cluster(checkout: Checkout) -> list[str]:
         raise show.Refused(
             "USE004", "the repository has no TPUCluster, so the workload has no cluster to run on", hint
         )
-    return names if len(names) == 1 else [asking.choice("cluster", names)]
+    return names if len(names) == 1 else [_ask_choice("cluster", names)]
 
 
 def _queue(checkout: Checkout, clusters: list[str], namespace: str) -> str | None:
     """Return the only queue of a namespace; with several, ask the user."""
     queues = sorted({name for place, name in _queues(checkout, clusters) if place == namespace})
-    if len(queues) > 1 and asking.can_ask():
-        return asking.choice("queue", queues)
+    if len(queues) > 1 and _can_ask():
+        return _ask_choice("queue", queues)
     return queues[0] if len(queues) == 1 else None
 
 
@@ -304,3 +313,37 @@ def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
         return f"{text}; for one of '{namespace}': " + " or ".join(f"--queue {name}" for name in own)
     others = " or ".join(f"--namespace {place} --queue {name}" for place, name in queues)
     return f"{text}; '{namespace}' has no LocalQueue" + (f", but there is {others}" if others else "")
+
+
+def _can_ask() -> bool:
+    """Tell whether a person sits at a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(prompt: str, otherwise: str, choices: Sequence[str] = ()) -> str:
+    """Ask for what no option says. Raises UsageError without a terminal."""
+    if not _can_ask():
+        raise click.UsageError(otherwise)
+    answer: str = click.prompt(prompt, type=click.Choice(choices) if choices else str)
+    return answer
+
+
+def _ask_choice(noun: str, names: list[str]) -> str:
+    return _ask(noun.capitalize(), f"name a {noun} with --{noun}: {', '.join(names)}", names)
+
+
+def _ask_program() -> tuple[str, ...]:
+    """Return the command of the container; empty for the command of its image."""
+    answer: str = click.prompt("Command, or nothing for that of the image", default="", show_default=False)
+    try:
+        return tuple(shlex.split(answer))
+    except ValueError as error:  # a quote that does not end
+        raise click.UsageError(f"the command is not one of a shell: {error}") from None
+
+
+def _ask_tpu(checkout: Checkout, clusters: Iterable[str]) -> str:
+    """Return the TPU of the run, from what all of the clusters have."""
+    sites = [checkout.repository.sites[name] for name in clusters if name in checkout.repository.sites]
+    names = [{shape.count_name for _, shape in site.pools} for site in sites]
+    known = sorted(set.intersection(*names)) if names else []
+    return _ask("TPU", "Missing option '--tpu', or '--cpu' for a run without TPUs.", known)

@@ -1,26 +1,40 @@
-"""Play scenarios for `slicewright rehearse`: one, one after another, or in parallel."""
+"""Play scenarios for `slicewright rehearse`, one after another or in parallel, and print the reports."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
-from slicewright.cli.streams import say
+from slicewright.cli.report import rehearsal_output
+from slicewright.cli.report.live import live_view
+from slicewright.cli.streams import exact, say
+from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.clock import clock_settings, factor
 from slicewright.rehearse.model.controller_timers import ages_usage
+from slicewright.rehearse.model.memory_pods import needs_pods
 from slicewright.rehearse.model.time_span import shown
+from slicewright.rehearse.report.spending import spending_of
+from slicewright.rehearse.report.terminal import text, width_in
+from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.scenario import scenarios as read_scenarios
+from slicewright.rehearse.simulated_pools import room
+from slicewright.testbed.bed_error import missing_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from slicewright.project.repository_reader import Checkout
     from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.scenario import Scenario
     from slicewright.rehearse.session import Result
 
 _SIGNALLED = 128
@@ -38,11 +52,8 @@ def play(
     name: str = "",
 ) -> Result:
     """Play a scenario. Parallel ones have names, and do not redraw the terminal."""
-    from slicewright.cli.report.live import live_view  # noqa: PLC0415
-    from slicewright.testbed.bed_error import missing_package  # noqa: PLC0415
-
     try:
-        from slicewright.rehearse.session import Elsewhere, run_scenario  # noqa: PLC0415
+        from slicewright.rehearse.session import Elsewhere, run_scenario  # noqa: PLC0415 - it needs an extra
     except ModuleNotFoundError as error:
         show.stop((missing_package(error.name, "a rehearsal"),), BROKEN)
 
@@ -60,26 +71,36 @@ def play(
     return result
 
 
-def play_all(
-    run: Callable[..., Result], time: ClockSettings, jobs: int, plays: Sequence[tuple[str, Scenario]]
-) -> Iterator[Result]:
-    """Yield the results of named plays, which run one after another or in parallel."""
-    if jobs > 1 and len(plays) > 1:
-        from slicewright.cli.side_by_side import side_by_side  # noqa: PLC0415 - commands start fast
+class Player(Struct, frozen=True):
+    """How scenarios are played: where, with what, how many at once, and how time passes."""
 
-        yield from side_by_side([partial(run, scenario, time, name=name) for name, scenario in plays], jobs)
-        return
-    for name, scenario in plays:
-        say(name, err=True)
-        yield run(scenario, time)
+    place: tuple[Path, str, bool] | None
+    """The kubeconfig and the context of an existing cluster, and whether to mark it; None: a test bed."""
+    keep: bool
+    has_pods: bool
+    times: Mapping[str, Any]
+    """The options of the command line about time."""
+    jobs: int = 1
 
+    def clock(self, scenario: Scenario) -> ClockSettings:
+        """Return how time passes in a scenario."""
+        skips = self.times["skips"] and not ages_usage(scenario.installation.settings)
+        return clock_settings(scenario.parts, **{**self.times, "skips": skips}, room=room(scenario.site))
 
-def clock(scenario: Scenario, times: Mapping[str, Any]) -> ClockSettings:
-    """Return how time passes in a scenario, by the options of the command line."""
-    from slicewright.rehearse.simulated_pools import room  # noqa: PLC0415
+    def results(self, plays: Sequence[tuple[str, Scenario]], time: ClockSettings) -> Iterator[Result]:
+        """Yield the results of named plays, which run one after another or in parallel."""
+        run = partial(play, place=self.place, keep=self.keep, has_pods=self.has_pods)
+        if self.jobs > 1 and len(plays) > 1:
+            from slicewright.cli.side_by_side import side_by_side  # noqa: PLC0415 - as in `play`
 
-    skips = times.get("skips", True) and not ages_usage(scenario.installation.settings)
-    return clock_settings(scenario.parts, **{**times, "skips": skips}, room=room(scenario.site))
+            yield from side_by_side(
+                [partial(run, scenario, time, name=name) for name, scenario in plays], self.jobs
+            )
+            return
+        for name, scenario in plays:
+            if name:
+                say(name, err=True)
+            yield run(scenario, time)
 
 
 def exit_code(played: Sequence[Result]) -> int:
@@ -90,3 +111,50 @@ def exit_code(played: Sequence[Result]) -> int:
     if any(problem.id.startswith(_OF_THE_BED) for report in reports for problem in report.problems):
         return BROKEN
     return 0 if all(report.passed for report in reports) else 1
+
+
+def check_without_pods(scenarios: Iterable[Scenario]) -> None:
+    """End the command where a scenario has what only pods bring about."""
+    needs = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
+    if problems := dict.fromkeys(chain.from_iterable(needs)):
+        show.stop(problems)
+
+
+def tree_scenarios(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
+    """Return the scenarios of the rendered tree, or end the command."""
+    scenarios, problems = read_scenarios(checkout, clusters)
+    if problems:
+        show.stop(problems)
+    if not scenarios:
+        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
+    return scenarios
+
+
+def finish(played: list[Result], html: Path | None, output: str) -> NoReturn:
+    """Print the reports of rehearsals, write their page, and end the command."""
+    reports = [result.report for result in played]
+    if output != "junit" and not any(result.is_played or result.report.interrupted for result in played):
+        show.stop([problem for report in reports for problem in report.problems], exit_code(played))
+    render = partial(rehearsal_output.render_page, [report.record() for report in reports])
+    unwritten = rehearsal_output.publish(html, "timeline", render)
+    _write(played, output)
+    show.messages(unwritten)
+    sys.exit(exit_code(played) or int(bool(unwritten)))
+
+
+def _write(played: list[Result], output: str) -> None:
+    reports = [result.report for result in played]
+    if output == "json":
+        show.as_json({"rehearsals": [report.record() for report in reports]})
+        return
+    if output == "junit":
+        exact(rehearsal_output.junit(reports, {result.report.cluster: result.began for result in played}))
+        return
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for report in reports:
+        say(text(report, width=width_in(report, columns)))
+        for table in spending_of(report):
+            say(table.title)
+            show.table(table.head, table.rows)
+            say("")
+    show.messages([problem for report in reports for problem in report.problems])

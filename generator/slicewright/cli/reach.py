@@ -6,20 +6,17 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.checkout import cluster_named, workloads_named
-from slicewright.cli.command import BROKEN, FILE
-from slicewright.cli.command import options as declared
-from slicewright.cluster.api import kubeconfig as kubeconfigs
+from slicewright.cli.command import BROKEN
+from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.cluster.api.read_only import ReadOnly, read_inventory, read_runs
-from slicewright.cluster.importing.cluster_document import context_of
 from slicewright.cluster.status.run_status import Status, status
-from slicewright.diff.io import git as gitrepo
+from slicewright.diff.io import git
 from slicewright.diff.object_changes import read_one
 from slicewright.diff.tree_version import Objects
 from slicewright.home import home
@@ -28,16 +25,6 @@ from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import Checkout
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
-kubeconfig_option = click.option(
-    "--kubeconfig", type=FILE, help="The kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config."
-)
-options = declared(
-    click.option(
-        "--context", help="The context. Default: the context that gcloud writes for the TPUCluster."
-    ),
-    kubeconfig_option,
-)
-cluster_option = click.option("--cluster", help="The TPUCluster, if a workload has several.")
 _FEW = 5
 """Up to this many contexts are named in a hint."""
 
@@ -57,7 +44,7 @@ class Reader:
         """Take the repository, and the clusters."""
         self._catalogue = checkout.repository.package.catalogue
         self._tree: Objects
-        self._tree, self.problems = read_one(gitrepo.read_worktree(checkout.root))
+        self._tree, self.problems = read_one(git.read_worktree(checkout.root))
         self.places = tuple(places)
 
     def read(self) -> list[Status]:
@@ -153,7 +140,8 @@ def _reach(site: ResolvedCluster, context: str | None, file: Path | None) -> Pla
     if context is None and not (spec.get("project") and spec.get("location")):
         hint = "add --context, or write project and location into its file"
         raise show.Refused("USE001", f"the context of cluster '{name}' is not known", hint)
-    chosen = context or context_of(spec["project"], spec["location"], name)
+    # gcloud names the contexts of clusters like this.
+    chosen = context or f"gke_{spec['project']}_{spec['location']}_{name}"
     login = f"gcloud container clusters get-credentials {name}"
     login += f" --project={spec.get('project', 'PROJECT')}"
     login += f" --location={spec.get('location', 'LOCATION')}"
@@ -168,7 +156,7 @@ def connect(context: str, file: Path | None, login: str, *, is_named: bool = Tru
     """
     try:
         files = [file] if file else _files()
-        known = {entry: kubeconfigs.contexts(entry) for entry in files}
+        known = {entry: kubeconfig.contexts(entry) for entry in files}
         holder = next((entry for entry, names in known.items() if context in names), None)
         if holder is None:
             near = did_you_mean(context, chain.from_iterable(known.values())) if is_named else ""
@@ -177,7 +165,7 @@ def connect(context: str, file: Path | None, login: str, *, is_named: bool = Tru
             hint = near or f"name another{which} with --context, or run {login}"
             listed = ", ".join(map(str, files))
             raise show.unknown(f"there is no context '{context}' in {listed}", hint)
-        return ReadOnly(kubeconfigs.read(holder, context))
+        return ReadOnly(kubeconfig.read(holder, context))
     except AccessError as error:
         hint = f"run {login}, or name another kubeconfig with --kubeconfig FILE or the variable KUBECONFIG"
         of_file = error.problem.id == "BED004"

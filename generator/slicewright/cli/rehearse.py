@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import rehearse_options as options
-from slicewright.cli import show
+from slicewright.cli import rehearse_options, show
 from slicewright.cli.checkout import open_checkout
 from slicewright.cli.command import FILE, command, output_option
-from slicewright.cli.play import clock, exit_code, play
-from slicewright.cli.prices_file import prices_of
-from slicewright.cli.report import page_file
-from slicewright.cli.streams import exact, say
-from slicewright.cli.time_options import Duration, Share, Span, Speed, more_than_none
-from slicewright.kubernetes.problem import Problem, did_you_mean
+from slicewright.cli.rehearse_options import Duration, Share, Span, Speed, more_than_none, prices_of
+from slicewright.cli.report import rehearsal_output
+from slicewright.cli.streams import say
+from slicewright.kubernetes.problem import did_you_mean
 from slicewright.rehearse.model.clock import FASTEST, overridden, unclear
 from slicewright.rehearse.model.deadline import too_early
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.cli.what_if import Family, Variant
-    from slicewright.project.repository_reader import Checkout
+    from slicewright.cli.compare_variants import Family
     from slicewright.rehearse.model.clock import Override
     from slicewright.rehearse.scenario import Scenario
     from slicewright.rehearse.session import Result
@@ -177,16 +170,15 @@ def rehearse(
     become simulated nodes. Pods run for the `rehearsal.duration` of their workload, and time passes faster
     (--speed).
     """
-    options.check_place(kubeconfig, context, mark=mark, keep=keep, has_pods=pods)
-    options.check_comparison(variants, sweep, repeat, changed, output)
-    asked: tuple[Variant, ...] = ()
-    if variants or sweep:
-        from slicewright.cli.what_if import read_variants  # noqa: PLC0415 - commands start fast
+    rehearse_options.check_place(kubeconfig, context, mark=mark, keep=keep, has_pods=pods)
+    rehearse_options.check_comparison(variants, sweep, repeat, changed, output)
+    # `rehearse --help` does not need what reads a tree and plays it: 400 ms.
+    from slicewright.cli import compare_variants, play  # noqa: PLC0415
 
-        asked = read_variants(variants, sweep or "")
+    asked = compare_variants.read_variants(variants, sweep or "") if variants or sweep else ()
     is_compared = bool(asked) or changed is not None
     has_own_beds = not (keep or kubeconfig)
-    jobs = options.jobs_of(jobs, has_own_beds=has_own_beds, has_pods=pods, is_compared=is_compared)
+    jobs = rehearse_options.jobs_of(jobs, has_own_beds=has_own_beds, has_pods=pods, is_compared=is_compared)
     checkout = open_checkout()
     repository = checkout.repository
     if cluster is not None and cluster not in repository.sites:
@@ -195,21 +187,19 @@ def rehearse(
     if not repository.problems:
         _check_names(repository, clusters, (*submit_at, *duration))
     priced = prices_of(prices, repository.package) if prices else None
-    scenarios = [] if asked and clusters else _tree_scenarios(checkout, clusters)
+    scenarios = [] if asked and clusters else play.tree_scenarios(checkout, clusters)
     families: list[Family] = []
     if is_compared:
-        from slicewright.cli import compare_variants as comparison  # noqa: PLC0415 - commands start fast
-
         tell = partial(say, err=output == "json")
-        families = comparison.families(checkout, clusters, asked, changed, scenarios, tell)
+        families = compare_variants.families(checkout, clusters, asked, changed, scenarios, tell)
     if not pods:
-        _check_without_pods([*scenarios, *(each for family in families for each in family.scenarios)])
-    page_file.check(html)
+        play.check_without_pods([*scenarios, *(each for family in families for each in family.scenarios)])
+    rehearsal_output.check(html)
     # What else works on another cluster is not seen: nothing is skipped there.
     skips = skip_idle and kubeconfig is None
     times = {"speed": speed, "deadline": deadline, "delay": delay, "idle": idle, "skips": skips}
     place = (kubeconfig, context, mark) if kubeconfig and context else None
-    run = partial(play, place=place, keep=keep, has_pods=pods)
+    player = play.Player(place, keep, pods, times, jobs)
 
     def timed(scenario: Scenario) -> Scenario:
         parts = overridden(overridden(scenario.parts, "submit_at", submit_at), "duration", duration)
@@ -221,15 +211,13 @@ def rehearse(
         _check_deadline([*scenarios, *(each for family in families for each in family.scenarios)], deadline)
     if is_compared:
         share = None if changed is None else worse_than
-        comparison.compare(
-            families, repeat, times, run, html, output, jobs=jobs, is_sweep=bool(sweep), share=share
-        )
+        compare_variants.compare(families, repeat, player, html, output, is_sweep=bool(sweep), share=share)
     played: list[Result] = []
     for scenario in scenarios:
-        played.append(run(scenario, clock(scenario, times)))
+        played += player.results([("", scenario)], player.clock(scenario))
         if played[-1].report.interrupted or not played[-1].is_played:
             break
-    _finish(played, html, output)
+    play.finish(played, html, output)
 
 
 def _check_names(repository: Repository, clusters: list[str], overrides: Iterable[Override]) -> None:
@@ -244,59 +232,3 @@ def _check_deadline(scenarios: Iterable[Scenario], deadline: float) -> None:
     for scenario in scenarios:
         if told := too_early(scenario.parts, deadline):
             raise show.unknown(*told)
-
-
-def _check_without_pods(scenarios: Iterable[Scenario]) -> None:
-    """End the command where a scenario has what only pods bring about."""
-    from slicewright.rehearse.model.memory_pods import needs_pods  # noqa: PLC0415 - commands start fast
-
-    needs = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
-    if problems := dict.fromkeys(chain.from_iterable(needs)):
-        show.stop(problems)
-
-
-def _tree_scenarios(checkout: Checkout, clusters: list[str]) -> list[Scenario]:
-    """Return the scenarios of the rendered tree, or end the command."""
-    from slicewright.rehearse.scenario import scenarios as read_scenarios  # noqa: PLC0415 - commands start fast
-
-    scenarios, problems = read_scenarios(checkout, clusters)
-    if problems:
-        show.stop(problems)
-    if not scenarios:
-        show.stop((Problem("REH007", "no workload names this cluster: there is nothing to rehearse"),))
-    return scenarios
-
-
-def _finish(played: list[Result], html: Path | None, output: str) -> NoReturn:
-    """Print the reports of rehearsals, write their page, and end the command."""
-    reports = [result.report for result in played]
-    if output != "junit" and not any(result.is_played or result.report.interrupted for result in played):
-        show.stop([problem for report in reports for problem in report.problems], exit_code(played))
-    render = partial(page_file.render_page, [report.record() for report in reports])
-    unwritten = page_file.publish(html, "timeline", render)
-    _write(played, output)
-    show.messages(unwritten)
-    sys.exit(exit_code(played) or int(bool(unwritten)))
-
-
-def _write(played: list[Result], output: str) -> None:
-    reports = [result.report for result in played]
-    if output == "json":
-        show.as_json({"rehearsals": [report.record() for report in reports]})
-        return
-    if output == "junit":
-        from slicewright.cli.report.rehearsal_junit import junit  # noqa: PLC0415
-
-        exact(junit(reports, {result.report.cluster: result.began for result in played}))
-        return
-    from slicewright.rehearse.report.spending import spending_of  # noqa: PLC0415
-    from slicewright.rehearse.report.terminal import text, width_in  # noqa: PLC0415
-
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for report in reports:
-        say(text(report, width=width_in(report, columns)))
-        for table in spending_of(report):
-            say(table.title)
-            show.table(table.head, table.rows)
-            say("")
-    show.messages([problem for report in reports for problem in report.problems])

@@ -1,11 +1,28 @@
-"""Which options of `slicewright rehearse` go together. Each function raises UsageError for others."""
+"""Values of the options of `slicewright rehearse`, and which options go together."""
 
+from __future__ import annotations
+
+import math
 import os
+import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+
+from slicewright.cli import show
+from slicewright.document.io import read_file
+from slicewright.document.read import read_documents
+from slicewright.intent.source import Source, SourceFile
+from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.model.clock import Override, read_override
+from slicewright.rehearse.model.prices import Prices, read_prices
+from slicewright.rehearse.model.time_span import is_duration, seconds, why_not
+
+if TYPE_CHECKING:
+    from slicewright.rendering.repository import Package
 
 _CORES_PER_BED = 4
 """An API server, a scheduler and the controllers keep four cores busy while pods start."""
@@ -53,7 +70,7 @@ def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared
 def check_place(
     kubeconfig: Path | None, context: str | None, *, mark: bool, keep: bool, has_pods: bool
 ) -> None:
-    """Refuse options of an existing cluster without one, and the other way round."""
+    """Refuse options of an existing cluster without one, and the other way round. Raises UsageError."""
     if kubeconfig is not None and not has_pods:
         raise click.UsageError("--no-pods needs a test bed of our own: leave out --kubeconfig")
     if kubeconfig is not None and keep:
@@ -69,7 +86,7 @@ def check_place(
 def check_comparison(
     variants: tuple[str, ...], sweep: str | None, repeat: int, changed: str | None, output: str
 ) -> None:
-    """Refuse options of variants and of changes that are empty, alone, or contradict each other."""
+    """Refuse options of variants that are empty, alone, or contradict each other. Raises UsageError."""
     is_varied = bool(variants or sweep)
     needs = {"--sweep": (sweep, "a path and numbers"), "--changed": (changed, "a revision")}
     for option, (value, needed) in needs.items():
@@ -84,3 +101,80 @@ def check_comparison(
         raise click.UsageError("--worse-than is about a change: add --changed")
     if (changed is not None or is_varied) and output == "junit":
         raise click.UsageError("-o junit has no form for variants: use -o json")
+
+
+class Duration(click.ParamType[float]):
+    """A time span such as 90s or 1h30m, as seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        if not is_duration(str(value)):
+            self.fail(why_not(str(value)), param, ctx)
+        return seconds(str(value))
+
+
+class Speed(click.FloatRange):
+    """Seconds of the rehearsal in one of real time."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the speed. Refuse NaN, which FloatRange accepts."""
+        speed = float(super().convert(value, param, ctx))
+        if math.isnan(speed):
+            self.fail(f"'{value}' is not a number", param, ctx)
+        return speed
+
+
+class Span(click.ParamType[Override]):
+    """A time span for one workload, or for all."""
+
+    name = "[[namespace/]name=]duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Override:
+        """Read `[[namespace/]name=]duration`."""
+        span = value if isinstance(value, Override) else read_override(str(value))
+        if span is None:
+            self.fail(f"'{value}' is not a time span; write for example 90s or my-workload=1h30m", param, ctx)
+        return span
+
+
+def more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Return a value that is not 0. Raises UsageError."""
+    if value == 0:
+        raise click.UsageError(f"--{param.name} 0s leaves no time to simulate")
+    return value
+
+
+class Share(click.ParamType[float]):
+    """A share such as 20%, as a number: 0.2."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)%", str(value).strip(), re.ASCII)
+        if not match:
+            self.fail(f"'{value}' is not a percentage; write for example 20%", param, ctx)
+        return float(match[1]) / 100
+
+
+def prices_of(path: Path, package: Package) -> Prices:
+    """Return the prices of a file, or end the command with its problems."""
+    text = read_file(path, str(path))
+    if isinstance(text, Problem):
+        show.stop((text,))
+    documents, problems = read_documents(text, str(path))
+    if len(documents) != 1:
+        message = "a file of prices holds one document"
+        hint = "write one YAML document with currency and prices"
+        show.stop(problems or (Problem("IN007", message, hint, file=str(path)),))
+    source = Source(SourceFile(str(path), text), documents[0])
+    prices = read_prices(source, package.schemas, package.catalogue)
+    if not isinstance(prices, Prices):
+        show.stop(prices)
+    return prices

@@ -228,19 +228,19 @@ def _forged(
     root, planned = checkout.root, rendering.planned
     if not since and not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return (), ()
-    from slicewright.diff.io import git as gitrepo  # noqa: PLC0415 - commands start fast
+    from slicewright.diff.io import git  # noqa: PLC0415 - 15 ms that few commands need
 
     try:
-        with git_errors_shown() if since else contextlib.nullcontext(), gitrepo.objects(root) as store:
-            commit = since or gitrepo.base(root)
-            before = gitrepo.read_revision(root, commit, store).read_text
+        with git_errors_shown() if since else contextlib.nullcontext(), git.objects(root) as store:
+            commit = since or git.base(root)
+            before = git.read_revision(root, commit, store).read_text
             name = since or commit[:12]
             return forged(checkout.repository, planned, checkout.existing, before, name, rendering.deletes)
-    except gitrepo.NoGitRepositoryError as error:
+    except git.NoGitRepositoryError as error:
         return (), (_not_compared(str(error), "see what git status says"),)
-    except gitrepo.GitError as error:
+    except git.GitError as error:
         return (), (_not_compared(error.problem.message, error.problem.hint),)
-    except gitrepo.UnknownRevisionError as error:
+    except git.UnknownRevisionError as error:
         if error.name == "HEAD":
             return (), ()
         hint = "fetch the branch, or name a commit: slicewright render --check --since REV"

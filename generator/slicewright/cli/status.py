@@ -1,30 +1,36 @@
 """`slicewright status`: what runs in a cluster now, and why a run waits or fails."""
 
+from __future__ import annotations
+
 import datetime as dt
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from slicewright.cli import reach, show
-from slicewright.cli.checkout import open_checkout
-from slicewright.cli.command import command
+from slicewright.cli import show
+from slicewright.cli.command import command, context_options, workload_cluster_option
 from slicewright.cli.report.live import is_redrawn
 from slicewright.cli.streams import say
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.status.cause import Cause
-from slicewright.cluster.status.run_status import Run, Status
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.types import plain
 from slicewright.kubernetes.visible import visible
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rendering.rendering import MOST_NAMED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slicewright.cli.reach import Reader
+    from slicewright.cluster.status.run_status import Run, Status
 
 _MINUTE = 60
 _SECONDS = 5.0
@@ -44,8 +50,8 @@ _HEAD = ("WORKLOAD", "RUN", "STATE", "FOR", "CHIPS", "READY", "QUEUE", "PLACE", 
     metavar="[CLUSTER | NAME]",
     required=False,
 )
-@reach.cluster_option
-@reach.options
+@workload_cluster_option
+@context_options
 @click.option("--watch", is_flag=True, help="Refresh every 5 seconds, until Ctrl-C.")
 def status(
     name: str | None,
@@ -65,6 +71,10 @@ def status(
     It uses the context of --context, or the context that gcloud writes for the project, location and name of
     the TPUCluster. It never uses the current context.
     """
+    # `status --help` does not need what reads a tree and a cluster: 300 ms.
+    from slicewright.cli import reach  # noqa: PLC0415
+    from slicewright.cli.checkout import open_checkout  # noqa: PLC0415
+
     if watch and output == "json":
         message = "--watch has no JSON form; use slicewright wait in scripts"
         raise click.UsageError(message)
@@ -210,7 +220,7 @@ def _age(since: str) -> str:
     return shown(seconds) if seconds >= _MINUTE else f"{seconds}s"
 
 
-def _watch(reader: reach.Reader, statuses: list[Status], workloads: frozenset[str]) -> None:
+def _watch(reader: Reader, statuses: list[Status], workloads: frozenset[str]) -> None:
     """Show what runs until Ctrl-C: redrawn on a terminal, elsewhere a line for each change."""
     printed: dict[tuple[str, str, str], str] = {}
     with ExitStack() as ends:

@@ -19,8 +19,7 @@ from slicewright.check.io.discovery import STDIN, Discovery, Targets, of_custom,
 from slicewright.check.io.examine_units import examine_units
 from slicewright.check.io.ignore_files import read_ignore_files
 from slicewright.check.io.kubeconform import BrokenToolError, Kubeconform
-from slicewright.check.io.meaning import ids
-from slicewright.check.io.rule_sets import added, semantic_rules
+from slicewright.check.io.meaning import added, ids, semantic_rules
 from slicewright.check.io.schema_folders import kind_schemas, packaged
 from slicewright.check.passed_by import HELM
 from slicewright.check.selection import Selection, keeps_unchecked

@@ -10,9 +10,9 @@ import click
 
 from slicewright.cli import reach, show
 from slicewright.cli.checkout import open_checkout
-from slicewright.cli.command import command
+from slicewright.cli.command import command, context_options, workload_cluster_option
+from slicewright.cli.rehearse_options import Duration
 from slicewright.cli.streams import say
-from slicewright.cli.time_options import Duration
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.status.run_status import Run
 from slicewright.kubernetes.types import plain
@@ -34,8 +34,8 @@ _REACHED = {"running": ("Running", "Finished"), "finished": ("Finished",)}
     "--for", "state", type=click.Choice(list(_REACHED)), required=True, help="The state to wait for."
 )
 @click.option("--timeout", type=Duration(), metavar="DURATION", help="Give up after this time, such as 30m.")
-@reach.cluster_option
-@reach.options
+@workload_cluster_option
+@context_options
 def wait(
     name: str,
     state: str,

@@ -1,1 +1,1 @@
-"""Two versions of the rendered tree -> what going from one to the other does to the clusters."""
+"""Compares two versions of the rendered tree: what the change does to the clusters."""

@@ -1,6 +1,5 @@
 """Runs that start, end or change between two trees, and why as far as the trees say."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
@@ -9,10 +8,9 @@ from msgspec.structs import replace
 
 from slicewright.diff.object_changes import diff_of
 from slicewright.diff.pruning import Pruning
-from slicewright.diff.stop_policies import DRAIN, StopPolicies
-from slicewright.diff.tree_version import Key, Objects, TreeObject
+from slicewright.diff.queue_changes import DRAIN, StopPolicies
+from slicewright.diff.tree_version import Key, Objects, Place, Runs, TreeObject, runs_of
 from slicewright.document.document import same
-from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import RUN, SWEEP
 
 Effect = Literal["starts", "ends", "changes", "stays", "stops", "resumes"]
@@ -21,9 +19,6 @@ in a queue that evicted it, and that admits again."""
 _ORDER: tuple[Effect, ...] = ("ends", "stays", "stops", "starts", "resumes", "changes")
 _GONE = "the workload is gone"
 _NO_ENTRY = "the sweep no longer has this entry"
-Place = tuple[str, str, str]
-"""Cluster, namespace and workload."""
-Runs = dict[Place, dict[Key, TreeObject]]
 
 
 class RunChange(Struct, frozen=True):
@@ -44,17 +39,6 @@ class RunChange(Struct, frozen=True):
     """Unified diff from the run whose place it takes."""
     sweep: str = ""
     """Of which it is an entry; empty for others."""
-
-
-def runs_of(objects: Objects) -> Runs:
-    """Return the run objects of each workload: of a kind that runs, and called as we call them."""
-    runs: Runs = defaultdict(dict)
-    for key, item in objects.items():
-        folder = item.folder
-        names = {folder.workload, f"{folder.workload}-{item.labels.get(RUN)}"}
-        if folder.workload and item.kind in RUN_KINDS and item.name in names:
-            runs[folder.cluster, folder.namespace, folder.workload][key] = item
-    return runs
 
 
 class Context(Struct, frozen=True):

@@ -1,11 +1,14 @@
 """One version of a tree: its files, the folders of them that a cluster is given, and the objects in them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.fields import mapping
+from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.labels import RUN
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.compose import FILE_NAME, ReadText
 from slicewright.rendering.folder import ROOT
@@ -69,6 +72,20 @@ class TreeObject:
 
 
 Objects = dict[Key, TreeObject]
+Place = tuple[str, str, str]
+"""Cluster, namespace and workload."""
+Runs = dict[Place, Objects]
+
+
+def runs_of(objects: Objects) -> Runs:
+    """Return the run objects of each workload: of a kind that runs, and called as we call them."""
+    runs: Runs = defaultdict(dict)
+    for key, item in objects.items():
+        folder = item.folder
+        names = {folder.workload, f"{folder.workload}-{item.labels.get(RUN)}"}
+        if folder.workload and item.kind in RUN_KINDS and item.name in names:
+            runs[folder.cluster, folder.namespace, folder.workload][key] = item
+    return runs
 
 
 def folders(version: TreeVersion) -> Iterator[Folder]:

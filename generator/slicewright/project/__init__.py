@@ -1,1 +1,1 @@
-"""Access to files: what the package brings along, a repository on disk, and the writing of its tree."""
+"""A repository on disk: reads it, checks a rendering of it, and makes a new one."""

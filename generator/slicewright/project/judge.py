@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from slicewright.check import suppress
 from slicewright.check.io.ignore_files import read_ignore_files
+from slicewright.check.io.meaning import added
 from slicewright.kubernetes.problem import Problem, errors
+from slicewright.objects import Resource
+from slicewright.project.repository_reader import Checkout, read_input
 from slicewright.rendering.changes import render
 from slicewright.rendering.plans import Beside, Planned
 from slicewright.rendering.rendering import Rendering
+from slicewright.rendering.repository import Documents
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from slicewright.objects import Resource
-    from slicewright.project.repository_reader import Checkout
 
 
 def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
@@ -27,23 +29,22 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
     """
     if not rendering.begun and not rendering.platform:
         return replace(rendering, problems=acknowledged(checkout, rendering.problems))
-    from slicewright.check import judge_render as judge  # noqa: PLC0415 - only where there is something to judge
-    from slicewright.check.io.rule_sets import added  # noqa: PLC0415
+    from slicewright.check import judge_render  # noqa: PLC0415 - 140 ms
 
     ignored = read_ignore_files(checkout.root).entries
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
     known = (checkout.repository, checkout.existing, ignored, added().rules)
-    result = judge.judged(rendering, *known)
-    if any(problem.id == judge.LOOKS_BESIDE for problem in result.problems):
-        return judge.judged(rendering, *known, _custom(checkout.root))
+    result = judge_render.judged(rendering, *known)
+    if any(problem.id == judge_render.LOOKS_BESIDE for problem in result.problems):
+        return judge_render.judged(rendering, *known, _custom(checkout.root))
     return result
 
 
 def _custom(root: Path) -> list[Resource]:
     """Return the hand-written objects of custom/."""
+    # 50 ms, and few runs need any.
     from slicewright.check.io.discovery import of_custom  # noqa: PLC0415
     from slicewright.check.io.load import load  # noqa: PLC0415
-    from slicewright.objects import Resource  # noqa: PLC0415 - few runs need any
 
     units = of_custom(root).units
     objects = [(document.data, unit.name) for unit in units for document in load(unit).documents]
@@ -63,7 +64,26 @@ def acknowledged(checkout: Checkout, problems: tuple[Problem, ...]) -> tuple[Pro
     """Return the problems of an input without the warnings that the repository ignores."""
     if len(errors(problems)) == len(problems):
         return problems
-    from slicewright.check import suppress  # noqa: PLC0415 - only where there is a warning
-
     ignored = read_ignore_files(checkout.root).entries
     return suppress.acknowledged(problems, checkout.repository.sources, ignored)
+
+
+def rendered(checkout: Checkout, documents: Documents) -> tuple[Checkout, tuple[Problem, ...]]:
+    """Return a checkout with changed documents whose tree holds what a render would write.
+
+    The problems are the errors that prevent a render; then the tree does not change.
+    """
+    repository = read_input(checkout.root, documents) if documents else checkout.repository
+    rendering = render(repository, checkout.existing)
+    against = errors(rendering.problems)
+    if against:
+        return checkout, against
+    gone = frozenset(rendering.deletes)
+    existing = {path: text for path, text in checkout.existing.items() if path not in gone}
+    read_text = repository.read_text
+
+    def read(path: str) -> str | None:
+        return None if path in gone else rendering.writes.get(path) or read_text(path)
+
+    repository = replace(repository, read_text=read)
+    return replace(checkout, repository=repository, existing=existing | rendering.writes), ()

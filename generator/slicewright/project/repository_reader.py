@@ -80,7 +80,7 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
 
     Documents that are `changed` are read as they are there.
     """
-    # `validate` imports it while other processes read.
+    # 90 ms that a command without a repository does not need.
     from slicewright.rendering.repository import causes, read_repository  # noqa: PLC0415
 
     problems: list[Problem] = []
@@ -97,7 +97,7 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
 
     repository = read_repository(files, settings, replace(package(), catalogue=known), read_text, changed)
     if any(site.cluster.managed for site in repository.sites.values()):
-        from slicewright.check.platform_problems import with_platforms  # noqa: PLC0415 - it imports rules
+        from slicewright.check.platform_problems import with_platforms  # noqa: PLC0415 - 60 ms
 
         repository = with_platforms(repository)
     files = list(source_files(root, ("shared",), problems))
@@ -110,7 +110,7 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
 
 
 def _read_settings(root: Path, problems: list[Problem]) -> Settings:
-    from slicewright.rendering.repository import Settings, against_schema  # noqa: PLC0415
+    from slicewright.rendering.repository import Settings, against_schema  # noqa: PLC0415 - as in `read_input`
 
     text = _read(root, SETTINGS, problems)
     if text is None:

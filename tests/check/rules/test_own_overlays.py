@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from tests.check.rules.kit import run
 
 from slicewright import compose, load
-from slicewright.check.reasons import FILE_NAME, read_ignores
 from slicewright.check.rules.every import RULES
-from slicewright.check.suppress import suppress
+from slicewright.check.suppress import FILE_NAME, read_ignores, suppress
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.check.rules.kit import FIXTURES, run, site_of
 from tests.properties import share
 
-from slicewright.check.reasons import read_ignores
 from slicewright.check.rules.every import RULES
-from slicewright.check.suppress import suppress
+from slicewright.check.suppress import read_ignores, suppress
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.kinds import GROUP_OF
 from slicewright.objects import ObjectSet, Resource

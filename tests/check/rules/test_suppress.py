@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from tests.check.rules.kit import run
 from tests.words import places
 
-from slicewright.check.reasons import FILE_NAME, read_ignores
 from slicewright.check.rules.every import RULES
-from slicewright.check.suppress import inputs, suppress
+from slicewright.check.suppress import FILE_NAME, inputs, read_ignores, suppress
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.labels import ACKNOWLEDGED

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((PROJECT / ".github/workflows").glob("*.yaml"))
-TEMPLATE = PROJECT / "generator/slicewright/project/init/template/github.yaml"
+TEMPLATE = PROJECT / "generator/slicewright/project/template/github.yaml"
 ACTION = PROJECT / "action.yml"
 CHANGE = ("  queueName: team\n", "  slices: 2\n  queueName: team\n")
 RED = {"Review": "failure", "Summary": "success", "Keep the report": "success", "Comment": "success"}

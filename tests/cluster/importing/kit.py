@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slicewright.cluster.importing.cluster_document import Imported, imported
-from slicewright.cluster.importing.cluster_inventory import Inventory
+from slicewright.cluster.importing.node_pools import Inventory
 from slicewright.rendering.io.package_data import catalogue
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from slicewright.cluster.importing.cluster_document import name_from, text_of
-from slicewright.cluster.importing.cluster_inventory import Inventory, Note
+from slicewright.cluster.importing.node_pools import Inventory, Note
 from slicewright.intent.tpucluster import DEFAULT_PRIORITY_CLASSES
 
 from .kit import TPU, flavor, kueue, node, notes, of, queue, slice_nodes, spec

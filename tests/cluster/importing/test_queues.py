@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slicewright.cluster.importing.cluster_inventory import Note
+from slicewright.cluster.importing.node_pools import Note
 
 from .kit import GKE, TPU, V5E, flavor, kueue, node, notes, of, queue, slice_nodes, spec
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs import golang
+from slicewright.programs import find
 from slicewright.programs.find import cache_root
 
 SOURCE = Path(__file__).with_name("actionlint")
@@ -28,7 +28,7 @@ def actionlint() -> Path:
     program = folder / "actionlint"
     if program.is_file():
         return program
-    go = golang.find_go(golang.needed([SOURCE]), os.environ, Path(sys.executable))
+    go = find.find_go(find.needed_go([SOURCE]), os.environ, Path(sys.executable))
     assert not isinstance(go, Problem), go.text()
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"actionlint.{os.getpid()}"

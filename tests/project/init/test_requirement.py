@@ -14,7 +14,7 @@ from tests.conftest import PROJECT
 from tests.project.init.kit import init, read
 from tests.words import places
 
-from slicewright.project.init.new_files import specifier
+from slicewright.project.new_files import specifier
 from slicewright.project.repository_reader import satisfies
 from slicewright.version import __version__
 

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Repo
 from tests.diff.kit import commit
 
-from slicewright.project.init import new_files as files
+from slicewright.project import new_files
 from slicewright.version import __version__
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class Team(Repo):
         """Make the copies those of an older version, which wrote some files in another way."""
         for path, text in edit.items():
             self.write(path, text)
-        for folder in files.FOLDERS:
-            path = f"{folder}/{files.RECORD}"
+        for folder in new_files.FOLDERS:
+            path = f"{folder}/{new_files.RECORD}"
             record = json.loads(self.read(path))
             record["slicewright"] = "0.0.9"
             for name, text in edit.items():
                 if name.startswith(f"{folder}/"):
-                    record["files"][name.removeprefix(f"{folder}/")] = files.digest(text)
+                    record["files"][name.removeprefix(f"{folder}/")] = new_files.digest(text)
             self.write(path, json.dumps(record))
 
     def upgrade(self, *arguments: str, code: int = 0) -> Any:
@@ -158,8 +158,8 @@ def test_edited_copy_is_kept_where_that_is_asked_for(team: Team) -> None:
 def test_copies_that_no_record_names_are_nobodys(team: Team) -> None:
     """Bases that were copied by hand are taken where they are as shipped, and else kept."""
     for record in ("", "[]", "{", '{"files": {"../slicewright.yaml": "x", "": "y", "/etc/hosts": "z"}}'):
-        for folder in files.FOLDERS:
-            team.write(f"{folder}/{files.RECORD}", record)
+        for folder in new_files.FOLDERS:
+            team.write(f"{folder}/{new_files.RECORD}", record)
         assert ["bases/.slicewright.json", "schemas/.slicewright.json"] == team.upgrade()["written"]
 
     (team.root / "bases/.slicewright.json").unlink()

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.files import write
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs import golang
-from slicewright.programs.find import cache_root, find, platform_name
+from slicewright.programs.find import cache_root, find, find_go, needed_go, platform_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +117,7 @@ def _mirror(version: str) -> Path:
 
 
 def _build(binary: Path) -> None:
-    go = golang.find_go(golang.needed([SOURCE]), os.environ, Path(sys.executable))
+    go = find_go(needed_go([SOURCE]), os.environ, Path(sys.executable))
     assert not isinstance(go, Problem), go
     part = binary.with_suffix(".part")
     command = [str(go), "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", str(part), "."]

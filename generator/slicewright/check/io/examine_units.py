@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slicewright.check.io.load import load
-from slicewright.check.judged_kinds import is_judged, may_be_misspelt, names_judged
-from slicewright.check.passed_by import NO_OBJECT, UNBUILT, PassedBy, holds_object
-from slicewright.check.units import Examined, checked
-from slicewright.check.unpack import unpack
+from slicewright.check.passed_by import (
+    NO_OBJECT,
+    UNBUILT,
+    PassedBy,
+    holds_object,
+    is_judged,
+    may_be_misspelt,
+    names_judged,
+)
+from slicewright.check.units import Examined, checked, unpack
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.objects import Resource

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slicewright.check.reasons import Entry, Ignores
+from slicewright.check.suppress import FILE_NAME, Entry, Ignores, read_ignores
 from slicewright.document.io import read_file
 from slicewright.kubernetes.problem import Problem
 
@@ -20,8 +20,6 @@ def read_ignore_files(
     Names are reported relative to `root`. `known` returns the ids of all rules, for hints about misspelt
     ones.
     """
-    from slicewright.check.reasons import FILE_NAME, Ignores, read_ignores  # noqa: PLC0415 - few commands
-
     base = str(root.absolute())
     is_top = cache(lambda place: os.path.lexists(f"{place}/.git"))
     places = {place for folder in {base, *folders} for place in _above(folder, base, is_top)}

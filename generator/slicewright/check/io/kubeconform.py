@@ -8,6 +8,7 @@ skips a schema that does not compile, it accepts an empty input, and its numbers
 import json
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,6 @@ class Kubeconform(Struct, frozen=True):
         """Return the findings for each document, None for one that is valid. Raises BrokenToolError."""
         if not documents:
             return []
-        import tempfile  # noqa: PLC0415 - it takes its time to import, and only this engine needs it
-
         with tempfile.TemporaryDirectory(prefix="slicewright-kubeconform-") as folder:
             for index, document in enumerate(documents):
                 (Path(folder) / f"{index}.json").write_text(json.dumps(document), encoding="utf-8")

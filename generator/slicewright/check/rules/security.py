@@ -5,7 +5,7 @@ from typing import Any
 
 from slicewright.check.rules.dns import is_subdomain
 from slicewright.check.rules.tpu_shape import is_tpu
-from slicewright.check.sync_scope import syncs
+from slicewright.check.selection import syncs
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text
 from slicewright.kubernetes.kinds import POD_KINDS, RBAC_GROUP

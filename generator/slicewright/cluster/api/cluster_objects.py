@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.cluster.api.read_only import ReadOnly, kueue_versions
-from slicewright.cluster.importing.cluster_inventory import Inventory, flaw
+from slicewright.cluster.importing.node_pools import Inventory, flaw
 from slicewright.kubernetes.kinds import KUEUE_GROUP, KUEUE_VERSIONS, SCHEDULING_VERSION
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object

@@ -1,1 +1,1 @@
-"""Import: a TPUCluster file from the objects of a live cluster."""
+"""Makes a TPUCluster from a live cluster, and a TPUWorkload from a run object or a command."""

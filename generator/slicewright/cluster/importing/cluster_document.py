@@ -8,9 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.cluster.importing.cluster_inventory import Inventory, Note
 from slicewright.cluster.importing.flags import filled
-from slicewright.cluster.importing.node_pools import flavors, labels_of, name_of
+from slicewright.cluster.importing.node_pools import Inventory, Note, flavors, labels_of, name_of
 from slicewright.cluster.importing.pools import Pools, pools_of
 from slicewright.cluster.importing.queue_fields import (
     admission_checks,
@@ -48,11 +47,6 @@ def name_from(context: str) -> str:
     match = _OF_GCLOUD.fullmatch(context)
     word = _NOT_IN_NAMES.sub("-", (match["name"] if match else context).lower()).strip("-")
     return (word if word[:1].isalpha() else f"cluster-{word}".rstrip("-"))[:63].rstrip("-")
-
-
-def context_of(project: str, location: str, name: str) -> str:
-    """Return the name of the context that gcloud writes for a cluster."""
-    return f"gke_{project}_{location}_{name}"
 
 
 def place(inventory: Inventory, context: str) -> dict[str, Any]:

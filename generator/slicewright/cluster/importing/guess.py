@@ -1,17 +1,207 @@
 """Finds the fields of a TPUWorkload for a run object; patches express the rest."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
 from slicewright.cluster.importing.flags import filled
 from slicewright.cluster.importing.node_pools import provisioning_of, tpu_field
-from slicewright.cluster.importing.pathways_fields import jobset_spec, pathwaysjob_spec
-from slicewright.cluster.importing.program import program_of, template_of
 from slicewright.kubernetes import labels
-from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text, texts
+from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text, texts, words
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
+from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.pods import Pods, pods_of
 from slicewright.kubernetes.types import Object
+from slicewright.rendering.plan.pathways_plan import SIDECAR_FLAG
+
+_CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports"])
+"""Fields of a container that `container` has; `podTemplate` takes the others."""
+
+
+def program_of(container: Object) -> tuple[Object, Object]:
+    """Return a container as `container` says it, and the fields that it does not have."""
+    rest = copied(container)
+    if rest.get("env"):
+        own = (entry for _, entry in entries(rest["env"]))
+        rest["env"] = [entry for entry in own if not text(entry.get("name")).startswith("SLICEWRIGHT_")]
+    resources = mapping(rest.pop("resources", None))
+    program: Object = {key: rest.pop(key) for key in ("name", *_CONTAINER) if rest.get(key) is not None}
+    match program.get("command"):
+        case ["bash", "-c", str(script)] if script and "args" not in program:
+            del program["command"]
+            program["script"] = script
+    amounts = {key: mapping(resources.get(key)) for key in ("requests", "limits")}
+    for by_resource in amounts.values():
+        by_resource.pop(TPU, None)
+    program |= filled(resources=filled(**amounts))
+    return program, {key: value for key, value in rest.items() if value is not None}
+
+
+def template_of(pods: Pods, spec: Object) -> Object:
+    """Return a pod template with a spec, and with the labels and annotations of some pods."""
+    return filled(metadata=filled(labels=dict(pods.labels), annotations=dict(pods.annotations)), spec=spec)
+
+
+_IMAGES = {
+    "pathways_server": "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server",
+    "proxy_server": "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/proxy_server",
+    "worker": "us-docker.pkg.dev/cloud-tpu-v2-images/pathways/server",
+}
+"""The image of each component, without a tag."""
+_LATEST = "latest"
+"""The tag of the base."""
+_OURS = (
+    "--server_port",
+    "--resource_manager_address",
+    "--gcs_scratch_location",
+    "--node_type",
+    "--instance_count",
+    "--instance_type",
+    "--num_elastic_slices",
+    "--enable_metrics_collection",
+)
+"""Flags that follow from other fields."""
+_ENV = frozenset(["PATHWAYS_HEAD", "JAX_PLATFORMS", "XCLOUD_ENVIRONMENT", "JAX_BACKEND_TARGET"])
+"""Variables that the base gives the program; another value becomes a patch."""
+_BASES = ("containers", "initContainers", "volumes", "restartPolicy")
+"""Fields of the workers' pods that the base has."""
+_MAIN = "main"
+"""The name of the program's container where none is written."""
+_SIDECAR = "colocated-python-sidecar"
+
+
+def jobset_spec(item: Object, meant: Object) -> Object | None:
+    """Return the spec for a JobSet that runs Pathways, None for another one.
+
+    `meant` is what it means without Pathways: the shape, and the pods with chips, which are the workers.
+    """
+    pods = pods_of(item, "JobSet")
+    containers = (entry for group in pods for _, entry in (*group.init_containers, *group.containers))
+    components = {_component(container): container for container in containers}
+    heads = [group for group in pods if not group.chips]
+    workers = [group for group in pods if group.chips]
+    if not _IMAGES.keys() <= components.keys() or (len(heads), len(workers)) != (1, 1):
+        return None
+    (head,), (worker,) = heads, workers
+    flags = {kind: _flags(components[kind]) for kind in _IMAGES}
+    elastic = flags["proxy_server"].get("--num_elastic_slices", "")
+    tags = {text(components[kind].get("image")).removeprefix(f"{image}:") for kind, image in _IMAGES.items()}
+    version = next(iter(tags)) if len(tags) == 1 and "/" not in "".join(tags) else _LATEST
+    programs = [entry for _, entry in head.containers if not _component(entry)]
+    sidecar = next((entry for _, entry in worker.init_containers if entry.get("name") == _SIDECAR), {})
+    program, rest = program_of(programs[0]) if programs else ({}, {})
+    name = text(program.get("name")) or _MAIN
+    program["env"] = [entry for entry in program.get("env", ()) if entry.get("name") not in _ENV]
+    custom = [_custom(kind, components[kind], version) for kind in _IMAGES]
+    pathways = filled(
+        pathwaysDir=flags["pathways_server"].get("--gcs_scratch_location"),
+        pathwaysVersion=version if version != _LATEST else None,
+        elasticSlices=digits(elastic),
+        maxSliceRestarts=_slice_restarts(worker) if elastic.isdecimal() else None,
+        enableMetricsCollection=True if "--enable_metrics_collection" in flags["worker"] else None,
+        headless=None if programs else True,
+        mainContainerName=name if name != _MAIN else None,
+        colocatedPython={"image": sidecar["image"]} if sidecar else None,
+        customComponents=[component for component in custom if len(component) > 1],
+        head=_head(head, name, rest, programs[1:]),
+    )
+    spec = mapping(meant["podTemplate"].get("spec"))
+    spec = {key: value for key, value in spec.items() if key not in _BASES}
+    left_out = ("backoffLimit", "containersPerHost")
+    return {
+        **{key: value for key, value in meant.items() if key not in left_out},
+        "container": filled(**program) or None,
+        "podTemplate": template_of(worker, spec),
+        "pathways": pathways,
+    }
+
+
+def sort_sidecars(jobset: Object) -> Iterator[str]:
+    """Put the manager of each head before its proxy, as bases have it, and yield pointers to the lists."""
+    for index, job in entries(at(jobset, "spec", "replicatedJobs")):
+        listed = at(job, "template", "spec", "template", "spec", "initContainers")
+        if [_component(entry) for _, entry in entries(listed)][:2] == ["proxy_server", "pathways_server"]:
+            listed[:2] = reversed(listed[:2])
+            yield f"/spec/replicatedJobs/{index}/template/spec/template/spec/initContainers"
+
+
+def _component(container: Object) -> str:
+    """Return which component of Pathways a container is, if any, by its flags."""
+    flags = _flags(container)
+    if flags.get("--node_type") == "resource_manager":
+        return "pathways_server"
+    if "--resource_manager_address" not in flags:
+        return ""
+    return "worker" if at(container, "resources", "limits", TPU) is not None else "proxy_server"
+
+
+def _flags(container: Object) -> dict[str, str]:
+    return {
+        flag: value for _, word in words(container.get("args")) for flag, _, value in [word.partition("=")]
+    }
+
+
+def _slice_restarts(worker: Pods) -> int | None:
+    """Return how often a host of an elastic slice may restart, as the limit of its Job says."""
+    limit = number(worker.job.get("backoffLimit"))
+    return None if limit is None else limit // worker.parallelism
+
+
+def _custom(kind: str, container: Object, version: str) -> Object:
+    """Return what a component has beside what follows from other fields."""
+    ours = {*_OURS, f"{SIDECAR_FLAG}=external"}
+    more = [word for _, word in words(container.get("args")) if not {word, word.partition("=")[0]} & ours]
+    image = text(container.get("image"))
+    other = {} if image == f"{_IMAGES[kind]}:{version}" else {"image": image}
+    return filled(componentType=kind, **other, customFlags=more)
+
+
+def _head(head: Pods, name: str, rest: Object, beside: list[Object]) -> Object:
+    """Return the pod of the head, without the components of Pathways."""
+    selector = dict(mapping(head.spec.get("nodeSelector")))
+    pool = selector.pop(NODE_POOL, None)
+    ours = ("containers", "initContainers", "nodeSelector", "hostNetwork", "dnsPolicy")
+    spec: Object = {key: copied(value) for key, value in head.spec.items() if key not in ours}
+    further: list[Any] = [{"name": name, **rest}] if rest else []
+    spec |= filled(
+        nodeSelector=selector,
+        containers=[*further, *copied(beside)],
+        initContainers=[copied(entry) for _, entry in head.init_containers if not _component(entry)],
+    )
+    return filled(pool=pool, podTemplate=template_of(head, spec))
+
+
+def pathwaysjob_spec(item: Object, catalogue: Catalogue) -> Object | str:
+    """Return the spec for a PathwaysJob, or why there is none."""
+    spec, controller = mapping(item.get("spec")), mapping(at(item, "spec", "controller"))
+    worker = next((entry for _, entry in entries(spec.get("workers"))), {})
+    key = (text(worker.get("type")), text(worker.get("topology")))
+    shape = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
+    if shape is None:
+        return f"the catalogue has no TPU slice of machine type '{key[0]}' and topology '{key[1]}'"
+    program = next((entry for _, entry in entries(at(controller, "template", "spec", "containers"))), None)
+    restarts = number(spec.get("maxRestarts"))
+    pathways = filled(
+        pathwaysDir=spec.get("pathwaysDir"),
+        pathwaysVersion=spec.get("pathwaysVersion"),
+        elasticSlices=controller.get("elasticSlices"),
+        maxSliceRestarts=worker.get("maxSliceRestarts"),
+        deploymentMode=controller.get("deploymentMode"),
+        enableMetricsCollection=controller.get("enableMetricsCollection"),
+        headless=True if program is None else None,
+        customComponents=copied(spec.get("customComponents")),
+    )
+    slices = number(worker.get("numSlices"), 1)
+    return {
+        "tpu": tpu_field(shape),
+        "slices": slices if slices != 1 else None,
+        "failurePolicy": {"maxRestarts": restarts} if restarts else None,
+        "pathways": pathways,
+        "container": program_of(program)[0] if program else None,
+    }
+
 
 _JOB_BACKOFF = 6
 """The Job API's default of backoffLimit."""

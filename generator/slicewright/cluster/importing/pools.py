@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.shape import Shape
-from slicewright.cluster.importing.cluster_inventory import Inventory
 from slicewright.cluster.importing.node_pools import (
     Flavor,
+    Inventory,
     NodePool,
     flavor_of,
     is_ours,

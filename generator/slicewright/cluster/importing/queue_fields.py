@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from slicewright.cluster.importing.cluster_inventory import Inventory, Note
 from slicewright.cluster.importing.flags import filled
-from slicewright.cluster.importing.node_pools import name_of, quotas_of
+from slicewright.cluster.importing.node_pools import Inventory, Note, name_of, quotas_of
 from slicewright.cluster.importing.pools import Pool, Pools
 from slicewright.intent.tpucluster import DEFAULT_PRIORITY_CLASSES
 from slicewright.kubernetes.fields import at, entries, mapping, text, words

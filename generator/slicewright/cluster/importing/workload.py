@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from slicewright.check.filling import names_in
 from slicewright.cluster.importing.api_defaults import is_default, without_defaults
-from slicewright.cluster.importing.guess import guess
-from slicewright.cluster.importing.pathways_fields import sort_sidecars
+from slicewright.cluster.importing.guess import guess, sort_sidecars
 from slicewright.document import json_patch as patch
 from slicewright.document.document import is_unfinished, values_in
 from slicewright.intent.source import SourceFile

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.cluster.status.cause import Cause
 from slicewright.cluster.status.inventory import QUOTA_KINDS, Family, Inventory, called, name_of, namespace_of
-from slicewright.diff.stop_policies import DRAIN, HOLD
+from slicewright.diff.queue_changes import DRAIN, HOLD
 from slicewright.kubernetes.fields import NOTHING, conditions, is_true
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.problem import first_of

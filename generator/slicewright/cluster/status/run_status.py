@@ -10,8 +10,7 @@ from slicewright.cluster.status import pod_causes as of_pods
 from slicewright.cluster.status.cause import Cause
 from slicewright.cluster.status.inventory import Family, Inventory, labels_of, name_of, namespace_of
 from slicewright.cluster.status.queued import Queues
-from slicewright.diff.run_changes import runs_of
-from slicewright.diff.tree_version import Objects
+from slicewright.diff.tree_version import Objects, runs_of
 from slicewright.kubernetes.fields import COMPLETED, Conditions, conditions, entries, is_true
 from slicewright.kubernetes.labels import QUEUE, SWEEP, WORKLOAD
 from slicewright.kubernetes.pods import pods_of

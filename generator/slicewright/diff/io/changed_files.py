@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slicewright.check.io.kustomizations import Kustomizations
-from slicewright.diff.io import git as gitrepo
+from slicewright.diff.io import git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,10 +34,10 @@ class Change:
         Raises UnknownRevisionError, UnrelatedError, NoGitRepositoryError, GitError.
         """
         self._root = os.path.realpath(root)
-        commit = gitrepo.merge_base(root, rev, "HEAD")
-        top = gitrepo.top(root)
-        self._changed = _with_folders(top, gitrepo.changed_files(top, commit))
-        tracked = gitrepo.tracked(top, commit)
+        commit = git.merge_base(root, rev, "HEAD")
+        top = git.top(root)
+        self._changed = _with_folders(top, git.changed_files(top, commit))
+        tracked = git.tracked(top, commit)
         self._known = _with_folders(top, tracked)
         self._submodules = [f"{top}/{path}" for path, is_submodule in tracked.items() if is_submodule]
 
@@ -91,12 +92,10 @@ def tree_before(root: Path, rev: str) -> Iterator[Path]:
 
     Raises UnknownRevisionError, UnrelatedError, NoGitRepositoryError, GitError.
     """
-    import tempfile  # noqa: PLC0415 - it takes its time to import, and few commands need it
-
-    commit, top = gitrepo.merge_base(root, rev, "HEAD"), gitrepo.top(root)
+    commit, top = git.merge_base(root, rev, "HEAD"), git.top(root)
     with tempfile.TemporaryDirectory(prefix="slicewright-") as folder:
         tree = os.path.realpath(folder)
-        gitrepo.write_tree(top, commit, Path(tree))
+        git.write_tree(top, commit, Path(tree))
         Path(tree, ".git").mkdir()  # the top, above which nobody looks
         before = Path(os.path.normpath(f"{tree}/{os.path.relpath(os.path.realpath(root), top)}"))
         with contextlib.suppress(FileExistsError, NotADirectoryError):  # a file was there then
