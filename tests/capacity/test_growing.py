@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.rendering.platform.kit import one, said, site
 
-from slicewright.rehearse.simulated_pools import capacity, room
 from slicewright.rendering.plan.resolved_cluster import SizeRange, size_range
+from slicewright.testbed.nodes import capacity, room
 
 from .kit import record
 

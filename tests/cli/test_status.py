@@ -14,7 +14,7 @@ from tests.conftest import JOB
 from tests.rehearse.screen import Screen
 
 from slicewright.cli import reach
-from slicewright.cluster.status.cause import Cause
+from slicewright.cluster.status.causes import Cause
 
 status = importlib.import_module("slicewright.cli.status")
 wait = importlib.import_module("slicewright.cli.wait")

@@ -11,8 +11,8 @@ import pytest
 
 import slicewright
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.nodes import SIMULATED
+from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

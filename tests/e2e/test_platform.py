@@ -9,7 +9,7 @@ from tests.resolved import resolve_text
 
 from slicewright.kubernetes.quantity import canonical
 from slicewright.project.repository_reader import read_checkout
-from slicewright.rehearse.expiry import installed_settings
+from slicewright.rehearse.time_control import installed_settings
 from slicewright.rendering.platform.kueue_configuration import config_map
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.bed_cluster import Cluster

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.event import Event, Kind
+from slicewright.rehearse.model.metrics import by_pool, by_queue
 from slicewright.rehearse.model.timeline import Timelines
-from slicewright.rehearse.model.usage import by_pool, by_queue
 from slicewright.rehearse.report.report import Report
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.testbed.kit import eventually, processes
 
-from slicewright.testbed import process_group, supervisor
-from slicewright.testbed import waiting as wait
+from slicewright.testbed import process_group, supervisor, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +57,7 @@ class Rehearsing:
 
     def end(self) -> tuple[int, str, str]:
         """Wait for its end; return exit code, stdout and all of stderr. Nothing of it is left."""
-        out, err = self.process.communicate(timeout=wait.stretched(DEADLINE))
+        out, err = self.process.communicate(timeout=waiting.stretched(DEADLINE))
         eventually("no program is left", lambda: not processes(Path(f"run-{self.process.pid}-")))
         return self.process.returncode, out, "".join(self.said) + (err or "")
 

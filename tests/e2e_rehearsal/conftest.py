@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rehearse.test_cluster_guard import MARK
+from slicewright.rehearse.existing_cluster import MARK
 
 from . import kit
 from .command import CLUSTER, TEAM

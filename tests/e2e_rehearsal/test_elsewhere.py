@@ -10,8 +10,8 @@ import yaml
 from tests.resolved import resolve_text
 
 from slicewright.cluster.api import kubeconfig
-from slicewright.rehearse.lease import LEASE, NAMESPACE
-from slicewright.rehearse.test_cluster_guard import MARK as TEST_CLUSTER
+from slicewright.rehearse.existing_cluster import LEASE, NAMESPACE
+from slicewright.rehearse.existing_cluster import MARK as TEST_CLUSTER
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing

@@ -10,8 +10,8 @@ from tests.resolved import resolve_text
 
 from slicewright.rehearse import cluster_setup
 from slicewright.rehearse.cluster_setup import ClusterSetup
-from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.nodes import simulated_nodes
+from slicewright.testbed.waiting import BedError
 
 from .test_elsewhere import everything
 

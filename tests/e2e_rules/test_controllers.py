@@ -15,7 +15,7 @@ from tests.testbed.kit import keeping_logs
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.testbed.bed_cluster import Cluster
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

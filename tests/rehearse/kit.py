@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.rendering.plan import kit as plans
 
 from slicewright.intent.source import SourceFile
-from slicewright.rehearse.faults import FAULT_KINDS
+from slicewright.rehearse.fault_kinds import FAULT_KINDS
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.scenario_part import ScenarioPart, part
 from slicewright.rehearse.model.timeline import Timeline, Timelines

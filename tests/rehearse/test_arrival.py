@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.rehearse.faults.higher_priority_arrival import arrivals
+from slicewright.rehearse.fault_kinds import arriving_runs
 
 from .kit import jobset, part_of
 
@@ -11,7 +11,7 @@ FAULT = "faults: [{kind: HigherPriorityArrival, at: 5s, slices: 2, workloadPrior
 
 def test_it_asks_for_slices_of_the_same_shape_in_the_same_queue() -> None:
     """On the nodes that the run uses, at the class that the fault names."""
-    (made,) = arrivals([part_of(FAULT, jobset("a", queue="q"))]).values()
+    (made,) = arriving_runs([part_of(FAULT, jobset("a", queue="q"))]).values()
     (job,) = made["spec"]["replicatedJobs"]
     pod = job["template"]["spec"]["template"]["spec"]
 
@@ -35,7 +35,7 @@ def test_it_asks_for_slices_of_the_same_shape_in_the_same_queue() -> None:
 def test_a_single_host_needs_no_exclusive_topology() -> None:
     """And a run without a queue is pushed aside by one without a queue."""
     spec = "tpu: {accelerator: v5e, topology: 2x2}\nnaming: Fixed\ncontainer: {image: x}"
-    (made,) = arrivals([part_of(FAULT, spec=spec)]).values()
+    (made,) = arriving_runs([part_of(FAULT, spec=spec)]).values()
 
     assert "metadata" not in made["spec"]["replicatedJobs"][0]["template"]
     assert made["metadata"]["labels"] == {"kueue.x-k8s.io/priority-class": "high"}

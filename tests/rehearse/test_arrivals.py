@@ -20,7 +20,7 @@ from slicewright.rehearse.model.arrivals import (
     drawn,
     lasting,
     profiles,
-    validate,
+    validate_profiles,
 )
 
 from . import lindley
@@ -52,7 +52,7 @@ def profile(text: str) -> Profile:
 def wrong(text: str) -> list[Problem]:
     """Return the problems of profiles on a cluster with three workloads, two of which share a name."""
     known = {"train": ["a/train"], "a/train": ["a/train"], "eval": ["a/eval", "b/eval"]}
-    return list(validate(source(text), known))
+    return list(validate_profiles(source(text), known))
 
 
 POISSON = "- {name: p, rate: 2/h, count: 3, mix: [{workload: a, weight: 3}, {workload: b, duration: 90s}]}"

@@ -11,11 +11,10 @@ from tests.testbed.kit import eventually
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.rehearse.autoscaler import Autoscaler
-from slicewright.rehearse.event_log import EventLog
+from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.simulated_pools import NodePool
-from slicewright.rehearse.timers import Clock
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.nodes import NodePool
+from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -19,9 +19,9 @@ from slicewright.cli import rehearse_options
 from slicewright.cli.rehearse_options import Speed, jobs_of
 from slicewright.cli.report import rehearsal_output
 from slicewright.project.repository_reader import read_checkout
-from slicewright.rehearse.model.memory_pods import needs_pods
+from slicewright.rehearse.model.scenario_problems import needs_pods
 from slicewright.rehearse.scenario import scenarios
-from slicewright.testbed import bed_error as errors
+from slicewright.testbed import process_group
 
 if TYPE_CHECKING:
     from tests.conftest import Repo
@@ -313,8 +313,8 @@ def test_missing_package_is_told_with_the_way_to_it(
     checkout: bool, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a checkout that is the way to the programs too."""
-    monkeypatch.setattr(errors, "in_checkout", lambda: checkout)
-    found = errors.missing_package("cryptography", "a rehearsal")
+    monkeypatch.setattr(process_group, "in_checkout", lambda: checkout)
+    found = process_group.missing_package("cryptography", "a rehearsal")
 
     assert ("BED008", "a rehearsal needs the Python package cryptography") == (found.id, found.message)
     assert hint in found.hint

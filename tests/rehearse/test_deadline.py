@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from slicewright.rehearse.model.deadline import too_early
+from slicewright.rehearse.model.clock import too_early
 
 from .kit import jobset, part_of, replicated_job
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slicewright.rehearse.model.comparison import Noise, compared, longer_waits, measured
-from slicewright.rehearse.model.equal_runs import Ties, ties
+from slicewright.rehearse.model.scenario_part import Ties, ties
 from slicewright.rehearse.model.variant_verdict import moved_runs, verdict
 
 from .kit import SPEC, jobset, part_of, replicated_job

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.timers import Clock
+from slicewright.rehearse.event_log import Clock, EventLog
 
 POD: dict[str, Any] = {
     "kind": "Pod",

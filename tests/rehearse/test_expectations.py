@@ -9,7 +9,7 @@ from tests.words import places
 
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.model.expectation import answers
-from slicewright.rehearse.model.slices import Slice
+from slicewright.rehearse.model.run_pods import Slice
 from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.model.verdict import judge, too_fast
 

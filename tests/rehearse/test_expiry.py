@@ -12,11 +12,9 @@ from tests.rendering.platform.kit import site
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY
-from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.expiry import Expiry, installed_settings, outlived
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.progress import Work
-from slicewright.rehearse.timers import Clock
+from slicewright.rehearse.event_log import Clock, EventLog
+from slicewright.rehearse.model.run_pods import Work, gangs
+from slicewright.rehearse.time_control import Expiry, installed_settings, outlived
 
 from .kit import A, job, says
 

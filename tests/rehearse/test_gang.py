@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.model.gang import ends_by_itself, gangs
-from slicewright.rehearse.model.progress import Work
+from slicewright.rehearse.event_log import Clock, EventLog
+from slicewright.rehearse.model.run_pods import Work, ends_by_itself, gangs
 from slicewright.rehearse.model.timeline import Timelines
-from slicewright.rehearse.play_gang import play_programs, succeed
-from slicewright.rehearse.timers import Clock
+from slicewright.rehearse.simulated_pods import play_programs, succeed
 
 from .kit import A, gone, job, jobset, pathwaysjob, pod, replicated_job, says
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.idle_time import IdleTime
+from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.progress import Work
-from slicewright.rehearse.timers import Clock, Timers
+from slicewright.rehearse.model.run_pods import Work, gangs
+from slicewright.rehearse.time_control import IdleTime
 
 from .kit import A, job, pathwaysjob
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.rehearse.model.fault import Injected, all_faults, blame
+from slicewright.rehearse.model.scenario_problems import Injected, all_faults, blame
 from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.model.verdict import judge
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.faults.higher_priority_arrival import arrivals
-from slicewright.rehearse.faults.injector import Injector
+from slicewright.rehearse.event_log import Clock, EventLog, Timers
+from slicewright.rehearse.fault_injection import Injector
+from slicewright.rehearse.fault_kinds import arriving_runs
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.scenario_part import run_key
-from slicewright.rehearse.termination import Termination
-from slicewright.rehearse.timers import Clock, Timers
+from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.run_pods import gangs
+from slicewright.rehearse.time_control import Termination
 
 from .kit import jobset, part_of, replicated_job
 
@@ -102,7 +101,7 @@ def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, Ev
     runs = [run_key(item) for item in part.runs]
     event_log = EventLog(clock, dict.fromkeys(runs, 0), ())
     timers = Timers(clock)
-    coming = arrivals([part])
+    coming = arriving_runs([part])
     faults = Injector(setup, event_log, timers, [part], coming)
     for run in runs:
         event_log.note("submitted", run)
@@ -259,7 +258,7 @@ def test_arrival_has_a_name_that_nothing_else_has() -> None:
     fault = "faults: [{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high}]"
     parts = [part_of(fault), part_of("", jobset("arrival-1"), service, name="b")]
 
-    assert ["arrival-3"] == [item["metadata"]["name"] for item in arrivals(parts).values()]
+    assert ["arrival-3"] == [item["metadata"]["name"] for item in arriving_runs(parts).values()]
 
 
 def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
@@ -270,7 +269,7 @@ def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
 
     assert {(RUN, 0): "q"} == {
         of: item["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
-        for of, item in arrivals([earlier]).items()
+        for of, item in arriving_runs([earlier]).items()
     }
     assert [] == problems_after(earlier, setup)
 
@@ -278,7 +277,7 @@ def test_fault_brings_one_arrival_where_earlier_runs_were_kept() -> None:
 def test_arrival_that_never_ran_is_warned_of() -> None:
     """It came, and what should follow from it has not been rehearsed."""
     part = part_of("faults: [{kind: HigherPriorityArrival, at: 5m, workloadPriorityClassName: high}]")
-    coming = arrivals([part])
+    coming = arriving_runs([part])
     clock = Clock(1.0)
     event_log = EventLog(clock, {RUN: 2, "default/arrival-1": 2}, ["default/arrival-1"])
     setup: Any = Setup("Running")
@@ -299,7 +298,7 @@ def test_arrival_that_never_ran_is_warned_of() -> None:
 def test_arrivals_are_numbered_over_all_runs() -> None:
     """Each has the pods of its slices, and a name that no other has."""
     one = "{kind: HigherPriorityArrival, at: 5s, workloadPriorityClassName: high, duration: 1m, slices: 2}"
-    found = arrivals([part_of(f"faults: [{one}, {one}]"), part_of(f"faults: [{one}]", name="b")])
+    found = arriving_runs([part_of(f"faults: [{one}, {one}]"), part_of(f"faults: [{one}]", name="b")])
 
     assert {(RUN, 0): "arrival-1", (RUN, 1): "arrival-2", ("default/b", 0): "arrival-3"} == {
         key: item["metadata"]["name"] for key, item in found.items()

@@ -12,10 +12,9 @@ from rich.console import Console, Group
 
 from slicewright.cli.report.live import Lines, is_redrawn, live_view
 from slicewright.cli.report.picture import Picture, Run, picture
-from slicewright.rehearse.event_log import EventLog
+from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.event import Event
-from slicewright.rehearse.model.usage import Usage
-from slicewright.rehearse.timers import Clock
+from slicewright.rehearse.model.metrics import Usage
 
 from .screen import Screen
 

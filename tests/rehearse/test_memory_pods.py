@@ -9,7 +9,7 @@ import pytest
 
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
 from slicewright.rehearse.model.memory_pods import MemoryPods, Step
-from slicewright.rehearse.model.simulate import PENDING
+from slicewright.rehearse.model.surroundings import PENDING
 
 if TYPE_CHECKING:
     from slicewright.kubernetes.types import Object

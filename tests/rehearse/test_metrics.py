@@ -8,18 +8,19 @@ import pytest
 
 from slicewright.rehearse.model.metrics import (
     Arriving,
+    Usage,
     arrived,
     borrowed_hours,
     borrowed_shares,
     chip_hours,
     lost_hours,
     makespan,
+    nominal_quotas,
     percentile,
     queue_waits,
-    queues_behind,
 )
+from slicewright.rehearse.model.scenario_part import queues_behind
 from slicewright.rehearse.model.timeline import Timeline
-from slicewright.rehearse.model.usage import Usage, nominal_quotas
 
 from .kit import gone, pod, says
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slicewright.rehearse.model.simulate import owned
+from slicewright.rehearse.model.surroundings import owned
 
 from .kit import job, jobset, pathwaysjob, replicated_job
 

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slicewright.rehearse.model import usage
-from slicewright.rehearse.model.event import Event
-from slicewright.rehearse.model.observe import Observer
+from slicewright.rehearse.model.event import Event, Observer
+from slicewright.rehearse.model.metrics import by_queue
 from slicewright.rehearse.model.timeline import Timelines
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def test_recorded_slices_are_whole_and_alone() -> None:
 
 def test_recorded_queue_never_gave_more_than_it_has() -> None:
     """16 chips of quota; what is evicted holds its part until its pods have gone."""
-    (queue,) = usage.by_queue(recorded(), {"cluster-queue": 16})
+    (queue,) = by_queue(recorded(), {"cluster-queue": 16})
 
     assert (16, 0) == (queue.peak(), queue.borrowed())
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rehearse.model.offline import never_fits
+from slicewright.rehearse.model.scenario_problems import never_fits
 from slicewright.rendering.io.package_data import package
 
 from .kit import job, jobset, replicated_job

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slicewright.rehearse.report.entries import entries
 from slicewright.rehearse.report.page import room
+from slicewright.rehearse.report.sentences import entries
 
 
 def _lines(*events: dict[str, Any], most: int = 60) -> list[str]:

@@ -12,10 +12,10 @@ from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.comparison import measured
+from slicewright.rehearse.model.metrics import Usage
 from slicewright.rehearse.model.prices import PoolPrice, PoolPrices, Prices, cost, of_pools, read_prices
-from slicewright.rehearse.model.usage import Usage
 from slicewright.rehearse.report.report import Report
-from slicewright.rehearse.report.spending import spending, spending_of
+from slicewright.rehearse.report.tables import spending, spending_of
 from slicewright.rendering.io.package_data import package
 
 from .kit import pod

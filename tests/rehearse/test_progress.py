@@ -8,9 +8,8 @@ import pytest
 
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.model.event import DELETED, RESTARTED
-from slicewright.rehearse.model.gang import gangs
 from slicewright.rehearse.model.metrics import lost_hours, startup_hours
-from slicewright.rehearse.model.progress import Work
+from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.model.timeline import Timelines
 
 from .kit import A, gone, jobset, part_of, pod, replicated_job, says

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.kueue.held import held
+from slicewright.kueue.quota import held
 
 if TYPE_CHECKING:
     from slicewright.kubernetes.types import Object

@@ -6,15 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.rehearse.model.equal_runs import Ties
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.expectation import Answer
-from slicewright.rehearse.model.fault import Injected
-from slicewright.rehearse.model.metrics import Arriving
-from slicewright.rehearse.model.slices import Slice
+from slicewright.rehearse.model.metrics import Arriving, Usage
+from slicewright.rehearse.model.run_pods import Slice
+from slicewright.rehearse.model.scenario_part import Ties
+from slicewright.rehearse.model.scenario_problems import Injected
 from slicewright.rehearse.model.surroundings import Need
 from slicewright.rehearse.model.timeline import Eviction, Span, Timeline
-from slicewright.rehearse.model.usage import Usage
 from slicewright.rehearse.model.waits import Wait
 from slicewright.rehearse.report.report import Report, sweep_heads
 from slicewright.rehearse.report.terminal import drawn, text, width_in

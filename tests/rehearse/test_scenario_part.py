@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.rehearse.faults import container_failure, higher_priority_arrival, slice_loss
+from slicewright.rehearse.fault_kinds import FAULT_KINDS
 from slicewright.rehearse.model.scenario_part import Fault, chips_of, is_queued, names_of, tpu_pods
 
 from .kit import SPEC, job, jobset, part_of, pathwaysjob, replicated_job
@@ -26,9 +26,14 @@ def test_part_has_what_the_file_says() -> None:
     assert found.key == "default/a"
     assert (60.0, 7200.0, ({"waitBelow": "5s"},)) == (found.submit_at, found.duration, found.expect)
     assert found.faults == (
-        Fault(container_failure.KIND, 10.0, None, {"exitCode": 42}, slice=1, host=2),
-        Fault(slice_loss.KIND, 20.0, 30.0, {}),
-        Fault(higher_priority_arrival.KIND, 5.0, 60.0, {"slices": 2, "workloadPriorityClassName": "high"}),
+        Fault(FAULT_KINDS["ContainerFailure"], 10.0, None, {"exitCode": 42}, slice=1, host=2),
+        Fault(FAULT_KINDS["SliceLoss"], 20.0, 30.0, {}),
+        Fault(
+            FAULT_KINDS["HigherPriorityArrival"],
+            5.0,
+            60.0,
+            {"slices": 2, "workloadPriorityClassName": "high"},
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.rehearsal import not_run
 from slicewright.rehearse.scenario import scenarios
 from slicewright.rehearse.session import run_scenario
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
     from tests.conftest import Repo

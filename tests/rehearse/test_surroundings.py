@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from slicewright.intent.tpucluster import Existing
-from slicewright.rehearse.model.simulate import PENDING
 from slicewright.rehearse.model.surroundings import (
+    PENDING,
     Need,
     held_back,
     need_of,

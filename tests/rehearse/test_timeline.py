@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.progress import Work
+from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.model.timeline import Eviction, Timelines
 
 from .kit import A, gone, jobset, pod, replicated_job, says, spans, told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slicewright.rehearse.model.slices import Slice
+from slicewright.rehearse.model.run_pods import Slice
 
 from .kit import A, gone, pod, says, told
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from slicewright.rehearse.timers import Clock, Timers
+from slicewright.rehearse.event_log import Clock, Timers
 
 
 def test_what_is_due_is_done_in_order() -> None:

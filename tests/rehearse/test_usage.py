@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicewright.rehearse.model.event import Event
-from slicewright.rehearse.model.usage import Usage, by_pool, by_queue, quotas
+from slicewright.rehearse.model.metrics import Usage, by_pool, by_queue, quotas
 
 from .kit import gone, pod, says
 

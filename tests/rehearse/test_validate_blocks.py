@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.words import places
 
-from slicewright.rehearse.model.fault import never_due, not_injected, not_undone, validate_blocks
 from slicewright.rehearse.model.scenario_part import Known
+from slicewright.rehearse.model.scenario_problems import never_due, not_injected, not_undone, validate_blocks
 from slicewright.rehearse.model.timeline import Timeline
 
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slicewright.rehearse.model.comparison import Group, Noise
-from slicewright.rehearse.report.variants_text import curve, head_line, labelled, tables
+from slicewright.rehearse.report.tables import curve, head_line, labelled, tables
 
 from .queue_arithmetic import Some, played
 from .test_comparison import loaded, record, variant

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from tests.words import places
 
-from slicewright.rehearse.model.fault import Injected
-from slicewright.rehearse.model.slices import Slice
+from slicewright.rehearse.model.run_pods import Slice
+from slicewright.rehearse.model.scenario_problems import Injected
 from slicewright.rehearse.model.timeline import Span, Timeline
 from slicewright.rehearse.model.verdict import Cause, judge
 

@@ -8,19 +8,12 @@ import pytest
 from msgspec.structs import replace
 from tests.cluster.status.kit import jobset, queue
 
-from slicewright.kueue.shortage import Holder, Shortage
+from slicewright.kueue.quota import Holder, Shortage
+from slicewright.rehearse.model.metrics import waiting_chips
 from slicewright.rehearse.model.verdict import Cause
-from slicewright.rehearse.model.waits import (
-    Lack,
-    Remedy,
-    Setting,
-    Wait,
-    read_setting,
-    waiting_chips,
-    waits,
-)
-from slicewright.rehearse.report.wait_words import causes, describe, longest_waits
-from slicewright.rehearse.report.wait_words import record as record_of
+from slicewright.rehearse.model.waits import Lack, Remedy, Setting, Wait, read_setting, waits
+from slicewright.rehearse.report.sentences import causes, describe, longest_waits
+from slicewright.rehearse.report.sentences import record as record_of
 from slicewright.rendering.io.package_data import package
 
 from .kit import pathwaysjob, says, told

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from slicewright.testbed import supervisor
-from slicewright.testbed import waiting as wait
+from slicewright.testbed import supervisor, waiting
 from slicewright.testbed.bed import Bed
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def eventually(what: str, probe: Callable[[], object], seconds: float = DEADLINE
     began = time.monotonic()
     while not probe():
         took = time.monotonic() - began
-        assert took < wait.stretched(seconds), f"not within {took:.0f} s: {what}"
+        assert took < waiting.stretched(seconds), f"not within {took:.0f} s: {what}"
         time.sleep(0.02)
 
 

@@ -13,11 +13,10 @@ from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
 from slicewright.rendering.plan.ways import TPU_TAINT
-from slicewright.testbed import supervisor
-from slicewright.testbed import waiting as wait
+from slicewright.testbed import supervisor, waiting
 from slicewright.testbed.bed_cluster import Attached, Cluster
-from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import ProcessGroup
+from slicewright.testbed.waiting import BedError
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
 
@@ -57,7 +56,7 @@ def test_two_clusters_side_by_side(tmp_path: Path) -> None:
         first, second = pool.map(lambda name: _started(tmp_path, name), ("first", "second"))
     took = time.monotonic() - started
     try:
-        assert took < wait.stretched(2 * 10 * BUSY_MACHINE)
+        assert took < waiting.stretched(2 * 10 * BUSY_MACHINE)
         assert set(first.processes.ports) & set(second.processes.ports) == set()
         for bed in (first, second):
             _assert_loopback_only(bed)
@@ -104,7 +103,7 @@ def _assert_nodes_and_tolerations(bed: Cluster) -> None:
     took = time.monotonic() - started
 
     assert count == 1024
-    assert took < wait.stretched(10 * BUSY_MACHINE)
+    assert took < waiting.stretched(10 * BUSY_MACHINE)
     ready = [
         condition["status"]
         for node in bed.api.list("v1", "Node")

@@ -17,9 +17,9 @@ import pytest
 
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.client import Api
-from slicewright.testbed import controllers, process_group, supervisor
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed import control_plane, process_group, supervisor
 from slicewright.testbed.process_group import ProcessGroup
+from slicewright.testbed.waiting import BedError
 
 from .kit import DEADLINE, assert_nothing_left, eventually, processes
 
@@ -69,7 +69,7 @@ def test_up_status_down(tmp_path: Path) -> None:
         assert text == (cache / "clusters/lab/credentials/admin.kubeconfig").read_text(encoding="utf-8")
         assert str(cache / "clusters/lab/credentials/admin.kubeconfig") == entry["kubeconfig"]
         assert (entry["name"], entry["status"], entry["nodes"]) == ("lab", "ready", 6)
-        assert entry["pathwaysOperator"] == controllers.SIMULATED_OPERATOR
+        assert entry["pathwaysOperator"] == control_plane.SIMULATED_OPERATOR
         with Api(kubeconfig.read(Path(entry["kubeconfig"]))) as api:
             assert len(api.list("v1", "Node")) == 6
         assert "lab   ready   multislice-cluster (6)" in run(cache, "status").stdout
@@ -162,13 +162,13 @@ def test_operator_of_the_environment(tmp_path: Path) -> None:
     """A variable names the real Pathways controller; results then call it by its name."""
     binary = tmp_path / "controller"
     binary.touch()
-    environ = {controllers.OPERATOR_VARIABLE: str(binary)}
+    environ = {control_plane.OPERATOR_VARIABLE: str(binary)}
 
-    assert controllers.operator_command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
-    assert controllers.operator_name(environ) == "PathwaysJob controller"
-    assert controllers.operator_name({}) == "simulated operator"
+    assert control_plane.operator_command(Path("k"), environ)[:2] == [str(binary), "--kubeconfig=k"]
+    assert control_plane.operator_name(environ) == "PathwaysJob controller"
+    assert control_plane.operator_name({}) == "simulated operator"
     with pytest.raises(BedError, match="which is not a file"):
-        controllers.operator_command(Path("k"), {controllers.OPERATOR_VARIABLE: str(tmp_path / "absent")})
+        control_plane.operator_command(Path("k"), {control_plane.OPERATOR_VARIABLE: str(tmp_path / "absent")})
 
 
 def test_commands_about_clusters_need_no_extra() -> None:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.testbed import supervisor
-from slicewright.testbed import waiting as wait
+from slicewright.testbed import supervisor, waiting
 from slicewright.testbed.bed_cluster import Cluster
-from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import ProcessGroup
+from slicewright.testbed.waiting import BedError
 
 from .bare import Bare
 from .kit import DEADLINE, assert_nothing_left, clusters, eventually, processes
@@ -42,7 +41,7 @@ FULL_DISK = """
 import sys
 from pathlib import Path
 from slicewright.testbed.process_group import ProcessGroup
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.waiting import BedError
 try:
     group = ProcessGroup(Path(sys.argv[1]), "full", 1)
     try:
@@ -115,7 +114,7 @@ def test_signalled_holder(number: signal.Signals, tmp_path: Path) -> None:
         eventually("programs have started", lambda: len(processes(root)) > 3)
         ports = ports_of(root)
         os.killpg(process.pid, number)
-        process.wait(wait.stretched(180))
+        process.wait(waiting.stretched(180))
         assert_nothing_left(root, ports)
 
 

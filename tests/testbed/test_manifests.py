@@ -11,7 +11,7 @@ import yaml
 
 from slicewright.programs.pins import versions
 from slicewright.rendering.platform.controller_files import CONTROLLERS, JOBSET, KUEUE, Release
-from slicewright.testbed import controllers, manifests
+from slicewright.testbed import control_plane, manifests
 
 PORTS = {"jobset-system": 1, "kueue-system": 2}
 SOURCES = yaml.safe_load((manifests.FOLDER / "sources.yaml").read_text(encoding="utf-8"))["files"]
@@ -101,7 +101,7 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
     """Plain pods are shown to Kueue only if its settings have that integration."""
 
     def hooks(settings: dict[str, Any]) -> set[str]:
-        items = controllers.without_idle_webhooks(manifests.released(KUEUE), settings)
+        items = control_plane.without_idle_webhooks(manifests.released(KUEUE), settings)
         return {hook["name"] for item in items for hook in item.get("webhooks", ())}
 
     assert hooks({}) & {"mpod.kb.io", "vpod.kb.io"} == set()
@@ -111,7 +111,7 @@ def test_webhooks_for_pods_only_where_kueue_wants_them() -> None:
 def test_webhooks_of_jobset_for_pods_stay() -> None:
     """They keep each slice on a node pool of its own, and have the names that Kueue's have."""
     names = {hook["name"] for item in manifests.released(JOBSET) for hook in item.get("webhooks", ())}
-    kept = controllers.without_idle_webhooks(manifests.released(JOBSET), {})
+    kept = control_plane.without_idle_webhooks(manifests.released(JOBSET), {})
 
     assert {"mpod.kb.io", "vpod.kb.io"} <= names
     assert names == {hook["name"] for item in kept for hook in item.get("webhooks", ())}

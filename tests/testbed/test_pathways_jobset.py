@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slicewright.rendering.io.package_data import catalogue
-from slicewright.testbed.pathways_jobset import UnknownShapeError, jobset, shape_of
+from slicewright.testbed.simulated_operator import UnknownShapeError, jobset, shape_of
 
 PATHWAYSJOB: dict[str, Any] = {
     "apiVersion": "pathways-job.pathways.domain/v1",

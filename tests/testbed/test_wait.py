@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from slicewright.testbed import waiting as wait
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed import waiting
+from slicewright.testbed.waiting import BedError
 
 
 @pytest.mark.parametrize(("load", "seconds"), [(0.5, 60), (2.0, 60), (15.0, 450), (99.0, 600)])
@@ -16,7 +16,7 @@ def test_deadlines_grow_with_the_load(load: float, seconds: float, monkeypatch: 
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
 
-    assert seconds == wait.stretched(60)
+    assert seconds == waiting.stretched(60)
 
 
 def test_deadline_that_passes() -> None:
@@ -26,7 +26,7 @@ def test_deadline_that_passes() -> None:
         raise ConnectionRefusedError("nobody listens")
 
     with pytest.raises(BedError, match=r"BED003 the moon took longer than \d s: nobody listens"):
-        wait.until("the moon", refuse, seconds=0.1)
+        waiting.until("the moon", refuse, seconds=0.1)
 
 
 def test_failure_shows_at_once() -> None:
@@ -36,4 +36,4 @@ def test_failure_shows_at_once() -> None:
         raise LookupError("etcd ended")
 
     with pytest.raises(LookupError, match="etcd ended"):
-        wait.until("the moon", lambda: False, seconds=600, check=ended)
+        waiting.until("the moon", lambda: False, seconds=600, check=ended)

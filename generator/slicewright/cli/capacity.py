@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from slicewright.capacity.cluster_capacity import Capacity
+from slicewright.capacity.cluster_capacity import Capacity, Workload
 from slicewright.capacity.cluster_capacity import capacity as capacity_of
 from slicewright.capacity.supply import Holder, shown
-from slicewright.capacity.workloads import Workload
 from slicewright.check.io.ignore_files import read_ignore_files
 from slicewright.check.io.meaning import ids
 from slicewright.cli import show

@@ -14,8 +14,8 @@ from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors
 from slicewright.testbed import process_group
-from slicewright.testbed.bed_error import BedError
 from slicewright.testbed.process_group import clusters_root
+from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
     from slicewright.rendering.kustomization import ReadText
@@ -54,7 +54,7 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
         from slicewright.testbed.bed_cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
         from slicewright.testbed.manifests import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from slicewright.testbed.bed_error import missing_package  # noqa: PLC0415
+        from slicewright.testbed.process_group import missing_package  # noqa: PLC0415
 
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
     chosen, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())

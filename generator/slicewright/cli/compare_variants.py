@@ -35,7 +35,7 @@ from slicewright.rehearse.model.comparison import (
 )
 from slicewright.rehearse.model.time_span import shown_within
 from slicewright.rehearse.model.variant_verdict import moved_runs, verdict
-from slicewright.rehearse.report.variants_text import curve, head_line, labelled, tables
+from slicewright.rehearse.report.tables import curve, head_line, labelled, tables
 from slicewright.rehearse.scenario import Scenario
 from slicewright.rehearse.scenario import scenarios as read_scenarios
 from slicewright.rendering.changed_documents import (

@@ -20,14 +20,14 @@ from slicewright.cli.streams import exact, say
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.clock import clock_settings, factor
 from slicewright.rehearse.model.controller_timers import ages_usage
-from slicewright.rehearse.model.memory_pods import needs_pods
+from slicewright.rehearse.model.scenario_problems import needs_pods
 from slicewright.rehearse.model.time_span import shown
-from slicewright.rehearse.report.spending import spending_of
+from slicewright.rehearse.report.tables import spending_of
 from slicewright.rehearse.report.terminal import text, width_in
 from slicewright.rehearse.scenario import Scenario
 from slicewright.rehearse.scenario import scenarios as read_scenarios
-from slicewright.rehearse.simulated_pools import room
-from slicewright.testbed.bed_error import missing_package
+from slicewright.testbed.nodes import room
+from slicewright.testbed.process_group import missing_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

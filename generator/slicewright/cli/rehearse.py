@@ -16,8 +16,7 @@ from slicewright.cli.rehearse_options import Duration, Share, Span, Speed, more_
 from slicewright.cli.report import rehearsal_output
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import did_you_mean
-from slicewright.rehearse.model.clock import FASTEST, overridden, unclear
-from slicewright.rehearse.model.deadline import too_early
+from slicewright.rehearse.model.clock import FASTEST, overridden, too_early, unclear
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,7 +18,7 @@ from slicewright.cli.command import command, context_options, workload_cluster_o
 from slicewright.cli.report.live import is_redrawn
 from slicewright.cli.streams import say
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.cluster.status.cause import Cause
+from slicewright.cluster.status.causes import Cause
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.types import plain
 from slicewright.kubernetes.visible import visible

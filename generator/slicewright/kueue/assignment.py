@@ -23,7 +23,7 @@ _CYCLES = 100
 
 
 class Choice(Struct, frozen=True):
-    """The flavors that pod sets may take for one resource group, with what they ask of them."""
+    """The flavors that pod sets may take for one resource group, and what they request of it."""
 
     pods: tuple[PodSet, ...]
     """One pod set, or those of one topology group, which take the same flavors."""

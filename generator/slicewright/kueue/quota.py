@@ -1,4 +1,4 @@
-"""Quota as Kueue counts it: what queues have, may borrow and lend, and what a workload asks for.
+"""Quota as Kueue counts it: what queues have, may borrow and lend, and what workloads request, hold and lack.
 
 The arithmetic is that of Kueue v0.19.2, pkg/cache/scheduler/resource_node.go (potentialAvailable) and
 pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
@@ -6,8 +6,8 @@ pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,7 +15,10 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.quantity import whole
 from slicewright.kubernetes.scheduler import NodeSelector
+from slicewright.kubernetes.types import Object
 
 _ZERO = Fraction(0)
 
@@ -65,7 +68,7 @@ class Flavor(Struct, frozen=True):
 
 
 class PodSet(Struct, frozen=True):
-    """Pods of a workload that are alike: how many, and what they ask for together."""
+    """The equal pods of a workload: their number, and their requests together."""
 
     name: str
     count: int
@@ -96,7 +99,7 @@ class Quotas(Struct, frozen=True, dict=True):
     local: dict[tuple[str, str], str] = field(default_factory=dict)
     """(namespace, LocalQueue) to its ClusterQueue."""
     has_queues: bool = False
-    """Whether anything is said of LocalQueues; where nothing is, any name is taken on trust."""
+    """Whether LocalQueues are known; if not, any name of a queue is accepted."""
     declared: bool = False
     """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
     ignores_undeclared: bool = False
@@ -158,7 +161,7 @@ class Quotas(Struct, frozen=True, dict=True):
         return {}
 
     def subtrees(self, key: Key) -> dict[str, Fraction]:
-        """Return by its name what each cohort has of its own, and what its members lend it."""
+        """Return by cohort its own quota with what its members lend it."""
         if key not in self._subtrees:
             totals: dict[str, Fraction] = {}
             for name in self._from_below:
@@ -172,14 +175,14 @@ class Quotas(Struct, frozen=True, dict=True):
     def _cells(
         self, cohort: str, key: Key, subtrees: Mapping[str, Fraction]
     ) -> Iterator[tuple[Node, Cell, Fraction]]:
-        """Yield the members of a cohort with their own quota, and with that and what they are lent."""
+        """Yield the members of a cohort, their own quota, and the quota of their whole subtree."""
         for node in self._members.get(cohort, ()):
             cell = node.cells.get(key, _NOTHING)
             is_cohort = node is self.cohorts.get(node.name)
             yield node, cell, subtrees.get(node.name, _ZERO) if is_cohort else cell.nominal
 
     def used(self, key: Key, by_queue: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        """Return by its name what the members of each cohort use beyond what they keep for themselves."""
+        """Return by cohort what its members use beyond the quota that they do not lend."""
         subtrees = self.subtrees(key)
         totals: dict[str, Fraction] = {}
         for name in self._from_below:
@@ -251,3 +254,91 @@ def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
             return known.heights[name]
         value -= kept(cell, subtree)
     return known.heights[name]
+
+
+def held(workload: Object) -> tuple[tuple[str, int], ...]:
+    """Return the chips by flavor that an admitted Workload holds.
+
+    What was reserved for a pod set shrinks while the Workload runs: pods that `reclaimablePods` names have
+    succeeded, and Kueue gives their part to others before the run is over.
+    """
+    counts = {podset["name"]: podset["count"] for podset in workload.get("spec", {}).get("podSets", ())}
+    status = workload["status"]
+    reclaimable = {entry["name"]: entry["count"] for entry in status.get("reclaimablePods") or ()}
+    by_flavor = Counter[str]()
+    for podset in status["admission"].get("podSetAssignments", ()):
+        flavor = podset.get("flavors", {}).get(TPU)
+        if flavor:
+            name = podset.get("name", "")
+            total = counts.get(name, 0)
+            admitted = podset.get("count", total)
+            chips = whole(podset.get("resourceUsage", {}).get(TPU, "0"))
+            at_work = total - min(reclaimable.get(name, 0), total)
+            if at_work < admitted:
+                chips = chips // admitted * at_work
+            by_flavor[flavor] += chips
+    return tuple(sorted(by_flavor.items()))
+
+
+class Holder(Struct, frozen=True):
+    """Chips of one flavor that a run holds, and the ClusterQueue that gave them."""
+
+    chips: int
+    run: str
+    queue: str
+
+
+class Shortage(Struct, frozen=True):
+    """A run's need of a flavor that the present quota does not meet."""
+
+    flavor: str
+    need: int
+    nominal: int
+    """Nominal quota of its ClusterQueue, in chips."""
+    total: int
+    """That, with all that it can borrow."""
+    missing: int
+    """Chips that it lacks now."""
+    held: tuple[Holder, ...] = ()
+    """Who holds chips of the flavor in its queue and its cohorts, the most first."""
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether the request exceeds what the queue can ever have."""
+        return self.need > self.total
+
+
+def shortage(
+    known: Quotas, queue: Node, flavor: str, need: int, holders: Iterable[Holder]
+) -> Shortage | None:
+    """Return the shortage of a queue for some chips of a flavor, or None if it has enough left."""
+    members = {node.name for node in known.queues.values() if _root(known, node) == _root(known, queue)}
+    sharing = (holder for holder in holders if holder.queue in members)
+    held = sorted(sharing, key=lambda holder: (holder.chips, holder.run), reverse=True)
+    at_most = most(known, queue, (flavor, TPU))
+    left = int(available(known, queue, (flavor, TPU), by_queue(held)))
+    if need <= left and need <= at_most.total:
+        return None
+    return Shortage(flavor, need, int(at_most.nominal), int(at_most.total), need - left, tuple(held))
+
+
+def by_queue(holders: Iterable[Holder]) -> dict[str, Fraction]:
+    """Return the chips that are held of each ClusterQueue."""
+    used: dict[str, Fraction] = defaultdict(Fraction)
+    for holder in holders:
+        used[holder.queue] += holder.chips
+    return used
+
+
+def topmost(known: Quotas, cohort: str) -> str:
+    """Return the cohort at the top of the tree of a cohort; empty for none."""
+    seen: set[str] = set()
+    while cohort in known.cohorts and known.cohorts[cohort].parent and cohort not in seen:
+        seen.add(cohort)
+        cohort = known.cohorts[cohort].parent
+    return cohort
+
+
+def _root(known: Quotas, node: Node) -> str:
+    """Return the root cohort of a queue, or the queue itself if it has no cohort."""
+    return topmost(known, node.parent) or f"/{node.name}"

@@ -89,7 +89,7 @@ def variants(objects: ObjectSet) -> dict[tuple[str, str], set[str]]:
 
 @once
 def _unfinished(objects: ObjectSet) -> frozenset[str]:
-    """Return the names of the ClusterQueues that somebody still fills in, in one file at least."""
+    """Return the names of the ClusterQueues that have placeholders in at least one file."""
     return frozenset(
         queue.name
         for queue in objects.of_kind("ClusterQueue")
@@ -131,7 +131,7 @@ def quotas(objects: ObjectSet) -> Quotas:
 def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tuple[str, str]] = ()) -> Quotas:
     """Return quotas with some objects in place of others of their names.
 
-    Nothing is known of a flavor or a Topology that somebody still fills in, nor of `unknown` ones.
+    A flavor or a Topology with placeholders is unknown, and so are those in `unknown`.
     """
     by_kind = grouped(resources, lambda resource: resource.kind)
     settled = {
@@ -280,7 +280,7 @@ def _fraction(number: int | None) -> Fraction | None:
 def configuration(objects: ObjectSet) -> dict[str, Any]:
     """Return Kueue's own configuration: an object's or a ConfigMap's, else that of the TPUCluster.
 
-    A platform that we render has our defaults in it; of one that exists, the file has what it says.
+    A platform that slicewright renders has our defaults; of an existing one only the file is known.
     """
     for resource in objects.of_kind("Configuration"):
         if resource.group == "config.kueue.x-k8s.io":

@@ -1,4 +1,4 @@
-"""A test double of GKE's autoscaler: slices come some time after somebody needs them, and go when idle.
+"""A test double of GKE's autoscaler: slices come some time after pods need them, and go when idle.
 
 It looks at what the real one looks at: pods that the scheduler could not place, and ProvisioningRequests. A
 slice is atomic: all of its nodes come and go together.
@@ -6,7 +6,7 @@ slice is atomic: all of its nodes come and go together.
 
 import math
 import threading
-import time as real_time
+import time
 from collections.abc import Iterable
 from typing import Self
 
@@ -19,18 +19,17 @@ from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.cluster_setup import ClusterSetup
-from slicewright.rehearse.event_log import EventLog, alive
+from slicewright.rehearse.event_log import Clock, EventLog, alive
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.model.simulate import OWNER_LABEL
-from slicewright.rehearse.simulated_pools import NodePool
-from slicewright.rehearse.timers import Clock
+from slicewright.rehearse.model.surroundings import OWNER_LABEL
+from slicewright.testbed.nodes import NodePool
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 _LOOK_SECONDS = 0.25
 _FRESH_SECONDS = 10.0
-"""How long nodes stay that nobody has used yet, of our seconds: the scheduler may be slow."""
+"""Real seconds that unused new nodes stay at least: the scheduler may be slow."""
 _LEAST_IDLE_SECONDS = 3.0
-"""How long others stay at least: the next pods of a slice may just be on their way."""
+"""Real seconds that other nodes stay at least: the next pods of a slice may be about to start."""
 _TEMPLATE = ("v1", "PodTemplate")
 _RETRIED_SECONDS = 120.0
 """How old a request is when GKE fails it because no node pool has room for it."""
@@ -69,7 +68,7 @@ class Autoscaler:
         self._ready: dict[str, float] = {}
         """Node pools that exist, and when they were last seen at work."""
         self._fresh: set[str] = set()
-        """Those of them that nobody has used yet."""
+        """Those of them that no pod has used yet."""
         self._busy: set[str] = set()
         """Those of them that were at work when it last looked."""
         self._away: set[str] = set()
@@ -97,13 +96,13 @@ class Autoscaler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop, and wait for it: no node comes when what was made is being removed."""
+        """Stop, and wait for the thread: no node may come while objects are being removed."""
         self._ending.set()
         if self._pools:
             self._thread.join()
 
     def check(self) -> None:
-        """Raise BedError if its thread has ended: no node would come any more."""
+        """Raise BedError if its thread has ended, because then no node would come."""
         alive([self._thread] if self._pools else [], "the double of GKE's autoscaler")
 
     @property
@@ -113,7 +112,7 @@ class Autoscaler:
 
     @property
     def has_nodes(self) -> bool:
-        """Whether there are nodes that it is going to remove when nobody needs them."""
+        """Whether there are nodes that it removes once they are idle."""
         return bool(self._ready)
 
     def _run(self) -> None:
@@ -127,7 +126,7 @@ class Autoscaler:
                 last_error = str(error)
 
     def _look(self) -> None:
-        began, now = real_time.monotonic(), self._clock.now()
+        began, now = time.monotonic(), self._clock.now()
         for name in [name for name, at in self._coming.items() if at <= now]:
             self._grow(name, now)
             del self._coming[name]
@@ -297,7 +296,7 @@ def _is_stuck(pod: Object) -> bool:
 
 
 def _fits(pod: Object, pool: NodePool) -> bool:
-    """Tell whether a pod may run on the nodes of a pool, whatever the name of the node pool."""
+    """Tell whether a pod may run on the nodes of a pool; the name of the node pool does not count."""
     node, selector = pool.nodes[0], node_selector(pod["spec"])
     labels = {key: value for key, value in selector.labels.items() if key not in (NODE_POOL, OWNER_LABEL)}
     taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != TPU]

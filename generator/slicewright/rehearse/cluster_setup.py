@@ -1,7 +1,6 @@
 """Makes nodes, namespaces and the platform before a rehearsal, and removes them.
 
-In a cluster that is not ours alone, whatever is made carries the label of the rehearsal, and only that is
-removed.
+In an existing cluster, each object that is made has the label of the rehearsal, and only those are removed.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -16,11 +15,10 @@ from slicewright.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIO
 from slicewright.kubernetes.pods import maker
 from slicewright.kubernetes.problem import Problem, counted, first_of
 from slicewright.kubernetes.types import Object
-from slicewright.rehearse.model.simulate import OWNER_LABEL, owned
-from slicewright.rehearse.model.surroundings import Need, volume
-from slicewright.testbed import waiting as wait
+from slicewright.rehearse.model.surroundings import OWNER_LABEL, Need, owned, volume
+from slicewright.testbed import waiting
 from slicewright.testbed.bed import Bed
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.waiting import BedError
 
 _NAMESPACE, _NODE = ("v1", "Namespace"), ("v1", "Node")
 _PLATFORM = (
@@ -39,19 +37,19 @@ _PLATFORM = (
     ("v1", "ResourceQuota"),
 )
 _ORDER = tuple(kind for _, kind in (_NAMESPACE, *_PLATFORM))
-"""Kinds in which order they are made; what is not listed has no part in a rehearsal."""
+"""Kinds in the order in which they are made; other kinds are not rehearsed."""
 _RUNS = tuple(reversed(RUN_VERSIONS.values()))
-"""What has pods. It goes when they have gone, and they need their nodes for that."""
+"""Kinds with pods. Their objects go once their pods have gone, and pods need their nodes to end."""
 _BESIDE = ("Service", "PersistentVolumeClaim", "PersistentVolume", "Secret", "ConfigMap")
 _MADE = (*_RUNS, *(("v1", kind) for kind in _BESIDE), *reversed(_PLATFORM), _NODE, _NAMESPACE)
-"""What a rehearsal may have made, in the order in which it goes."""
+"""Kinds that a rehearsal may have made, in the order of removal."""
 _GONE_SECONDS = 90
-"""For how long what was made may take to go: pods whose node is gone are collected within 60."""
+"""Seconds that a removal may take: pods whose node is gone are collected within 60."""
 _FEW = 4
 
 
 class ClusterSetup:
-    """Sets up, and removes what it made, where the cluster goes on without it."""
+    """Makes the objects of a rehearsal, and removes them where the cluster continues without it."""
 
     def __init__(self, bed: Bed, owner: str, *, progress: Callable[[str], object] = lambda _: None) -> None:
         self._bed = bed
@@ -111,7 +109,7 @@ class ClusterSetup:
         return created
 
     def surround(self, items: Iterable[Object]) -> None:
-        """Make what runs need beside them; what is there already stays as it is. Raises ApiError."""
+        """Make the objects that runs need; existing ones stay unchanged. Raises ApiError."""
         for item in items:
             with Ignored("AlreadyExists"):
                 self.create(item)
@@ -172,7 +170,7 @@ class ClusterSetup:
         try:
             self._bed.until(f"{objects} to go", lambda: not left(), seconds=_GONE_SECONDS)
         except BedError as error:
-            if error.problem.id != wait.TOO_LONG:
+            if error.problem.id != waiting.TOO_LONG:
                 raise
             names = [f"{item['kind']} {_name(item)}" for item in left()]
             message = f"{error.problem.message}: {first_of(names, _FEW)}"

@@ -1,6 +1,11 @@
-"""The events of a rehearsal, shared by its threads, and the threads that follow the cluster."""
+"""The clock, the timers and the events of a rehearsal, and the threads that follow the cluster."""
+
+from __future__ import annotations
 
 import datetime as dt
+import heapq
+import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -16,12 +21,91 @@ from slicewright.kubernetes.labels import NODE_POOL
 from slicewright.kubernetes.problem import Problem, counted
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.controller_timers import ControllerTimers
-from slicewright.rehearse.model.event import Event, Kind
-from slicewright.rehearse.model.observe import Observer
+from slicewright.rehearse.model.event import Event, Kind, Observer
 from slicewright.rehearse.model.timeline import Timelines
-from slicewright.rehearse.simulated_pools import chips_of
-from slicewright.rehearse.timers import Clock
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed.nodes import chips_of
+from slicewright.testbed.waiting import BedError
+
+
+class Timers:
+    """Actions with their moments. Only one thread may use it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = itertools.count()
+
+    def now(self) -> float:
+        """Return the present moment."""
+        return self._clock.now()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no action is left."""
+        return not self._entries
+
+    @property
+    def next(self) -> float:
+        """Return the moment of the next action; infinity if there is none."""
+        return self._entries[0][0] if self._entries else math.inf
+
+    def at(self, moment: float, action: Callable[[], None]) -> None:
+        """Do something at a moment."""
+        heapq.heappush(self._entries, (moment, next(self._number), action))
+
+    def do_what_is_due(self) -> None:
+        """Do all actions whose moment has come, the earliest first."""
+        while self.next <= self._clock.now():
+            heapq.heappop(self._entries)[2]()
+
+
+class Clock:
+    """Counts seconds of the rehearsal from its start; `speed` of them pass in a second of real time."""
+
+    def __init__(self, speed: float) -> None:
+        self.speed = speed
+        self._began = time.monotonic()
+        self._since = self._began, 0.0, speed
+        """The start of the present pace, in real time and on this clock without skips, and the pace."""
+        self.skipped = 0.0
+        """The seconds that were skipped."""
+        self._lock = threading.RLock()
+        """A thread that reads while another one changes the pace must not see a later moment."""
+
+    def start(self) -> None:
+        """Begin at 0."""
+        self._began = time.monotonic()
+        self._since = self._began, 0.0, self.speed
+
+    def now(self) -> float:
+        """Return the seconds since the start."""
+        with self._lock:
+            began, moment, pace = self._since
+            return moment + (time.monotonic() - began) * pace + self.skipped
+
+    def elapsed(self) -> float:
+        """Return the seconds of real time since the start."""
+        return time.monotonic() - self._began
+
+    def set_pace(self, pace: float) -> None:
+        """Set how many seconds pass in a second of real time; 0 stops the clock."""
+        with self._lock:
+            if pace != self._since[2]:
+                self._since = time.monotonic(), self.now() - self.skipped, pace
+
+    def skip_to(self, moment: float) -> None:
+        """Go on from a later moment at once; only one thread may skip."""
+        with self._lock:
+            self.skipped += max(0.0, moment - self.now())
+
+    def real(self, seconds: float) -> float:
+        """Return how many real seconds a span of the rehearsal takes where nothing of it is skipped."""
+        return seconds / self.speed
+
+    def pause(self, moment: float, longest: float) -> float:
+        """Return how many real seconds are left until a moment, up to a maximum."""
+        return max(0.0, min(longest, self.real(moment - self.now())))
+
 
 _LEAST_SETTLED_SECONDS, _MOST_SETTLED_SECONDS = 2.0, 6.0
 """The controllers act on changes, one after another: the Job controller takes a second, others less, and the
@@ -45,16 +129,16 @@ class EventLog:
         self._clock = clock
         self._node_pools: dict[str, str] = {}
         self._early: dict[str, list[tuple[str, Object]]] = {}
-        """Pods on nodes that nobody has told of yet: its pool may just have grown."""
+        """Pods whose node has not been seen yet, by node: its pool may just have grown."""
         self._observer = Observer(lambda node: self._node_pools.get(node, ""))
         self._changed = threading.Condition()
         self._last = self.changed_at = time.monotonic()
-        """When an object of the cluster changed last, whatever it was, on the monotonic clock."""
+        """When any object of the cluster changed last, on the monotonic clock."""
         self.settles_within = _LEAST_SETTLED_SECONDS
         """Real seconds without a change after which the controllers have nothing left to do."""
 
     def see(self, verb: str, item: Object) -> None:
-        """Take in what the API server says of an object."""
+        """Record the state of an object that the API server reports."""
         with self._changed:
             self._take_note(time.monotonic())
             if item["kind"] == "Node":
@@ -71,20 +155,20 @@ class EventLog:
             self._take_in(verb, item)
 
     def note(self, kind: Kind, run: str = "", **facts: Any) -> None:
-        """Take in what the rehearsal itself did."""
+        """Record an action of the rehearsal itself."""
         with self._changed:
             self._add(Event(self._clock.now(), kind, run, **facts))
 
     def note_nodes(
         self, kind: Kind, node_pool: str, nodes: Collection[Object], change: str, *, reason: str = ""
     ) -> None:
-        """Take in that nodes of a node pool were made or taken away: `2 nodes`, and what there is to say."""
+        """Record that nodes of a node pool were made or removed: `2 nodes`, then `change`."""
         text = f"{counted(len(nodes), 'node')}{change}"
         self.note(kind, reason=reason, node_pool=node_pool, chips=chips_of(nodes), text=text)
 
     @contextmanager
     def reading(self) -> Iterator[Timelines]:
-        """Hold the timelines as they are: nobody writes meanwhile."""
+        """Lock the timelines: no other thread changes them meanwhile."""
         with self._changed:
             yield self.timelines
 
@@ -99,21 +183,21 @@ class EventLog:
         return self._observer.priorities
 
     def quiet_seconds(self) -> float:
-        """Return for how many of our seconds nothing has happened."""
+        """Return the real seconds since the last event."""
         return time.monotonic() - self._last
 
     def wait(self, seconds: float) -> None:
-        """Wait until something happens, at most some of our seconds."""
+        """Wait for the next event, at most this many real seconds."""
         with self._changed:
             self._changed.wait(seconds)
 
     def wake(self) -> None:
-        """End a wait, as something that happens does."""
+        """End a wait, as an event does."""
         with self._changed:
             self._changed.notify_all()
 
     def _take_note(self, now: float) -> None:
-        """Learn from the time between two changes how slow the controllers are."""
+        """Learn from the time between two changes how fast the controllers react."""
         gap, self.changed_at = now - self.changed_at, now
         if gap < self.settles_within:
             self.settles_within = min(_MOST_SETTLED_SECONDS, max(self.settles_within, 2 * gap))
@@ -175,7 +259,7 @@ class Watch:
             api.close()
 
     def check(self) -> None:
-        """Raise BedError if one of its threads has ended: what happens would not be seen any more."""
+        """Raise BedError if one of its threads has ended, because then events would be missed."""
         alive(self._threads, "what follows the cluster")
 
     def _follow(self, api: Api, api_version: str, kind: str) -> None:
@@ -191,7 +275,7 @@ class Watch:
 
 
 def alive(threads: Iterable[threading.Thread], name: str) -> None:
-    """Raise BedError if one of some threads has ended, which only a mistake in it does."""
+    """Raise BedError if one of these threads has ended, which only a bug causes."""
     if not all(thread.is_alive() for thread in threads):
         message = f"{name} has ended"
         raise BedError(Problem("REH009", message, "please report it, with the traceback on stderr"))

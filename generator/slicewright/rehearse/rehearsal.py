@@ -1,60 +1,50 @@
 """A rehearsal from beginning to end: a scenario and a bed -> its report."""
 
-from __future__ import annotations
-
 import math
 import os
 import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 from slicewright.check.origin import of_cluster
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.kubernetes.problem import Problem, counted
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.autoscaler import Autoscaler
 from slicewright.rehearse.cluster_setup import ClusterSetup
-from slicewright.rehearse.event_log import EventLog, Watch
-from slicewright.rehearse.expiry import Expiry, installed_settings, outlived
-from slicewright.rehearse.faults.higher_priority_arrival import arrivals
-from slicewright.rehearse.faults.injector import Injector
-from slicewright.rehearse.idle_time import IdleTime
-from slicewright.rehearse.job_controller import JobController
-from slicewright.rehearse.model import metrics, usage, waits
-from slicewright.rehearse.model.equal_runs import ties
-from slicewright.rehearse.model.event import NOT_IN_TREE
+from slicewright.rehearse.event_log import Clock, EventLog, Timers, Watch
+from slicewright.rehearse.existing_cluster import Lease
+from slicewright.rehearse.fault_injection import Arrivals, Injector
+from slicewright.rehearse.fault_kinds import arriving_runs
+from slicewright.rehearse.model import metrics, waits
+from slicewright.rehearse.model.clock import ClockSettings
+from slicewright.rehearse.model.event import NOT_IN_TREE, run_key
 from slicewright.rehearse.model.expectation import answers
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.offline import never_fits
 from slicewright.rehearse.model.prices import of_pools
-from slicewright.rehearse.model.progress import Work
-from slicewright.rehearse.model.scenario_part import gangs_of, is_queued, run_key
-from slicewright.rehearse.model.simulate import OWNER_LABEL
-from slicewright.rehearse.model.surroundings import held_back, need_of, not_in_tree, surroundings
+from slicewright.rehearse.model.run_pods import Gangs, Work, gangs
+from slicewright.rehearse.model.scenario_part import ScenarioPart, gangs_of, is_queued, queues_asked, ties
+from slicewright.rehearse.model.scenario_problems import never_fits
+from slicewright.rehearse.model.surroundings import (
+    OWNER_LABEL,
+    Need,
+    held_back,
+    need_of,
+    not_in_tree,
+    surroundings,
+)
 from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.model.verdict import judge, too_fast
-from slicewright.rehearse.play_gang import play_programs, succeed
 from slicewright.rehearse.report.report import Report
-from slicewright.rehearse.report.wait_words import causes
-from slicewright.rehearse.simulated_pools import capacity
-from slicewright.rehearse.termination import Termination
-from slicewright.rehearse.timers import Clock, Timers
-from slicewright.testbed import controllers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.faults.higher_priority_arrival import Arrivals
-    from slicewright.rehearse.lease import Lease
-    from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.model.gang import Gangs
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-    from slicewright.rehearse.model.surroundings import Need
-    from slicewright.rehearse.scenario import Scenario
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.testbed.bed import Bed
+from slicewright.rehearse.report.sentences import causes
+from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.simulated_pods import JobController, play_programs, succeed
+from slicewright.rehearse.time_control import Expiry, IdleTime, Termination, installed_settings, outlived
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.testbed import control_plane
+from slicewright.testbed.bed import Bed
+from slicewright.testbed.nodes import capacity
 
 
 class Rehearsal:
@@ -62,7 +52,7 @@ class Rehearsal:
 
     Without pods (`has_pods`) the bed has no Job controller and no scheduler, and no nodes are made.
     With `clean` all that was made is removed from the cluster, what earlier rehearsals left under the same
-    `lease` included. On a bed of ours, `is_ours`, what cannot be removed is not reported.
+    `lease` included. On our own bed, `is_ours`, objects that cannot be removed are not reported.
     """
 
     def __init__(
@@ -88,7 +78,7 @@ class Rehearsal:
         self._runs = [item for part in scenario.parts for item in part.runs]
         self._room = capacity(scenario.site, annotated=bed.simulates)
         self._clock = Clock(time.speed)
-        arriving = arrivals(scenario.parts)
+        arriving = arriving_runs(scenario.parts)
         self._programs = _programs(scenario.parts, arriving)
         queued = {run_key(item) for item in (*self._runs, *arriving.values()) if is_queued(item)}
         pods = {run: gangs.all_tpu_pods for run, (gangs, _) in self._programs.items()}
@@ -120,7 +110,7 @@ class Rehearsal:
         self._interrupted = False
         self._problems: list[Problem] = []
         self._unknown = unknown
-        """What cannot be told of the timers of this cluster's Kueue."""
+        """Problems of reading the timers of this cluster's Kueue."""
         self._left = ""
         """Why objects of the rehearsal are still there; empty if none is."""
 
@@ -151,7 +141,7 @@ class Rehearsal:
         timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue, scenario.site)
         faults = self._faults.injected(timelines)
-        queue_of = metrics.queues_asked(self._runs, scenario.platform)
+        queue_of = queues_asked(self._runs, scenario.platform)
         setting = waits.read_setting(
             self._runs,
             scenario.platform,
@@ -196,15 +186,15 @@ class Rehearsal:
             skipped=min(self._end, self._clock.skipped),
             interrupted=self._interrupted,
             has_pods=self._jobs is None,
-            operator=controllers.operator_name(os.environ) if has_pathways else "",
+            operator=control_plane.operator_name(os.environ) if has_pathways else "",
             timelines=tuple(_in_order(scenario.parts, timelines)),
             sweeps=_sweeps(scenario.parts),
             ties=ties(scenario.parts, queue_of, self._time.speed),
             arriving=arriving,
             profile_of=_profiles(scenario.parts),
             team_of=_teams(scenario.site),
-            queues=usage.by_queue(event_log.events, usage.quotas(scenario.platform)),
-            pools=usage.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
+            queues=metrics.by_queue(event_log.events, metrics.quotas(scenario.platform)),
+            pools=metrics.by_pool(event_log.events, room.chips(), room.pools(), room.chips_at_start()),
             events=tuple(event_log.events),
             problems=tuple(problems),
             never_fits=fits,
@@ -216,10 +206,10 @@ class Rehearsal:
                 part.current: answers(part, by_key, timelines, cut_short=is_cut_short, speed=self._time.speed)
                 for part in by_key.values()
             },
-            nominal=usage.nominal_quotas(scenario.platform),
+            nominal=metrics.nominal_quotas(scenario.platform),
             queue_of=queue_of,
             waits=why,
-            waiting=waits.waiting_chips(timelines.values(), setting, self._time.speed),
+            waiting=metrics.waiting_chips(timelines.values(), setting, self._time.speed),
             pool_of=room.pools(),
             prices=of_pools(scenario.prices, scenario.site) if scenario.prices else None,
             spent=event_log.timelines.spent(self._end),
@@ -320,7 +310,7 @@ class Rehearsal:
         self._left = ""
 
     def _cause(self, error: ApiError | OSError | AccessError) -> Problem:
-        """Return why it cannot go on: the program that ended, where it is one of ours."""
+        """Return why it cannot continue: if a program of the bed has ended, that program."""
         if isinstance(error, AccessError):
             return error.problem
         if ended := self._bed.ended():

@@ -1,10 +1,10 @@
-"""A cluster of a repository as a scenario: its platform and its live runs, as overlays/ has them."""
+"""A cluster of a repository as a scenario: its platform, the live runs of overlays/, and its arrivals."""
 
-from __future__ import annotations
-
+import itertools
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,26 +13,111 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.check.io.discovery import of_custom
 from slicewright.check.io.load import load as load_unit
 from slicewright.check.rules.references_pods import KINDS
+from slicewright.intent.matrix import room_for_name
+from slicewright.intent.tpuworkload import Workload
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import Checkout
-from slicewright.rehearse.arriving_load import Load, load_of
-from slicewright.rehearse.faults import FAULT_KINDS
-from slicewright.rehearse.faults.higher_priority_arrival import arrivals
-from slicewright.rehearse.model.fault import validate_blocks
-from slicewright.rehearse.model.offline import never_fits
+from slicewright.rehearse.fault_kinds import FAULT_KINDS, arriving_runs
+from slicewright.rehearse.model.arrivals import Arrival, Profile, arrivals, profiles, validate_profiles
+from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.metrics import Arriving
 from slicewright.rehearse.model.prices import Prices
-from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run, part, run_key
+from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run, part, queues_behind
+from slicewright.rehearse.model.scenario_problems import never_fits, validate_blocks
 from slicewright.rendering import shared
 from slicewright.rendering.changes import render
 from slicewright.rendering.compose import FILE_NAME, compose
 from slicewright.rendering.existing import Existing, locked_out
 from slicewright.rendering.folder import controllers_folder, platform_folder
+from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plans import Planned, plan_all
-from slicewright.rendering.platform import platform_files as platform
+from slicewright.rendering.platform import platform_files
 from slicewright.rendering.repository import Repository
 from slicewright.testbed.manifests import Installation, installation
+
+
+class Load(Struct, frozen=True):
+    """The arrival profiles of a cluster, and the workloads that they name."""
+
+    repository: Repository
+    cluster: str
+    profiles: tuple[Profile, ...]
+    templates: Mapping[str, Workload]
+    """By each name that a profile may write."""
+
+    def parts(self, repetition: int = 0) -> tuple[tuple[ScenarioPart, ...], tuple[Problem, ...]]:
+        """Return what arrives in a repetition, in order, and what speaks against it.
+
+        Each repetition has a seed of its own.
+        """
+        coming = [arrival for profile in self.profiles for arrival in arrivals(profile, repetition)]
+        taken = {workload.key for workload in self.repository.workloads}
+        numbers = itertools.count(1)
+        named: dict[str, tuple[Arrival, Workload]] = {}
+        for arrival in sorted(coming, key=lambda arrival: arrival.at):
+            template = self.templates[arrival.job.workload]
+            candidates = (_numbered(template, number) for number in numbers)
+            run = next(workload for workload in candidates if workload.key not in taken)
+            named[run.key] = arrival, replace(run, clusters=(self.cluster,))
+        several = replace(self.repository, workloads=tuple(run for _, run in named.values()))
+        planned, problems = plan_all(several)
+        bases = Bases(self.repository.read_text, self.repository.package.schemas)
+        parts: list[ScenarioPart] = []
+        refusals = list(errors(problems))
+        for entry in planned:
+            built, wrong = make(entry, bases)
+            refusals += wrong
+            if built is not None:
+                parts.append(_arriving(entry, built.objects, named[entry.workload.key][0]))
+        return tuple(parts), tuple(refusals)
+
+    def arriving(self, repetition: int, platform: Iterable[Object]) -> tuple[Arriving, ...]:
+        """Return each profile with the queues of a platform that its mix asks for, in a repetition."""
+        queues = queues_behind(platform)
+        arriving: dict[Arriving, None] = {}
+        for profile in self.profiles:
+            for job in profile.mix:
+                template = self.templates[job.workload]
+                queue = queues.get((template.namespace, template.queue_name), "")
+                arriving[Arriving(profile.name, profile.seeded(repetition), queue)] = None
+        return tuple(arriving)
+
+
+def _numbered(template: Workload, number: int) -> Workload:
+    """Return a workload under its name with a number; a long name is cut so that controllers can take it."""
+    suffix = f"-{number}"
+    room = room_for_name(template.resolved_spec) - len(suffix)
+    return replace(template, name=template.name[:room].rstrip("-") + suffix)
+
+
+def _arriving(entry: Planned, objects: Collection[Object], arrival: Arrival) -> ScenarioPart:
+    """Return the part of an arrival. Faults and expectations are those of the template's own run."""
+    usual = part(entry, objects, FAULT_KINDS)
+    duration = usual.duration if arrival.duration is None else arrival.duration
+    return replace(
+        usual, submit_at=arrival.at, duration=duration, faults=(), expect=(), profile=arrival.profile
+    )
+
+
+def load_of(
+    repository: Repository, cluster: str, planned: Iterable[Planned]
+) -> tuple[Load, tuple[Problem, ...]]:
+    """Return the load of a cluster of which the workloads are planned, and what is wrong in its profiles."""
+    meant: dict[str, list[Workload]] = {}
+    for entry in planned:
+        workload = entry.workload
+        if entry.plan.cluster == cluster:
+            for name in (*workload.names, workload.key):
+                meant.setdefault(name, []).append(workload)
+    site = repository.sites[cluster]
+    keys = {name: [workload.key for workload in workloads] for name, workloads in meant.items()}
+    problems = tuple(validate_profiles(site.cluster.source, keys))
+    usable = () if errors(problems) else profiles(site.cluster.spec)
+    templates = {name: workloads[0] for name, workloads in meant.items()}
+    return Load(repository, cluster, usable, templates), problems
+
 
 _MOST_NODES = 100_000
 _RENDER = "run slicewright render first"
@@ -60,11 +145,11 @@ class Scenario(Struct, frozen=True):
     prices: Prices | None = None
     """What chips cost, where the user says it."""
 
-    def repeated(self, repetition: int) -> Scenario:
+    def repeated(self, repetition: int) -> Self:
         """Return the scenario of a repetition, from 0: what arrives has another seed in each."""
         return self.with_arrivals(repetition)[0] if repetition else self
 
-    def with_arrivals(self, repetition: int = 0) -> tuple[Scenario, tuple[Problem, ...]]:
+    def with_arrivals(self, repetition: int = 0) -> tuple[Self, tuple[Problem, ...]]:
         """Return the scenario with the arrivals of a repetition, and the problems of these."""
         if self.load is None or not self.load.profiles:
             return self, ()
@@ -136,7 +221,7 @@ def _block_problems(scenario: Scenario) -> tuple[Problem, ...]:
     classes = [
         item["metadata"]["name"] for item in scenario.platform if item["kind"] == "WorkloadPriorityClass"
     ]
-    arriving = arrivals(scenario.parts)
+    arriving = arriving_runs(scenario.parts)
     never = never_fits(arriving.values(), scenario.platform, scenario.catalogue, scenario.site)
     hopeless = {of: never[run_key(item)] for of, item in arriving.items() if run_key(item) in never}
     return validate_blocks(scenario.parts, Known(scenario.site.cluster.name, classes, hopeless))
@@ -194,7 +279,7 @@ def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, 
     folder = platform_folder(site.cluster.name)
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
         existing = Existing(checkout.existing)
-        return tuple(platform.objects(site, locked_out(site, existing, existing.frozen))), ()
+        return tuple(platform_files.objects(site, locked_out(site, existing, existing.frozen))), ()
     return _composed(checkout, folder)
 
 

@@ -1,55 +1,48 @@
 """One rehearsal, with its own test bed or on another cluster; an interruption still gives a report."""
 
-from __future__ import annotations
-
 import datetime as dt
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.cluster.api.api_error import AccessError
 from slicewright.cluster.api.kubeconfig import read
-from slicewright.rehearse.lease import NAME, Lease
+from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.event_log import Clock, EventLog
+from slicewright.rehearse.existing_cluster import NAME, Lease, admit
+from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.controller_timers import scaled
 from slicewright.rehearse.rehearsal import Rehearsal, not_run
-from slicewright.rehearse.test_cluster_guard import admit
+from slicewright.rehearse.report.report import Report
+from slicewright.rehearse.scenario import Scenario
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Attached, Cluster, kept_bed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.rehearse.event_log import EventLog
-    from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.report.report import Report
-    from slicewright.rehearse.scenario import Scenario
-    from slicewright.rehearse.timers import Clock
-    from slicewright.testbed.bed import Bed
 
 USUAL_HANDLERS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,
 }
-"""The signals that interrupt, and how a process has them that does not ignore them."""
+"""The signals that interrupt, with the handlers of a process that does not ignore them."""
 
 
 class Interruption:
-    """Takes Ctrl-C, SIGTERM and SIGHUP from `with` to its end, but for those that the process ignores."""
+    """Turns SIGINT, SIGTERM and SIGHUP in its `with` block into KeyboardInterrupt, unless ignored."""
 
     def __init__(self) -> None:
         self.signal = 0
-        """The number of the first that came, sooner or later; 0 if none has."""
+        """The number of the first signal; 0 if none came."""
         self._is_held_back = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        """Begin to raise KeyboardInterrupt in this thread, where a signal would end the process."""
+        """Install the handlers, in the main thread only."""
         if threading.current_thread() is threading.main_thread():
             for number, usual in USUAL_HANDLERS.items():
                 if signal.getsignal(number) is usual:
@@ -57,13 +50,13 @@ class Interruption:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the handlers of before."""
+        """Restore the earlier handlers."""
         for number, before in self._before.items():
             signal.signal(number, before)
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
-        """Do not interrupt for a while: what is asked for meanwhile is only noted."""
+        """Only note signals that come meanwhile."""
         self._is_held_back = True
         try:
             yield
@@ -77,7 +70,7 @@ class Interruption:
 
 
 class Elsewhere(Struct, frozen=True):
-    """A cluster that runs already."""
+    """An existing cluster."""
 
     kubeconfig: Path
     context: str
@@ -145,7 +138,7 @@ def run_scenario(
                             say(f"kept: 'slicewright cluster down --name {bed.name}' ends it")
                         bed.stop()
         except KeyboardInterrupt:
-            interruption.signal = interruption.signal or signal.SIGINT  # raised by somebody else
+            interruption.signal = interruption.signal or signal.SIGINT  # another handler raised it
         except AccessError as error:
             cause = error.problem
         # A Ctrl-C may have come before `try` was there to stop it, or while it was on its way out.

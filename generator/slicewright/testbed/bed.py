@@ -18,11 +18,10 @@ from slicewright.cluster.api.kubeconfig import Access
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.testbed import nodes, process_group
-from slicewright.testbed import waiting as wait
-from slicewright.testbed.bed_error import BedError
+from slicewright.testbed import nodes, process_group, waiting
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 from slicewright.testbed.process_group import ProcessGroup, Running
+from slicewright.testbed.waiting import BedError
 
 START_SECONDS = 180
 """Seconds in which a part of a bed must get ready; on a busy machine more, see `wait`."""
@@ -47,7 +46,7 @@ class BootContext(Struct, frozen=True):
     def wait(self, awaited: str, program: str, probe: Callable[[], object]) -> None:
         """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
         blame = partial(self.processes.blame, program=program)
-        wait.until(awaited, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
+        waiting.until(awaited, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
 
 
 class Connection(Struct, frozen=True):
@@ -178,16 +177,16 @@ class Bed:
     def until(
         self, awaited: str, probe: Callable[[], Answer | None], *, seconds: float = START_SECONDS
     ) -> Answer:
-        """Wait for a condition while all programs live. Raises BedError, which names what was waited for."""
-        return wait.until(awaited, probe, seconds=seconds, check=self.check)
+        """Wait for a condition while all programs run. Raises BedError, which names the condition."""
+        return waiting.until(awaited, probe, seconds=seconds, check=self.check)
 
     def ended(self) -> Problem | None:
         """Return the problem of a program that has ended, if there is one: its end may be seen last."""
-        seen = partial(wait.until, "the end of a program", lambda: None, check=self.check)
+        seen = partial(waiting.until, "the end of a program", lambda: None, check=self.check)
         try:
             seen(seconds=_SEEN_SECONDS)
         except BedError as error:
-            if error.problem.id != wait.TOO_LONG:
+            if error.problem.id != waiting.TOO_LONG:
                 return error.problem
         return None
 

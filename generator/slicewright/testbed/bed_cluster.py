@@ -21,7 +21,7 @@ from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.platform.controller_files import JOBSET, KUEUE, PATHWAYS
-from slicewright.testbed import control_plane, controllers, credentials, manifests, nodes, process_group
+from slicewright.testbed import control_plane, credentials, manifests, nodes, process_group
 from slicewright.testbed.bed import Bed, BootContext, Connection, ControlPlane
 from slicewright.testbed.credentials import Credentials
 from slicewright.testbed.manifests import Installation
@@ -37,7 +37,7 @@ class Cluster(Bed):
 
     `controllers` are the objects that install them, as the tree of a TPUCluster has them; what is not among
     them comes from the releases of the test bed. `kueue_settings` are fields of Kueue's own Configuration.
-    Without pods (`has_pods`) Jobs are left to whoever uses it: there is no Job controller, scheduler or KWOK.
+    Without pods (`has_pods`) the caller has to run the Jobs: there is no Job controller, scheduler or KWOK.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ def _connect(install: Installation, boot: BootContext, *, has_pods: bool = True)
     processes = boot.processes
     etcd_port, peer_port, api_port, *_ = processes.ports
     server = f"https://127.0.0.1:{api_port}"
-    papers = credentials.issue(processes.folder / "credentials", server, boot.name, (controllers.KUEUE_HOST,))
+    papers = credentials.issue(
+        processes.folder / "credentials", server, boot.name, (control_plane.KUEUE_HOST,)
+    )
     etcd = control_plane.etcd_command(boot.paths["etcd"], papers, etcd_port, peer_port)
     apiserver = control_plane.apiserver_command(boot.paths["kube-apiserver"], papers, api_port, etcd_port)
     processes.start("etcd", etcd)
@@ -79,10 +81,10 @@ def _install_controllers(
     boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
     boot.progress("JobSet and Kueue defined")
     _start_controllers(boot, papers, install.settings, has_pods)
-    api.apply(controllers.kueue_config_map(papers), manager="kubectl")  # kubectl can apply it later
-    boot.processes.note(operator=controllers.operator_name(boot.environ))
-    boot.wait("the webhooks of JobSet", "jobset", lambda: controllers.jobset_answers(api))
-    boot.wait("the webhooks of Kueue", "kueue", lambda: controllers.kueue_answers(api))
+    api.apply(control_plane.kueue_config_map(papers), manager="kubectl")  # kubectl can apply it later
+    boot.processes.note(operator=control_plane.operator_name(boot.environ))
+    boot.wait("the webhooks of JobSet", "jobset", lambda: control_plane.jobset_answers(api))
+    boot.wait("the webhooks of Kueue", "kueue", lambda: control_plane.kueue_answers(api))
     account = partial(api.find, "v1", "ServiceAccount", "default", "default")
     boot.wait("the default service account", "kube-controller-manager", account)
     boot.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
@@ -93,7 +95,10 @@ def _objects(boot: BootContext, papers: Credentials, install: Installation) -> l
     ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
     items = [*manifests.completed(install.objects), *manifests.provisioning_requests()]
     hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
-    return [*controllers.without_idle_webhooks(hosted, install.settings), controllers.kueue_secret(papers)]
+    return [
+        *control_plane.without_idle_webhooks(hosted, install.settings),
+        control_plane.kueue_secret(papers),
+    ]
 
 
 def _start_controllers(
@@ -104,10 +109,10 @@ def _start_controllers(
     *_, jobset_port, kueue_port = boot.processes.ports
     manager, scheduler = paths["kube-controller-manager"], paths["kube-scheduler"]
     commands = {
-        "kueue": controllers.kueue_command(paths["kueue"], papers, kueue_port, kueue_settings),
-        "jobset": controllers.jobset_command(paths["jobset"], papers, jobset_port),
+        "kueue": control_plane.kueue_command(paths["kueue"], papers, kueue_port, kueue_settings),
+        "jobset": control_plane.jobset_command(paths["jobset"], papers, jobset_port),
         "kube-controller-manager": control_plane.controller_manager_command(manager, papers, has_pods),
-        "pathways": controllers.operator_command(papers.kubeconfig("pathways"), boot.environ),
+        "pathways": control_plane.operator_command(papers.kubeconfig("pathways"), boot.environ),
     }
     if has_pods:
         commands["kube-scheduler"] = control_plane.scheduler_command(scheduler, papers)
@@ -140,10 +145,10 @@ def kept_bed(install: Installation, generations: object, *, has_pods: bool, **op
     `generations` is what the simulated operator of PathwaysJobs knows. Raises BedError where a program is
     missing.
     """
-    # Its name differs wherever the programs, or what they are started with, differ.
+    # Its name is a digest of the programs and of everything that they are started with.
     programs = process_group.locate_programs(process_group.CONTROL_PLANE)
     paths = {name: str(path) for name, path in programs.items()}
-    operator = os.environ.get(controllers.OPERATOR_VARIABLE, "")
+    operator = os.environ.get(control_plane.OPERATOR_VARIABLE, "")
     content = msgspec.json.encode((__version__, paths, operator, install, generations, has_pods))
     name = f"kept-{hashlib.sha256(content).hexdigest()[:_DIGITS]}"
     beds = process_group.running(process_group.clusters_root())
@@ -193,5 +198,5 @@ def _install_beside(
             with Ignored("AlreadyExists"):
                 api.create(item)
     boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
-    processes.start("pathways", controllers.operator_command(file, boot.environ), **environ)
-    processes.note(operator=controllers.operator_name(boot.environ))
+    processes.start("pathways", control_plane.operator_command(file, boot.environ), **environ)
+    processes.note(operator=control_plane.operator_name(boot.environ))

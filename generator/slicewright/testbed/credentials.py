@@ -1,4 +1,4 @@
-"""Who is who in a cluster: the files with certificates and keys, and a kubeconfig for each program."""
+"""The credentials of a cluster's programs: files with certificates and keys, and a kubeconfig for each."""
 
 import datetime as dt
 import ipaddress
@@ -28,7 +28,7 @@ class Authority:
     """A certificate authority.
 
     Its key is an RSA key in PKCS#1, and its name one of its DNS names, because Kueue's certificate manager
-    asks for both; the keys that it signs are elliptic, which are made at once.
+    asks for both. The keys that it signs are elliptic, because these are fast to make.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,7 +44,7 @@ class Authority:
         self.pair = Pair(_pem(self._certificate), _pem_key(self._key))
 
     def server(self, name: str, *dns: str) -> Pair:
-        """Return a certificate for a server on the loopback address, and its clients' side."""
+        """Return a certificate for a server on the loopback address, which can also be a client."""
         names = [x509.DNSName(host) for host in ("localhost", *dns)]
         alternatives = x509.SubjectAlternativeName([x509.IPAddress(_LOOPBACK), *names])
         return self._sign(_name(name), alternatives)

@@ -21,7 +21,7 @@ from slicewright.rendering.folder import controllers_folder
 from slicewright.rendering.io.package_data import data_folder
 from slicewright.rendering.kustomization import ReadText
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.platform import controller_files as controllers
+from slicewright.rendering.platform import controller_files
 from slicewright.rendering.platform.controller_files import CONTROLLERS, MANIFESTS, Controller, Release
 from slicewright.rendering.platform.kueue_configuration import simulated
 
@@ -31,7 +31,7 @@ _RUNS_ELSEWHERE = frozenset({"APIService", "ConfigMap", "Deployment", "Secret", 
 """Kinds that only make sense for a controller that runs as a pod."""
 
 _FIRST = ("Namespace", "CustomResourceDefinition")
-"""Kinds that others need; the rest may come in any order."""
+"""Kinds that others need; the rest may be created in any order."""
 
 
 def provisioning_requests() -> list[Object]:
@@ -87,7 +87,7 @@ def _lean(item: Object) -> Object:
 
 
 def _undescribed(schema: Any) -> Any:
-    """Return a schema without descriptions; a property that is called `description` is none."""
+    """Return a schema without descriptions; a property named `description` stays."""
     if isinstance(schema, list):
         return [_undescribed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -136,7 +136,7 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
     are asked about one by one. Another release than the test bed has the programs of is not installed.
     """
     others = tuple(_others(site))
-    installed = controllers.installed(controllers_folder(site.cluster.name), read_text)
+    installed = controller_files.installed(controllers_folder(site.cluster.name), read_text)
     if installed is None or others or not site.cluster.installs:
         return Installation(settings=simulated(site)), others
     composed = compose(controllers_folder(site.cluster.name), read_text)

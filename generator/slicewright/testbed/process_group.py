@@ -16,10 +16,9 @@ from typing import IO, Any
 from msgspec import Struct, field
 
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs.find import cache_root, find
-from slicewright.testbed import supervisor
-from slicewright.testbed import waiting as wait
-from slicewright.testbed.bed_error import BedError
+from slicewright.programs.find import cache_root, find, in_checkout
+from slicewright.testbed import supervisor, waiting
+from slicewright.testbed.waiting import BedError
 
 _ANSWER_SECONDS = 120
 """A supervisor answers within milliseconds; this is for a machine that has stopped for a while."""
@@ -66,7 +65,7 @@ class ProcessGroup:
             stderr=_stderr(),
             start_new_session=True,  # a Ctrl-C is the holder's, which then closes us
         )
-        # A holder that nobody holds any more hangs up: Popen itself would not let go.
+        # A garbage-collected holder closes the pipe, which Popen itself would not do.
         weakref.finalize(self, _close, _pipe(self._process.stdin))
         answer: dict[str, Any] = {}
         try:
@@ -165,7 +164,7 @@ def _blame(folder: Path, ident: str, message: str, program: str) -> Problem:
 
 
 def _text_of(line: str) -> str:
-    """Return what a line of a log tells people: `msg` and `error` of one in JSON."""
+    """Return the text of a log line: `msg` and `error` if it is JSON."""
     try:
         entry = json.loads(line)
     except ValueError:
@@ -228,8 +227,18 @@ def locate_programs(names: tuple[str, ...], environ: Mapping[str, str] = os.envi
     return {name: path for name, path in answers.items() if isinstance(path, Path)}
 
 
+def missing_package(package: str | None, feature: str) -> Problem:
+    """Return the problem that a package is not installed, without which something does not work."""
+    hint = (
+        "run 'make tools', which also builds the programs of the test bed: about 6 minutes, once"
+        if in_checkout()
+        else f"run {sys.executable} -m pip install {package}"
+    )
+    return Problem("BED008", f"{feature} needs the Python package {package}", hint)
+
+
 DEFAULT_NAME = "slicewright"
-"""The cluster that people mean when they name none."""
+"""The default name of a cluster."""
 
 _END_SECONDS = 30
 
@@ -289,7 +298,9 @@ def running(root: Path) -> list[Running]:
 
 def end(cluster: Running) -> None:
     """End a cluster and wait until its folder is gone. Raises BedError when that takes too long."""
-    wait.until(f"the end of cluster '{cluster.name}'", lambda: _is_gone(cluster.folder), seconds=_END_SECONDS)
+    waiting.until(
+        f"the end of cluster '{cluster.name}'", lambda: _is_gone(cluster.folder), seconds=_END_SECONDS
+    )
 
 
 def _is_gone(folder: Path) -> bool:

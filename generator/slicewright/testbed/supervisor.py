@@ -113,7 +113,7 @@ def claim_ports(count: int) -> dict[int, socket.socket]:
     """Return free loopback ports, each with the socket that holds it. Raises OSError where none are left.
 
     Programs listen on TCP seconds after their ports were chosen. Until its end a supervisor holds the UDP
-    ports of the same numbers, which nobody needs, so that others, for other roots too, choose other ones.
+    ports of the same numbers, which are otherwise unused, so that supervisors of any root choose other ports.
     """
     first, last = PORT_RANGE
     begin = os.getpid() * _PORTS_APART

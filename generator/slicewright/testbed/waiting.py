@@ -1,13 +1,17 @@
-"""Waiting: for a condition, with a deadline, and with a name that the error can say."""
+"""The error of a test bed, and waiting for its parts, with a deadline that the error names."""
 
 import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.kubernetes.problem import Problem
-from slicewright.testbed.bed_error import BedError
+
+
+class BedError(AccessError):
+    """The test bed failed, or cannot be made as requested; `problem` says why."""
+
 
 Answer = TypeVar("Answer")
 

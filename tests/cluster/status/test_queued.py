@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slicewright.cluster.status.queued import Queues
+from slicewright.cluster.status.causes import Queues
 from slicewright.rendering.io.package_data import package
 
 from .kit import inventory, item, jobset, queue, run, why, workload

@@ -5,8 +5,7 @@ from __future__ import annotations
 import http
 from typing import TYPE_CHECKING
 
-from slicewright.testbed import controllers, manifests
-from slicewright.testbed import waiting as wait
+from slicewright.testbed import control_plane, manifests, waiting
 from slicewright.testbed.nodes import SIMULATED
 
 if TYPE_CHECKING:
@@ -36,12 +35,12 @@ def install(api: Api, items: Iterable[Object], images: Mapping[str, str]) -> Non
     """Create the objects of JobSet and Kueue, and wait until their webhooks answer."""
     for batch in manifests.in_order([_on_real_nodes(item, images) for item in items]):
         api.each(api.create, batch)
-    wait.until("the certificates of Kueue", lambda: _certificates_made(api), seconds=READY_SECONDS)
+    waiting.until("the certificates of Kueue", lambda: _certificates_made(api), seconds=READY_SECONDS)
     for pod in api.list("v1", "Pod", KUEUE_CERTIFICATES[-1]):
         # A kubelet looks after a changed pod at once, and else at its leisure: Kueue waits for the files.
         api.patch(pod, {"metadata": {"annotations": {"slicewright.dev/certificates": "made"}}})
-    wait.until("the webhooks of JobSet", lambda: controllers.jobset_answers(api), seconds=READY_SECONDS)
-    wait.until("the webhooks of Kueue", lambda: controllers.kueue_answers(api), seconds=READY_SECONDS)
+    waiting.until("the webhooks of JobSet", lambda: control_plane.jobset_answers(api), seconds=READY_SECONDS)
+    waiting.until("the webhooks of Kueue", lambda: control_plane.kueue_answers(api), seconds=READY_SECONDS)
 
 
 def keep_daemons_off(api: Api) -> None:
@@ -54,8 +53,8 @@ def keep_daemons_off(api: Api) -> None:
     change = {"spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": None}, "template": pod}}
     for item in api.list(*DAEMON_SET):
         api.patch(item, change)
-    wait.until("the daemons of kind to run", lambda: _daemons_run(api), seconds=READY_SECONDS)
-    wait.until("the rules of kube-proxy", lambda: _rules_written(api), seconds=READY_SECONDS)
+    waiting.until("the daemons of kind to run", lambda: _daemons_run(api), seconds=READY_SECONDS)
+    waiting.until("the rules of kube-proxy", lambda: _rules_written(api), seconds=READY_SECONDS)
 
 
 def _certificates_made(api: Api) -> bool:

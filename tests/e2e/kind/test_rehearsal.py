@@ -13,9 +13,9 @@ from tests.e2e_rehearsal.seeds import SEEDS, Seed
 
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.client import Api
-from slicewright.rehearse.model.simulate import OWNER_LABEL as REHEARSAL
-from slicewright.rehearse.test_cluster_guard import MARK
-from slicewright.testbed import waiting as wait
+from slicewright.rehearse.existing_cluster import MARK
+from slicewright.rehearse.model.surroundings import OWNER_LABEL as REHEARSAL
+from slicewright.testbed import waiting
 from slicewright.testbed.bed_cluster import Attached
 
 if TYPE_CHECKING:
@@ -114,6 +114,6 @@ def test_tutorial_shows_what_it_promises_and_leaves_nothing(kind_cluster: Any, a
     assert ([], "passed") == (wrong(output), record["verdict"])
     assert seed.expected == seed.shown(record)
     assert set() == left
-    wait.until(
+    waiting.until(
         "what the cluster made of it to go", lambda: before == everything(api), seconds=COLLECTED_SECONDS
     )

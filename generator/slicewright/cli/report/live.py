@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicewright.cli.report.picture import Redrawn
-    from slicewright.rehearse.event_log import EventLog
+    from slicewright.rehearse.event_log import Clock, EventLog
     from slicewright.rehearse.scenario import Scenario
-    from slicewright.rehearse.timers import Clock
 
 
 def is_redrawn(stream: IO[str], environ: Mapping[str, str]) -> bool:

@@ -15,15 +15,13 @@ from rich.text import Text
 
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.visible import visible
-from slicewright.rehearse.event_log import EventLog
+from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.clock import factor
-from slicewright.rehearse.model.metrics import queues_asked
-from slicewright.rehearse.model.scenario_part import chips_of, names_of
+from slicewright.rehearse.model.metrics import Usage, by_queue, quotas
+from slicewright.rehearse.model.scenario_part import chips_of, names_of, queues_asked
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rehearse.model.timeline import OVER
-from slicewright.rehearse.model.usage import Usage, by_queue, quotas
 from slicewright.rehearse.scenario import Scenario
-from slicewright.rehearse.timers import Clock
 
 _REDRAW_SECONDS = 0.5
 """A picture takes 11 to 24 ms of CPU time, which a rehearsal of two cores lacks."""

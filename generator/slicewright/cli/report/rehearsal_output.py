@@ -16,7 +16,7 @@ from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.comparison import Group
-from slicewright.rehearse.report.entries import entries
+from slicewright.rehearse.report.sentences import entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

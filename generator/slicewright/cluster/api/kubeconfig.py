@@ -145,7 +145,7 @@ _FILES = ("certificate-authority", "client-certificate", "client-key")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach an API server and be somebody there. Certificates and keys are PEM texts."""
+    """The address and the credentials of an API server. Certificates and keys are PEM texts."""
 
     server: str
     authority: str = ""

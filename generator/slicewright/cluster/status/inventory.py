@@ -44,7 +44,7 @@ class Inventory(Struct, frozen=True, dict=True):
         for kind in (*RUN_KINDS, "Workload", "Pod"):
             for item in self.of(kind):
                 root, passed = item, set[str]()
-                # Two objects can own each other: whoever may write them may write that.
+                # Owner references can form a cycle: the API server does not check them.
                 while (owner := _controller(root)) in controllers and owner not in passed:
                     root = controllers[owner]
                     passed.add(owner)

@@ -6,10 +6,8 @@ from typing import Literal
 from msgspec import Struct
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.cluster.status import pod_causes as of_pods
-from slicewright.cluster.status.cause import Cause
+from slicewright.cluster.status.causes import Cause, Queues, is_ready, pod_causes
 from slicewright.cluster.status.inventory import Family, Inventory, labels_of, name_of, namespace_of
-from slicewright.cluster.status.queued import Queues
 from slicewright.diff.tree_version import Objects, runs_of
 from slicewright.kubernetes.fields import COMPLETED, Conditions, conditions, entries, is_true
 from slicewright.kubernetes.labels import QUEUE, SWEEP, WORKLOAD
@@ -145,7 +143,7 @@ def _present(
         position=places.get((namespace_of(own), name_of(own))) if own and state == "Pending" else None,
         restarts=_restarts(family),
         pods=expected(family),
-        ready=sum(map(of_pods.is_ready, pods)),
+        ready=sum(map(is_ready, pods)),
         in_tree=bool(workload),
         in_cluster=True,
         causes=tuple(_causes(family, state, queues, inventory)),
@@ -172,7 +170,7 @@ def _state(family: Family) -> tuple[State, str]:
     begun = of_kueue["Admitted"].since if "Admitted" in of_kueue else created
     if not family.pods:
         return "Admitted", begun
-    if sum(map(of_pods.is_ready, family.pods)) < expected(family):
+    if sum(map(is_ready, family.pods)) < expected(family):
         return "Starting", begun
     ready = [conditions(pod["status"]).get("Ready") for pod in family.pods]
     return "Running", max((condition.since for condition in ready if condition), default=begun)
@@ -213,7 +211,7 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
         message = "suspend is true, and no queue is named that would resume it"
         return (Cause("Suspended", message, "", "set spec.suspend to false, or give it a queue"),)
     if state in ("Admitted", "Starting"):
-        return of_pods.causes(family, inventory)
+        return pod_causes(family, inventory)
     return ()
 
 
@@ -226,7 +224,7 @@ def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:
         reason, message = "RestartsUsedUp", f"it failed, and its {most} restarts are used up"
     else:
         reason, message = "RunFailed", f"it failed after {_restarts(family)} restarts"
-    causes = (cause for cause in of_pods.causes(family, inventory) if cause.reason == "ContainerFailed")
+    causes = (cause for cause in pod_causes(family, inventory) if cause.reason == "ContainerFailed")
     ended = next(causes, None)
     if ended:
         message += f"; {ended.message}"

@@ -1,1 +1,1 @@
-"""What a rehearsal runs, what it saw, and what that means: pure, without files, clock or network."""
+"""The pure part of a rehearsal: scenarios, events and their meaning, without files, clock or network."""

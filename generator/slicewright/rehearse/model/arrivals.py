@@ -28,7 +28,7 @@ _PER = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": _DAY}
 _NORMAL = NormalDist()
 _HIGH = 0.95
 Distribution = str | dict[str, dict[str, str]]
-"""A span, or the parameters of one distribution by its name, as written."""
+"""A span, or the parameters of one distribution by its name, as in the file."""
 
 
 class Job(Struct, frozen=True):
@@ -176,7 +176,7 @@ def _chosen(mix: Sequence[Job], share: float) -> Job:
     return next(job for job, until in zip(mix, sums, strict=True) if share * sums[-1] < until)
 
 
-def validate(source: Source, templates: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+def validate_profiles(source: Source, templates: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Yield what is wrong with the profiles of a TPUCluster that its schema accepts.
 
     `templates` has the workloads of the cluster (`namespace/name`) by each name that may be written for them.

@@ -1,4 +1,4 @@
-"""How fast time passes in a rehearsal, and what the command line says of it."""
+"""How fast time passes in a rehearsal, and the times that the command line sets."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator
@@ -8,8 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import did_you_mean
+from slicewright.rehearse.model.run_pods import ends_by_itself
 from slicewright.rehearse.model.scenario_part import ScenarioPart
-from slicewright.rehearse.model.time_span import is_duration, seconds
+from slicewright.rehearse.model.time_span import is_duration, seconds, shown
 
 FASTEST = 1_000_000.0
 """A year in half a minute. At a higher speed all durations of the controllers look the same."""
@@ -177,3 +178,22 @@ def _overridden(part: ScenarioPart, field: Field, overrides: Iterable[Override])
 
 def _means(name: str, key: str) -> bool:
     return name in (key, key.partition("/")[2])
+
+
+def too_early(parts: Iterable[ScenarioPart], deadline: float) -> tuple[str, str] | None:
+    """Return message and hint if runs that should finish cannot do so before a deadline; else None."""
+    part = max(filter(_should_finish, parts), key=_end, default=None)
+    if part is None or _end(part) <= deadline:
+        return None
+    what = f"an arrival of profile '{part.profile}'" if part.profile else f"'{part.key}'"
+    takes = f"it is submitted at {shown(part.submit_at)} and runs for {shown(part.startup + part.duration)}"
+    message = f"{what} cannot finish before --deadline {shown(deadline)}: {takes}"
+    return message, f"set a --deadline of more than {shown(_end(part))}, or a shorter --duration"
+
+
+def _should_finish(part: ScenarioPart) -> bool:
+    return any(map(ends_by_itself, part.runs)) if part.finishes is None else part.finishes
+
+
+def _end(part: ScenarioPart) -> float:
+    return part.submit_at + part.startup + part.duration

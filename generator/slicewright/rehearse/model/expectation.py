@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from slicewright.rehearse.model.gang import ends_by_itself
-from slicewright.rehearse.model.scenario_part import ScenarioPart, run_key
+from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.run_pods import ends_by_itself
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.model.time_span import seconds, shown, shown_within
 from slicewright.rehearse.model.timeline import Timeline
 

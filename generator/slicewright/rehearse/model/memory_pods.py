@@ -5,33 +5,22 @@ of a Job start together, in one node pool, as soon as its nodes have the chips f
 told to end, and go when their Job is suspended or deleted. Of the nodes' resources only chips are counted.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Sequence
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from slicewright.kubernetes.fields import COMPLETED, conditions, is_true, number
+from slicewright.kubernetes.fields import COMPLETED, conditions, is_true
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
-from slicewright.kubernetes.pods import pods_of
+from slicewright.kubernetes.pods import Pods, pods_of
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.scheduler import node_selector, tolerates
-from slicewright.rehearse.model.simulate import PENDING
-from slicewright.rendering.plan.resolved_cluster import size_range
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from slicewright.kubernetes.pods import Pods
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.surroundings import PENDING
 
 _OVER = (*COMPLETED, "Failed")
-_NEEDS_PODS, _HINT = "REH024", "leave out --no-pods"
 
 
 class Step(Struct, frozen=True):
@@ -247,35 +236,3 @@ def _complete(job: Object, now: str) -> Object:
 
 def _condition(kind: str, status: str, reason: str, now: str) -> Object:
     return {"type": kind, "status": status, "reason": reason, "lastProbeTime": now, "lastTransitionTime": now}
-
-
-def needs_pods(
-    site: ResolvedCluster, platform: Iterable[Object], parts: Iterable[ScenarioPart]
-) -> Iterator[Problem]:
-    """Yield the reasons why a rehearsal needs pods."""
-    for pool, _ in site.pools:
-        size = size_range(site, pool)
-        if size.least < size.most:
-            message = f"nodes of pool {pool.name} are created only when pods wait for them"
-            yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "pools", pool.index), message, _HINT)
-    if any(item["kind"] == "Topology" for item in platform):
-        message = "topology-aware scheduling chooses the nodes of pods"
-        yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "topologies"), message, _HINT)
-    for part in parts:
-        source = part.workload.source
-        for index, fault in enumerate(part.faults):
-            if fault.kind.needs_pods:
-                place = ("spec", "rehearsal", "faults", index)
-                yield source.problem(
-                    _NEEDS_PODS, place, f"a {fault.kind.name} needs pods, but --no-pods creates none", _HINT
-                )
-        for pods in (pods for item in part.runs for pods in pods_of(item, item["kind"])):
-            for reason in _reasons(pods):
-                yield source.problem(_NEEDS_PODS, ("metadata", "name"), f"{part.current} {reason}", _HINT)
-
-
-def _reasons(pods: Pods) -> Iterator[str]:
-    if number(pods.job.get("completions"), pods.parallelism) != pods.parallelism:
-        yield "starts pods one after another: it has more completions than parallelism"
-    if "activeDeadlineSeconds" in {**pods.job, **pods.spec}:
-        yield "has activeDeadlineSeconds, which ends pods"

@@ -1,22 +1,169 @@
-"""The measures of a rehearsal: queue waits, makespan, and chip-hours."""
+"""The measures of a rehearsal: chips in use over time, queue waits, makespan, and chip-hours."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from slicewright.kubernetes.labels import QUEUE
+from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.quantity import whole
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.event import Event
-from slicewright.rehearse.model.progress import Spent
-from slicewright.rehearse.model.scenario_part import is_queued, run_key
-from slicewright.rehearse.model.slices import Pod
+from slicewright.rehearse.model.run_pods import Pod, Spent
 from slicewright.rehearse.model.timeline import Timeline
-from slicewright.rehearse.model.usage import Nominal, Usage, quota_changes, steps_of, worked_until
+from slicewright.rehearse.model.waits import Setting
+
+Steps = tuple[tuple[float, int], ...]
+"""(moment, value since then), in order of time, from 0."""
+Nominal = dict[str, dict[str, int]]
+"""Chips of nominal quota by ClusterQueue and flavor."""
+
+
+class Usage(Struct, frozen=True):
+    """Chips of one queue or pool over the time of a rehearsal."""
+
+    name: str
+    limit: int
+    """Nominal quota of a queue, or the maximum of chips of a pool."""
+    used: Steps
+    available: Steps = ()
+    """Existing chips of a pool that grows or shrinks; else empty."""
+    until: float | None = None
+    """When all work was done, or None. A rehearsal ends later, when it is sure that nothing else happens."""
+
+    def peak(self) -> int:
+        """Return the most chips in use at a time."""
+        return max((value for _, value in self.used), default=0)
+
+    def borrowed(self) -> int:
+        """Return the most chips in use beyond the limit, which a queue borrows from its cohort."""
+        return max(0, self.peak() - self.limit)
+
+    def chip_seconds(self, end: float) -> float:
+        """Return the area below the curve up to a moment."""
+        return _area(self.used, end)
+
+    def available_seconds(self, end: float) -> float:
+        """Return the chips of a pool that existed times the seconds up to a moment."""
+        return _area(self.available, end) if self.available else self.limit * end
+
+    def utilisation(self, end: float) -> float:
+        """Return the share of the limit that was in use on average up to a moment; 0 without a limit.
+
+        What came after all work does not count.
+        """
+        last = end if self.until is None else min(end, self.until)
+        if not self.limit or last <= 0:
+            return 0.0
+        return self.chip_seconds(last) / (self.limit * last)
+
+
+def nominal_quotas(platform: Iterable[Object]) -> Nominal:
+    """Return the nominal quota of each ClusterQueue in chips, by flavor."""
+    return {
+        item["metadata"]["name"]: {
+            flavor["name"]: whole(resource["nominalQuota"])
+            for group in item["spec"].get("resourceGroups", ())
+            for flavor in group["flavors"]
+            for resource in flavor["resources"]
+            if resource["name"] == TPU
+        }
+        for item in platform
+        if item["kind"] == "ClusterQueue"
+    }
+
+
+def quotas(platform: Iterable[Object]) -> dict[str, int]:
+    """Return the nominal quota of each ClusterQueue in chips, over all of its flavors."""
+    return {queue: sum(flavors.values()) for queue, flavors in nominal_quotas(platform).items()}
+
+
+def quota_changes(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[float, int]]]:
+    """Return by how many chips, and when, the quota in use of each ClusterQueue and flavor changes.
+
+    What Kueue reserved or released says in its flavors what the run holds from then on.
+    """
+    changes: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    by_run: dict[str, list[tuple[tuple[str, str], int]]] = {}
+    for event in events:
+        # Kueue gives quota back when the pods of a run that it evicted have gone, and not before.
+        if event.kind in ("reserved", "released"):
+            before = by_run.get(event.run, ())
+            by_run[event.run] = [((event.queue, flavor), chips) for flavor, chips in event.flavors]
+            for key, chips in (*((key, -chips) for key, chips in before), *by_run[event.run]):
+                changes.setdefault(key, []).append((event.at, chips))
+    return changes
+
+
+def by_queue(events: Collection[Event], quotas: Mapping[str, int]) -> tuple[Usage, ...]:
+    """Return the quota in use of each ClusterQueue, from what Kueue reserved and released."""
+    changes: dict[str, list[tuple[float, int]]] = {queue: [] for queue in quotas}
+    for (queue, _), of_flavor in quota_changes(events).items():
+        changes.setdefault(queue, []).extend(of_flavor)
+    until = worked_until(events)
+    return tuple(
+        Usage(queue, quotas.get(queue, 0), steps_of(of_queue), until=until)
+        for queue, of_queue in changes.items()
+    )
+
+
+def by_pool(
+    events: Collection[Event], chips: Mapping[str, int], pools: Mapping[str, str], growing: Mapping[str, int]
+) -> tuple[Usage, ...]:
+    """Return the chips of each pool on which pods ran.
+
+    `chips` holds all chips that a pool can have, `pools` gives the pool of a node pool, and `growing` the
+    chips that those pools begin with that grow and shrink.
+    """
+    used: dict[str, list[tuple[float, int]]] = {pool: [] for pool in chips}
+    existing: dict[str, list[tuple[float, int]]] = {pool: [(0.0, count)] for pool, count in growing.items()}
+    for event in events:
+        pool = pools.get(event.node_pool, "")
+        if event.kind in _SIGN and pool in used:
+            changes = used if event.kind in ("podStarted", "podEnded") else existing
+            changes.get(pool, []).append((event.at, _SIGN[event.kind] * event.chips))
+    grown = {pool: steps_of(changes) for pool, changes in existing.items()}
+    until = worked_until(events)
+    return tuple(
+        Usage(pool, most, steps_of(used[pool]), grown.get(pool, ()), until) for pool, most in chips.items()
+    )
+
+
+def worked_until(events: Iterable[Event]) -> float | None:
+    """Return the time of the last event of a run, or None while pods still run."""
+    last = 0.0
+    running: set[tuple[str, str]] = set()
+    for event in events:
+        if not event.run or event.kind == "warned":
+            continue
+        last = event.at
+        if event.kind == "podStarted":
+            running.add((event.run, event.pod))
+        elif event.kind == "podEnded":
+            running.discard((event.run, event.pod))
+    return None if running else last
+
+
+_SIGN = {"podStarted": 1, "podEnded": -1, "poolGrew": 1, "poolShrank": -1}
+
+
+def _area(steps: Steps, end: float) -> float:
+    periods = pairwise((*steps, (end, 0)))
+    return sum(value * max(0.0, min(until, end) - start) for (start, value), (until, _) in periods)
+
+
+def steps_of(changes: Iterable[tuple[float, int]]) -> Steps:
+    """Add up changes to steps, one for each moment."""
+    values = {0.0: 0}
+    value = 0
+    for at, amount in sorted(changes, key=lambda change: change[0]):
+        values[at] = value = value + amount
+    return tuple(values.items())
+
 
 _HOUR = 3600.0
 _NO_TIME = Spent()
@@ -29,26 +176,6 @@ class Arriving(Struct, frozen=True):
     profile: str
     seed: int
     queue: str
-
-
-def queues_behind(platform: Iterable[Object]) -> dict[tuple[str, str], str]:
-    """Return the ClusterQueue of each LocalQueue, by its namespace and name."""
-    return {
-        (item["metadata"]["namespace"], item["metadata"]["name"]): item["spec"]["clusterQueue"]
-        for item in platform
-        if item["kind"] == "LocalQueue"
-    }
-
-
-def queues_asked(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str]:
-    """Return the ClusterQueue that each run asks for; a queue that the platform lacks is left out."""
-    behind = queues_behind(platform)
-    asked = {
-        run_key(item): (item["metadata"].get("namespace", "default"), item["metadata"]["labels"][QUEUE])
-        for item in runs
-        if is_queued(item)
-    }
-    return {run: behind[local] for run, local in asked.items() if local in behind}
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -124,6 +251,34 @@ def arrived(
     return rows
 
 
+def waiting_chips(
+    timelines: Iterable[Timeline], setting: Setting, resolution: float
+) -> dict[str, dict[tuple[str, ...], tuple[tuple[float, int], ...]]]:
+    """Return the chips that queued runs of each ClusterQueue wait for, over time.
+
+    They are by the flavors that may give them: a run that may have either of two is not counted on one.
+    Times that are shorter than the time resolution are left out.
+    """
+    changes: dict[str, dict[tuple[str, ...], dict[float, int]]] = {}
+    for timeline in timelines:
+        for flavors, chips in setting.demands.get(timeline.run, ()):
+            of_queue = changes.setdefault(setting.queue_of[timeline.run], {})
+            steps = of_queue.setdefault(flavors, defaultdict(int))
+            for span in timeline.spans:
+                if span.state == "queued" and span.end - span.start >= resolution:
+                    steps[span.start] += chips
+                    steps[span.end] -= chips
+    return {
+        queue: {flavors: _summed(steps) for flavors, steps in of_queue.items()}
+        for queue, of_queue in changes.items()
+    }
+
+
+def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
+    moments = sorted(changes)
+    return tuple(zip(moments, accumulate(changes[at] for at in moments), strict=True))
+
+
 def borrowed_hours(events: Iterable[Event], nominal: Nominal, end: float) -> dict[str, dict[str, float]]:
     """Return the chip-hours that each ClusterQueue used beyond its nominal quota, by flavor."""
     return _borrowed(events, nominal, end, lambda chips, seconds: chips * seconds / _HOUR)
@@ -158,7 +313,7 @@ def lost_hours(
 ) -> dict[str, float]:
     """Return the chip-hours of pods in each pool that other pods of their run replaced.
 
-    Nothing of theirs is left but what was saved, and startup is counted apart (`spent`). Where a program
+    Only saved progress is kept, and startup is counted separately (`spent`). Where a program
     stopped and its pod did not, progress is lost that was not saved. `pools` has the pool of each node pool.
     """
     pods: dict[str, list[Pod]] = defaultdict(list)

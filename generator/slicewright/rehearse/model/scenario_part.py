@@ -1,16 +1,25 @@
-"""One workload's part of a scenario: its file, its live runs and its faults."""
+"""The parts of a scenario: a workload's file, its live runs, its faults, and which runs are equal to others.
+
+Kueue orders the runs of a ClusterQueue by priority, then by the second in which their Workloads were created,
+then by the UIDs of these (`baseCompareFunc` in pkg/cache/queue/cluster_queue.go, v0.19.2). UIDs are random:
+the order of equal runs is too, and a comparison of two rehearsals must not compare them by name.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from slicewright.kubernetes.kinds import RUN_KINDS
-from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, QUEUE
-from slicewright.kubernetes.pods import pods_of
-from slicewright.rehearse.model.gang import gangs
-from slicewright.rehearse.model.progress import Work
+from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, KUEUE, PRIORITY_CLASS, QUEUE
+from slicewright.kubernetes.pods import Pods, pods_of
+from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.model.time_span import seconds, shown
 
 if TYPE_CHECKING:
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
     from slicewright.intent.tpuworkload import Workload
     from slicewright.kubernetes.problem import Problem
     from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.gang import Gangs
+    from slicewright.rehearse.model.run_pods import Gangs
     from slicewright.rendering.plan.plan import Plan
     from slicewright.rendering.plans import Planned
 
@@ -38,7 +47,7 @@ class Known(Struct, frozen=True):
 
 
 class FaultKind(Struct, frozen=True):
-    """A kind of fault; slicewright/rehearse/faults/ has one module for each."""
+    """A kind of fault; slicewright/rehearse/fault_kinds.py has all of them."""
 
     name: str
     describe: Callable[[Fault], str]
@@ -163,11 +172,6 @@ def is_run(item: Object) -> bool:
     return item["kind"] in RUN_KINDS
 
 
-def run_key(item: Object) -> str:
-    """Return `namespace/name` of a run object."""
-    return f"{item['metadata'].get('namespace', 'default')}/{item['metadata']['name']}"
-
-
 def is_queued(item: Object) -> bool:
     """Tell whether Kueue decides when a run starts."""
     return QUEUE in item["metadata"].get("labels", {})
@@ -204,3 +208,131 @@ def without_chips(item: Object) -> list[str]:
     if item["kind"] != "JobSet":
         return []
     return [pods.name for pods in pods_of(item, item["kind"]) if pods.replicas and not pods.chips]
+
+
+def queues_behind(platform: Iterable[Object]) -> dict[tuple[str, str], str]:
+    """Return the ClusterQueue of each LocalQueue, by its namespace and name."""
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item["spec"]["clusterQueue"]
+        for item in platform
+        if item["kind"] == "LocalQueue"
+    }
+
+
+def queues_asked(runs: Iterable[Object], platform: Iterable[Object]) -> dict[str, str]:
+    """Return the ClusterQueue that each run asks for; a queue that the platform lacks is left out."""
+    behind = queues_behind(platform)
+    asked = {
+        run_key(item): (item["metadata"].get("namespace", "default"), item["metadata"]["labels"][QUEUE])
+        for item in runs
+        if is_queued(item)
+    }
+    return {run: behind[local] for run, local in asked.items() if local in behind}
+
+
+_SAME_SECOND = 2.0
+"""Workloads that are submitted within these seconds of real time may have the same creationTimestamp."""
+_PLACED_BY = (
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "schedulerName",
+    "schedulingGates",
+    "resourceClaims",
+    "hostNetwork",
+    "overhead",
+)
+"""Fields of a pod's spec that the scheduler and Kueue read, apart from its containers."""
+_POLICIES = ("failurePolicy", "successPolicy", "startupPolicy")
+
+
+class Ties(Struct, frozen=True):
+    """What chance decides about a run."""
+
+    equal: str = ""
+    """Name of the first run in its group of interchangeable runs, which may be the run itself."""
+    unordered: str = ""
+    """Name of the first run in its group of runs that Kueue may try in any order."""
+
+
+def ties(parts: Collection[ScenarioPart], queue_of: Mapping[str, str], resolution: float) -> dict[str, Ties]:
+    """Return for each run its group of equal runs, and its group of runs that have no order.
+
+    Equal runs have the same queue, priority, pods, program and faults, and are submitted together. Only what
+    their containers do may differ, as it does between the entries of a sweep. `resolution` is what a second
+    of real time is on the rehearsal's clock.
+    """
+    names = names_of(parts)
+    queues: dict[Hashable, list[tuple[float, str, str]]] = defaultdict(list)
+    for part in parts:
+        for item in part.runs:
+            run = run_key(item)
+            labels = item["metadata"].get("labels", {})
+            queue = queue_of.get(run) or labels.get(QUEUE, "")
+            queues[queue, labels.get(PRIORITY_CLASS)].append((part.submit_at, run, _shape(part, item)))
+    found: dict[str, Ties] = {}
+    for runs in queues.values():
+        for together in _together(sorted(runs), _SAME_SECOND * resolution):
+            unordered = min(names[run] for run, _ in together)
+            shapes: dict[str, list[str]] = defaultdict(list)
+            for run, shape in together:
+                shapes[shape].append(run)
+            for equal in shapes.values():
+                first = min(names[run] for run in equal)
+                found |= {run: Ties(first, unordered) for run in equal}
+    return found
+
+
+def _together(runs: Iterable[tuple[float, str, str]], apart: float) -> list[list[tuple[str, str]]]:
+    """Return runs and their shapes in groups of runs that are submitted close together."""
+    groups: list[list[tuple[str, str]]] = []
+    last = None
+    for at, run, shape in runs:
+        if last is None or at - last > apart:
+            groups.append([])
+        groups[-1].append((run, shape))
+        last = at
+    return groups
+
+
+def _shape(part: ScenarioPart, item: Object) -> str:
+    """Return everything that decides how a run is admitted, placed and ended, apart from its queue."""
+    work = part.work
+    facts = {
+        "kind": item["kind"],
+        "times": [work.duration, work.checkpoint_every, work.startup],
+        "faults": [[fault.at, str(fault)] for fault in part.faults],
+        "profile": part.profile,
+        "said": _said(item["metadata"]),
+        "policies": [item["spec"].get(policy) for policy in _POLICIES],
+        "pods": [_pods(pods) for pods in pods_of(item, item["kind"])],
+    }
+    return json.dumps(facts, sort_keys=True)
+
+
+def _said(metadata: Object) -> dict[str, str]:
+    """Return what labels and annotations tell Kueue and JobSet about placing, apart from the queue."""
+    words = {**metadata.get("labels", {}), **metadata.get("annotations", {})}
+    return {
+        key: word
+        for key, word in words.items()
+        if (key.startswith(KUEUE) and key != QUEUE) or key == EXCLUSIVE_TOPOLOGY
+    }
+
+
+def _pods(pods: Pods) -> Object:
+    """Return a pod template without its programs."""
+    containers = [
+        [container.get("resources"), container.get("ports"), container.get("restartPolicy")]
+        for _, container in (*pods.init_containers, *pods.containers)
+    ]
+    return {
+        "name": pods.name,
+        "replicas": pods.replicas,
+        "job": {key: value for key, value in pods.job.items() if key != "template"},
+        "said": [_said(pods.job_metadata), _said(pods.template.get("metadata", {}))],
+        "spec": {key: pods.spec.get(key) for key in _PLACED_BY},
+        "containers": containers,
+    }

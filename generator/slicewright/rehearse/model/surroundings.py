@@ -1,4 +1,7 @@
-"""Objects that the pods of runs need, such as a Secret: in the tree, replaced by a stand-in, or missing."""
+"""What a rehearsal adds to objects and around them: labels, annotations, volumes, and stand-ins for a Secret.
+
+The annotations are those of the test bed's Stages (slicewright/testbed/stages.yaml).
+"""
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,11 +12,42 @@ from msgspec.structs import replace
 from slicewright.check.rules.references_pods import absent_keys, needed
 from slicewright.intent.tpucluster import Existing
 from slicewright.kubernetes.kinds import SCHEDULING_VERSION
+from slicewright.kubernetes.labels import ACCELERATOR
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rehearse.model.scenario_part import ScenarioPart, run_key
-from slicewright.rehearse.model.simulate import PENDING
+from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.scenario_part import ScenarioPart
+
+END = "slicewright.dev/simulated-end"
+PENDING = "slicewright.dev/simulated-pending"
+OWNER_LABEL = "slicewright.dev/rehearsal"
+"""Label of everything that a rehearsal creates; its value is the rehearsal's own."""
+_MOST_LABELS = 8
+"""How many nodeLabels Kueue takes in a ResourceFlavor."""
+
+
+def owned(item: Object, owner: str) -> Object:
+    """Return an object with the label of a rehearsal, whose TPU pods ask for nodes with that label.
+
+    An existing cluster may have other nodes of the same shape: pods there would be missing in the report, and
+    a fault would hit the work of others. A flavor of TPU nodes has the
+    label among its own: topology-aware scheduling counts the nodes that a flavor names.
+    """
+    copied = copy.deepcopy(item)
+    copied["metadata"].setdefault("labels", {})[OWNER_LABEL] = owner
+    if copied["kind"] == "ResourceFlavor":
+        labels = copied.get("spec", {}).get("nodeLabels", {})
+        if ACCELERATOR in labels and len(labels) < _MOST_LABELS:
+            labels[OWNER_LABEL] = owner
+    if copied["kind"] == "PathwaysJob":
+        specs = copied["spec"]["workers"]
+    else:
+        specs = [pods.spec for pods in pods_of(copied, copied["kind"]) if pods.chips]
+    for spec in specs:
+        spec.setdefault("nodeSelector", {})[OWNER_LABEL] = owner
+    return copied
+
 
 _CLASS = "PriorityClass"
 _NOT_LOOKED_AT = ("ConfigMap", "Secret")

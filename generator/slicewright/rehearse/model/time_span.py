@@ -18,7 +18,7 @@ _WITHIN = re.compile(
 def is_duration(text: str) -> bool:
     """Tell whether a text is a time span: numbers with ms, s, m, h or d, one or several in a row.
 
-    A span of more than about ten years is none: nobody waits for it, and clocks have an end.
+    A span of more than about ten years is refused: clocks have an end.
     """
     return len(text) <= _LONGEST and _WITHIN.fullmatch(text) is not None
 

@@ -16,9 +16,7 @@ from slicewright.rehearse.model.event import (
     TIMED_OUT,
     Event,
 )
-from slicewright.rehearse.model.gang import Gangs
-from slicewright.rehearse.model.progress import Progress, Spent, Work
-from slicewright.rehearse.model.slices import Pod, Pods, Slice, slices
+from slicewright.rehearse.model.run_pods import Gangs, Pod, Pods, Progress, Slice, Spent, Work, slices
 
 State = Literal["queued", "reserved", "starting", "running", "restarting"]
 """`queued`: Kueue has no quota for it. `reserved`: it has, and an admission check is open. `starting`:
@@ -307,7 +305,9 @@ class Timelines:
             for pod in self._present(run):  # what Kueue takes away is not a failure
                 if pod.end is not None and not pod.is_there:
                     lost.setdefault(pod.start.job_uid, []).append(pod.end.at)
-            backoffs += [(max(times), _backoff(len(times))) for times in lost.values()]
+            for times in lost.values():
+                doublings = min(len(times) - 1, _MOST_DOUBLINGS)
+                backoffs.append((max(times), min(_FIRST_BACKOFF * 2.0**doublings, _LONGEST_BACKOFF)))
         return backoffs
 
     def state_of(self, run: str) -> str:
@@ -395,8 +395,3 @@ class Timelines:
         timeline.outcome = "running"
         self._advanced_at = at
         self._enter(timeline, "running", at)
-
-
-def _backoff(failures: int) -> float:
-    doublings = min(failures - 1, _MOST_DOUBLINGS)
-    return min(_FIRST_BACKOFF * 2.0**doublings, _LONGEST_BACKOFF)

@@ -30,7 +30,7 @@ all plays of the base have one and all of the variant the other in 1 of 128 comp
 
 
 def verdict(base: Object, variant: Object, noise: Noise, change: str = "") -> str:
-    """Return in words what differs from the base; `change` says what was changed.
+    """Return in words what differs from the base; `change` names the change of the variant.
 
     Makespan and ends come first, because they say what a change is worth.
     """

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from slicewright.kubernetes.problem import Path, Problem, counted, first_of
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import ClockSettings
+from slicewright.rehearse.model.event import run_key
 from slicewright.rehearse.model.expectation import OWN_SECONDS, Answer, answers
-from slicewright.rehearse.model.fault import Injected, blame
-from slicewright.rehearse.model.gang import ends_by_itself, lacks_head
-from slicewright.rehearse.model.offline import advice, never_admitted
-from slicewright.rehearse.model.scenario_part import ScenarioPart, run_key, tpu_pods, without_chips
-from slicewright.rehearse.model.slices import Slice
+from slicewright.rehearse.model.run_pods import Slice, ends_by_itself, lacks_head
+from slicewright.rehearse.model.scenario_part import ScenarioPart, tpu_pods, without_chips
+from slicewright.rehearse.model.scenario_problems import Injected, advice, blame, never_admitted
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rehearse.model.timeline import Timeline
 

@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
@@ -17,14 +16,12 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import choices
-from slicewright.kueue.quota import Cell, Node, Quotas
+from slicewright.kueue.quota import Cell, Holder, Node, Quotas, Shortage, by_queue, shortage
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
-from slicewright.kueue.shortage import Holder, Shortage, by_queue, shortage
 from slicewright.objects import ObjectSet, Resource
-from slicewright.rehearse.model.event import CHECKED, TIMED_OUT, Event
-from slicewright.rehearse.model.gang import ends_by_itself
-from slicewright.rehearse.model.scenario_part import run_key
+from slicewright.rehearse.model.event import CHECKED, TIMED_OUT, Event, run_key
+from slicewright.rehearse.model.run_pods import ends_by_itself
 from slicewright.rehearse.model.timeline import Span, Timeline
 
 _MOVED_BACK = frozenset({TIMED_OUT, CHECKED})
@@ -171,34 +168,6 @@ def waits(
         if waits_of_run := tuple(filter(None, own)):
             waits[run] = waits_of_run
     return waits
-
-
-def waiting_chips(
-    timelines: Iterable[Timeline], setting: Setting, resolution: float
-) -> dict[str, dict[tuple[str, ...], tuple[tuple[float, int], ...]]]:
-    """Return the chips that queued runs of each ClusterQueue wait for, over time.
-
-    They are by the flavors that may give them: a run that may have either of two is not counted on one.
-    Times that are shorter than the time resolution are left out.
-    """
-    changes: dict[str, dict[tuple[str, ...], dict[float, int]]] = {}
-    for timeline in timelines:
-        for flavors, chips in setting.demands.get(timeline.run, ()):
-            of_queue = changes.setdefault(setting.queue_of[timeline.run], {})
-            steps = of_queue.setdefault(flavors, defaultdict(int))
-            for span in timeline.spans:
-                if span.state == "queued" and span.end - span.start >= resolution:
-                    steps[span.start] += chips
-                    steps[span.end] -= chips
-    return {
-        queue: {flavors: _summed(steps) for flavors, steps in of_queue.items()}
-        for queue, of_queue in changes.items()
-    }
-
-
-def _summed(changes: dict[float, int]) -> tuple[tuple[float, int], ...]:
-    moments = sorted(changes)
-    return tuple(zip(moments, accumulate(changes[at] for at in moments), strict=True))
 
 
 def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:

@@ -15,10 +15,9 @@ from slicewright.rehearse.model.clock import factor
 from slicewright.rehearse.model.comparison import Group, compared
 from slicewright.rehearse.model.time_span import shown, shown_within
 from slicewright.rehearse.report import charts
-from slicewright.rehearse.report.entries import entries
 from slicewright.rehearse.report.report import borrowing, on_what, sweep_heads, waiting, waits_text
-from slicewright.rehearse.report.spending import Table, spending
-from slicewright.rehearse.report.variants_text import called, head_line, labelled, tables
+from slicewright.rehearse.report.sentences import entries
+from slicewright.rehearse.report.tables import Table, called, head_line, labelled, spending, tables
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 """What has no place in a document (control characters, halves of pairs) or would turn its text around."""

@@ -1,47 +1,38 @@
 """A rehearsal as one record: what every form of its report is written from."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from slicewright.kubernetes.problem import counted, errors
+from slicewright.kubernetes.problem import Problem, counted, errors
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model import metrics
-from slicewright.rehearse.model.equal_runs import Ties
-from slicewright.rehearse.model.prices import cost
+from slicewright.rehearse.model.event import Event
+from slicewright.rehearse.model.expectation import Answer
+from slicewright.rehearse.model.metrics import Nominal, Steps, Usage
+from slicewright.rehearse.model.prices import PoolPrices, cost
+from slicewright.rehearse.model.run_pods import Spent
+from slicewright.rehearse.model.scenario_part import Ties
+from slicewright.rehearse.model.scenario_problems import Injected
+from slicewright.rehearse.model.surroundings import Need
 from slicewright.rehearse.model.time_span import shown_within
-from slicewright.rehearse.report import wait_words as waits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.event import Event
-    from slicewright.rehearse.model.expectation import Answer
-    from slicewright.rehearse.model.fault import Injected
-    from slicewright.rehearse.model.prices import PoolPrices
-    from slicewright.rehearse.model.progress import Spent
-    from slicewright.rehearse.model.surroundings import Need
-    from slicewright.rehearse.model.timeline import Timeline
-    from slicewright.rehearse.model.usage import Nominal, Steps, Usage
-    from slicewright.rehearse.model.waits import Wait
-
+from slicewright.rehearse.model.timeline import Timeline
+from slicewright.rehearse.model.waits import Wait
+from slicewright.rehearse.report import sentences
 
 NO_TIES = Ties()
 
 
 def on_what(has_pods: bool) -> str:
-    """Return what was real in a rehearsal, in words."""
+    """Return which parts of a rehearsal were real, in words."""
     if has_pods:
         return "on the real JobSet, Kueue and scheduler, with simulated TPU nodes"
     return "on the real JobSet and Kueue, without pods: only the chips of nodes were counted"
 
 
 class Report(Struct, frozen=True):
-    """What there is to say about a rehearsal. All times are seconds of its clock, from its start."""
+    """The results of a rehearsal. All times are seconds of its clock, from its start."""
 
     cluster: str
     speed: float
@@ -59,34 +50,34 @@ class Report(Struct, frozen=True):
     never_fits: Mapping[str, str] = field(default_factory=dict)
     """What the offline quota check says of runs that can never be admitted."""
     is_cut_short: bool = False
-    """Whether it did not come to its end: somebody interrupted it, or it broke."""
+    """Whether it was interrupted, or failed, before its end."""
     faults: tuple[Injected, ...] = ()
-    """What went wrong on purpose, or should have."""
+    """The faults, injected or not."""
     advised: float = 0.0
     """The default speed; 0 if it is not known."""
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
-    """What became of the expectations of workloads, by their current runs."""
+    """The results of the expectations of workloads, by their current runs."""
     sweeps: Mapping[str, str] = field(default_factory=dict)
     """The sweeps (`namespace/name`) of workloads that are entries of one."""
     ties: Mapping[str, Ties] = field(default_factory=dict)
     """Which runs chance makes equal, or orders, by run."""
     arriving: tuple[metrics.Arriving, ...] = ()
-    """What arrival profiles bring to which queues."""
+    """The arrival profiles, each with a queue that its runs use."""
     profile_of: Mapping[str, str] = field(default_factory=dict)
     """The profiles of the workloads (`namespace/name`) that arrive by one."""
     team_of: Mapping[str, str] = field(default_factory=dict)
     """The teams of namespaces, as the TPUCluster names them."""
     stand_ins: tuple[Need, ...] = ()
-    """What was made because the TPUCluster says that the cluster has it."""
+    """Stand-ins for objects that the TPUCluster lists as existing."""
     nominal: Nominal = field(default_factory=dict)
     queue_of: Mapping[str, str] = field(default_factory=dict)
     """The ClusterQueue that each run asks for, also where it was never admitted."""
     pool_of: Mapping[str, str] = field(default_factory=dict)
     """The pool of each node pool."""
     spent: Mapping[tuple[str, str], Spent] = field(default_factory=dict)
-    """What the time of pods went to, where progress is followed."""
+    """How pods spent their time, where progress is tracked."""
     prices: PoolPrices | None = None
-    """What chips of the pools cost, where the user says it."""
+    """The prices of the pools, if the user gives prices."""
 
     waits: Mapping[str, tuple[Wait, ...]] = field(default_factory=dict)
     """Why runs waited, by run."""
@@ -100,7 +91,7 @@ class Report(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against the tree."""
+        """Whether there are no errors and no interruption."""
         return not errors(self.problems) and not self.interrupted
 
     @property
@@ -110,7 +101,7 @@ class Report(Struct, frozen=True):
 
     @property
     def untold(self) -> int:
-        """Return of how many expectations the rehearsal cannot tell whether they hold."""
+        """Return the number of expectations that the rehearsal cannot decide."""
         return sum(answer.result == "cannotTell" for own in self.answers.values() for answer in own)
 
     def runs(self) -> list[Object]:
@@ -119,7 +110,7 @@ class Report(Struct, frozen=True):
         return [
             {
                 **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
-                "waits": [waits.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
+                "waits": [sentences.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
                 "sweep": self.sweeps.get(workload, ""),
                 "equal": self.ties.get(timeline.run, NO_TIES).equal,
                 "unordered": self.ties.get(timeline.run, NO_TIES).unordered,

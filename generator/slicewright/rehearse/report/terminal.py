@@ -6,9 +6,9 @@ from itertools import pairwise
 from slicewright.kubernetes.problem import counted, errors
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import factor
+from slicewright.rehearse.model.metrics import Usage
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rehearse.model.timeline import Span, Timeline
-from slicewright.rehearse.model.usage import Usage
 from slicewright.rehearse.report.report import (
     NO_TIES,
     Report,
@@ -19,7 +19,7 @@ from slicewright.rehearse.report.report import (
     waiting,
     waits_text,
 )
-from slicewright.rehearse.report.wait_words import describe, longest_waits
+from slicewright.rehearse.report.sentences import describe, longest_waits
 
 MARKS = {"queued": "·", "reserved": "-", "starting": "░", "running": "█", "restarting": "▒"}
 _LEGEND = "   ".join(f"{mark} {state}" for state, mark in MARKS.items())
@@ -93,7 +93,7 @@ def _head(report: Report) -> str:
 
 
 def _resolution(report: Report) -> Iterable[str]:
-    """Yield the shortest span that is told, and the usual speed, where that tells shorter ones."""
+    """Yield the time resolution, and the default speed if that has a finer one."""
     if report.speed > 1:
         is_finer = 0 < report.advised < report.speed
         finer = f"; for finer times: --speed {report.advised:.0f}" if is_finer else ""
@@ -109,7 +109,7 @@ def _column(report: Report, waited_for: Iterable[Object]) -> int:
 
 
 def _rows(report: Report) -> list[Timeline]:
-    """Return the runs that have a line: what arrives by profiles is told by profile."""
+    """Return the runs that have a line of their own; arrivals are summed up by profile."""
     return [timeline for workload, timeline in report.timelines if workload not in report.profile_of]
 
 

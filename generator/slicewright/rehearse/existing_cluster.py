@@ -1,4 +1,4 @@
-"""One rehearsal at a time on a cluster that is not ours alone: a Lease, which its holder renews."""
+"""A rehearsal on an existing cluster: only where it is marked as a test cluster, and one at a time."""
 
 import contextlib
 import os
@@ -10,13 +10,52 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Self
 
-from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.kubeconfig import Access
+from slicewright.documentation import page
+from slicewright.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rehearse.model.simulate import OWNER_LABEL
-from slicewright.testbed.bed_error import BedError
+from slicewright.rehearse.model.surroundings import OWNER_LABEL
+from slicewright.testbed.waiting import BedError
+
+MARK = "slicewright.dev/test-cluster"
+"""The label of the namespace kube-system that marks a test cluster."""
+_NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
+_NEEDED = {"JobSet": (JOBSET_VERSION, "JobSet"), "Kueue": (KUEUE_VERSION, "ClusterQueue")}
+
+
+def admit(access: Access, *, mark: bool) -> None:
+    """Return if the cluster has the mark and the controllers; set the mark only with `mark`.
+
+    Raises BedError otherwise, and then has changed nothing.
+    """
+    with Api(access) as api:
+        try:
+            namespace = api.get("v1", "Namespace", "kube-system")
+            _has_controllers(api)
+            if namespace["metadata"].get("labels", {}).get(MARK) == "true":
+                return
+            if not mark:
+                message = f"{access.server} is not marked as a test cluster"
+                hint = "a rehearsal creates nodes, queues and pods in the cluster; "
+                hint += "add --mark if it is a test cluster"
+                raise BedError(Problem("REH008", message, hint))
+            api.patch(_NAMESPACE, {"metadata": {"labels": {MARK: "true"}}})
+        except (ApiError, OSError) as error:
+            hint = "check the context, and that the cluster runs"
+            raise BedError(Problem("REH009", f"{access.server} cannot be used: {error}", hint)) from error
+
+
+def _has_controllers(api: Api) -> None:
+    for name, kind in _NEEDED.items():
+        with Ignored("NotFound"):
+            api.resource(*kind)
+            continue
+        message = f"the cluster has no {name} ({kind[0]})"
+        raise BedError(Problem("REH009", message, f"install it, as {page('explanation/testbed')} says"))
+
 
 LEASE = ("coordination.k8s.io/v1", "Lease")
 NAME, NAMESPACE = "slicewright-rehearsal", "kube-system"
@@ -24,22 +63,22 @@ _LEFT = f"{OWNER_LABEL}-left"
 """The annotation with the owners of objects that may still be there."""
 _RENEW_SECONDS = 2.0
 _FORGET_SECONDS = 15
-"""A rehearsal that has shown no sign of life for so long is taken for dead."""
+"""Seconds without a renewal after which a rehearsal counts as dead."""
 _LOOK_SECONDS = 0.5
 
 
 class Lease:
     """Holds a cluster from `with` to its end.
 
-    The Lease goes at the end, unless objects with our label may be left. Then it stays, and the next
-    rehearsal, which finds it without a sign of life, knows what to remove.
+    The Lease is deleted at the end, unless objects with our label may be left. Then it stays: the next
+    rehearsal finds in it which objects to remove.
     """
 
     def __init__(self, access: Access, *, progress: Callable[[str], object] = lambda _: None) -> None:
         self.owner = secrets.token_hex(4)
         """The value of the owner label on all that this rehearsal makes."""
         self.left: tuple[str, ...] = ()
-        """Those of rehearsals that ended without removing everything."""
+        """The owner labels of rehearsals that ended without removing everything."""
         self.is_clear = True
         """Whether the cluster holds no object with one of these labels."""
         self._server = access.server
@@ -63,7 +102,7 @@ class Lease:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let the cluster go."""
+        """Release the cluster."""
         self._ending.set()
         self._thread.join()
         if self.is_clear and not self._lost:
@@ -72,7 +111,7 @@ class Lease:
         self._api.close()
 
     def check(self) -> None:
-        """Raise BedError if somebody has taken the cluster from us."""
+        """Raise BedError if another rehearsal has taken the cluster over."""
         if self._lost:
             raise BedError(self._unusable(self._lost))
 
@@ -87,7 +126,7 @@ class Lease:
         try:
             if earlier is None:
                 self._api.create(lease)
-            else:  # refused where somebody has changed it since
+            else:  # refused if it has changed since
                 metadata = {**lease["metadata"], "resourceVersion": earlier["metadata"]["resourceVersion"]}
                 self._api.patch(lease, {**lease, "metadata": metadata})
         except ApiError as error:
@@ -96,9 +135,9 @@ class Lease:
             raise
 
     def _outlive(self, earlier: Object) -> None:
-        """Wait until a Lease has been without a sign of life for long enough. Raises BedError at the first.
+        """Wait until a Lease has not been renewed for long enough. Raises BedError when it is renewed.
 
-        What counts is whether it changes, by our own clock: that of another machine may be a wrong one.
+        Only a change of the Lease counts, by our own clock: the clock of another machine may be wrong.
         """
         holder = earlier["spec"].get("holderIdentity", "")
         self._progress(
@@ -156,5 +195,5 @@ class Lease:
 
 
 def _identity() -> str:
-    """Return who holds it, in words that tell a person where to look."""
+    """Return the name of this process for the holder of the Lease."""
     return f"process {os.getpid()} on {socket.gethostname()}"

@@ -1,21 +1,96 @@
-"""Waits in words, and as JSON."""
+"""Events and waits as sentences, and waits as JSON."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from slicewright.kubernetes.problem import first_of
+from slicewright.kubernetes.problem import counted, first_of
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.time_span import shown
+from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.model.verdict import Cause
+from slicewright.rehearse.model.waits import Lack, Wait
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+_WORDS = {
+    "refused": "refused by the API server",
+    "waiting": "waits in the queue",
+    "reserved": "quota reserved",
+    "released": "quota released",
+    "restarted": "restarted by JobSet",
+    "warned": "warning",
+    "poolGrew": "pool grew",
+    "poolShrank": "pool shrank",
+}
+"""Words for kinds of events whose names would not be clear."""
+_PODS = {"podStarted": "started", "podEnded": "ended"}
 
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.timeline import Timeline
-    from slicewright.rehearse.model.waits import Lack, Wait
+
+class Entry(NamedTuple):
+    """When something happened, what, and details; an entry for left-out events has only the text."""
+
+    moment: str
+    event: str
+    text: str
+
+    def line(self) -> str:
+        """Return the entry as one line: `12m15s restarted by JobSet: attempt 1`."""
+        head = f"{self.moment} {self.event}".strip()
+        return ": ".join(part for part in (head, self.text) if part)
+
+
+def entries(events: Sequence[Object], most: int) -> list[Entry]:
+    """Return the records of events in words; pods that start together make one entry.
+
+    If there are more than `most` entries, one entry replaces the middle and says so.
+    """
+    entries = [_entry(list(group)) for _, group in groupby(events, key=_alike)]
+    if len(entries) <= most:
+        return entries
+    half = most // 2
+    left = Entry("", "", f"{len(entries) - 2 * half:,} more entries; the JSON report has all events")
+    return [*entries[:half], left, *entries[-half:]]
+
+
+def _alike(event: Object) -> tuple[str, ...]:
+    if event["kind"] in _PODS:
+        return event["kind"], event.get("reason", ""), str(event.get("attempt", 0))
+    return event["kind"], event.get("reason", ""), event.get("message", "")
+
+
+def _entry(alike: list[Object]) -> Entry:
+    first, last = alike[0], alike[-1]
+    moment = shown(first["at"])
+    if shown(last["at"]) != moment:
+        moment += f" to {shown(last['at'])}"
+    if first["kind"] in _PODS:
+        return Entry(moment, *_of_pods(alike))
+    event, text = _of_event(first)
+    return Entry(moment, event + (f" ({len(alike)} times)" if len(alike) > 1 else ""), text)
+
+
+def _of_pods(pods: list[Object]) -> tuple[str, str]:
+    pools = list(dict.fromkeys(pod["nodePool"] for pod in pods if pod.get("nodePool")))
+    text = ", ".join(filter(None, (pods[0].get("reason", ""), f"on {first_of(pools, 4)}" if pools else "")))
+    return f"{counted(len(pods), 'pod')} {_PODS[pods[0]['kind']]}", text
+
+
+def _of_event(event: Object) -> tuple[str, str]:
+    kind: str = event["kind"]
+    parts: list[str] = [event.get("reason", ""), event.get("message", "")]
+    if kind == "reserved":
+        parts = [event.get("clusterQueue", "")]
+        parts += [f"{chips:,} chips of {flavor}" for flavor, chips in event.get("flavors", {}).items()]
+    elif kind == "released" and "flavors" in event:
+        parts += [f"{chips:,} chips of {flavor} still held" for flavor, chips in event["flavors"].items()]
+    elif kind == "restarted":
+        parts.append(f"attempt {event.get('attempt', 0)}")
+    elif kind in ("poolGrew", "poolShrank"):
+        sign = "+" if kind == "poolGrew" else "-"
+        parts = [event.get("nodePool", ""), f"{sign}{event.get('chips', 0):,} chips", *parts]
+    return _WORDS.get(kind, kind), ", ".join(filter(None, parts))
+
 
 _MOST_HOLDERS = 3
 
@@ -37,7 +112,7 @@ def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
 
 
 def causes(waits: Mapping[str, Iterable[Wait]], timelines: Mapping[str, Timeline]) -> dict[str, list[Cause]]:
-    """Return why runs waited, for the hints of problems; what nobody knows is left out."""
+    """Return why runs waited, for the hints of problems; waits without a known reason are left out."""
     return {
         run: [
             Cause(wait.start, wait.end, describe(wait, timelines))
