@@ -70,6 +70,7 @@ BORROW = (
     f"{OF_ASKS}reclaimWithinCohort=LowerPriority,{OF_ASKS}borrowWithinCohort.policy=LowerPriority,"
     "workloads.asks.workloadPriorityClassName=high"
 )
+NODES = "pools.lent.slices=+1,clusterQueues.owner.quota.lent.nominalSlices=+1"
 SPEED = 20.0
 AT_ONCE = 5 * SPEED
 """Five seconds of the controllers; without the change each of these runs waits for 17 minutes."""
@@ -112,9 +113,9 @@ def test_waits_name_holders_and_remedies(record: Object) -> None:
     holders = [[entry["run"] for entry in wait["lacks"][0]["holders"]] for wait in (second, owner, asks)]
 
     assert [["default/first"], ["default/guest"], ["default/has"]] == holders
-    assert [("Reclaim", 32, 0), ("NominalQuota", 32, None)] == remedies(asks)
+    assert [("Reclaim", 32, 0), ("Nodes", 32, None)] == remedies(asks)
     assert [("Priority", 0, 500), ("NominalQuota", 8, None)] == remedies(second)
-    assert [("Reclaim", 8, None), ("NominalQuota", 8, None)] == remedies(owner)
+    assert [("Reclaim", 8, None), ("Nodes", 8, None)] == remedies(owner)
 
 
 def test_wait_for_nodes_is_not_about_quota(record: Object) -> None:
@@ -127,7 +128,7 @@ def test_wait_for_nodes_is_not_about_quota(record: Object) -> None:
 def test_remedies_admit_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each of the changes, made by --what-if, lets Kueue admit the run when it is submitted."""
     repo = repository(Repo(tmp_path_factory.mktemp("remedies")), has_flex=False)
-    asked = [word for change in (PRIORITY, QUOTA, RECLAIM, BORROW) for word in ("--what-if", change)]
+    asked = [word for change in (PRIORITY, QUOTA, RECLAIM, BORROW, NODES) for word in ("--what-if", change)]
     code, out, said = rehearsed(repo, "c1", *asked, "--speed", str(SPEED), "--no-pods", "-o", "json")
     assert 0 == code, said
     variants = {variant["name"]: variant for variant in json.loads(out)["variants"]}
@@ -140,4 +141,58 @@ def test_remedies_admit_at_once(tmp_path_factory: pytest.TempPathFactory) -> Non
     assert waited[QUOTA]["second"] < AT_ONCE
     assert waited[RECLAIM]["owner"] < AT_ONCE
     assert waited[BORROW]["asks"] < AT_ONCE
+    assert waited[NODES]["owner"] < AT_ONCE
     assert min(waited["base"][name] for name in ("second", "owner", "asks")) > 10 * 60
+
+
+CPU = """
+pools:
+- {name: v6e, tpu: v6e-16, slices: 2}
+- {name: cpu, machineType: n2-standard-16, nodes: 2}
+cohorts: [{name: org}]
+clusterQueues:
+- name: research
+  cohortName: org
+  quota: [{pool: v6e, nominalSlices: 1}, {pool: cpu, nominalQuota: {cpu: "0", memory: "0"}}]
+  preemption: {reclaimWithinCohort: Any}
+  localQueues: [{name: research}]
+- name: product
+  cohortName: org
+  quota: [{pool: v6e, nominalSlices: 1}, {pool: cpu, nominalNodes: 2}]
+  localQueues: [{name: product}]
+"""
+BOARD = """
+auxiliaryJobs:
+- name: board
+  pool: cpu
+  podTemplate:
+    spec:
+      containers:
+      - name: board
+        image: "python:3.12.11"
+        command: [sleep]
+        resources: {requests: {cpu: "1", memory: 1Gi}}
+"""
+
+
+def test_run_that_borrows_cpu_takes_back_its_chips_with_quota_of_cpu(empty: Repo) -> None:
+    """Its queue owns the chips, but a run that borrows anything may not preempt."""
+    empty.cluster("c1", CPU)
+    times = "rehearsal: {duration: 20m}"
+    empty.workload("big", spec(f"queueName: product\nslices: 2\n{times}", tpu="v6e-16"))
+    times = "rehearsal: {duration: 5m, submitAt: 3m}"
+    empty.workload("ours", spec(f"queueName: research\n{times}{BOARD}", tpu="v6e-16"))
+    change = 'clusterQueues.research.quota.cpu.nominalQuota={"cpu":"1","memory":"1Gi"}'
+    code, out, said = rehearsed(
+        empty, "c1", "--what-if", change, "--speed", str(SPEED), "--no-pods", "-o", "json"
+    )
+    assert 0 == code, said
+    base, variant = json.loads(out)["variants"]
+    waited = {
+        name: entry["wait"]
+        for name, variant in (("base", base), ("variant", variant))
+        for entry in variant["workloads"]
+        if "ours" in entry["run"]
+    }
+
+    assert waited["variant"] < AT_ONCE < 10 * 60 < waited["base"]

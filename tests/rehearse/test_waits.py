@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -377,8 +378,9 @@ def test_wait_for_nodes_says_nothing_of_quota() -> None:
     (checked,) = why(scene(*queue(8)), *events[:2])
 
     assert ("NoNodes", lacks.text, ()) == (wait.reason, wait.message, wait.lacks)
-    assert "has its quota; pods wait for nodes; added meanwhile: 16 chips in node pool np-0" == describe(
-        wait, {}
+    assert (
+        "has its quota; pods wait for nodes (0/0 nodes are available); "
+        "added meanwhile: 16 chips in node pool np-0" == describe(wait, {})
     )
     assert "has its quota; an admission check was not ready; no nodes were added" == describe(checked, {})
     assert () == why(scene(*queue(8)), *events[:3])
@@ -448,3 +450,50 @@ def test_waiting_chips_are_added_up_over_time() -> None:
 
     assert {"cq": {("v5e",): steps}} == waiting_chips(timelines.values(), found, 5.0)
     assert {"cq": {("v5e",): ((20.0, 8), (100.0, 0))}} == waiting_chips(timelines.values(), found, 25.0)
+
+
+def test_run_that_borrows_something_else_takes_back_no_chips() -> None:
+    """Its queue owns the chips that b has borrowed, and has no cpu of its own: that is what is missing."""
+    platform = (
+        *queue(8, cohortName="all", preemption={"reclaimWithinCohort": "Any"}),
+        *queue(0, name="other", local="other", cohortName="all"),
+    )
+    found = replace(scene(*platform, queues={B: "other"}), beside={A: {("v5e", "cpu"): Fraction(2)}})
+    (wait,) = why(found, *held(queue="other"), *ASKS)
+    (first, *_) = wait.lacks[0].remedies
+
+    assert ("NominalQuota", 0) == (first.kind, first.chips)
+    assert "add 2 cpu to the nominal quota of ClusterQueue cq, because a run that borrows" in first.message
+
+
+def test_quota_alone_does_not_help_where_all_nodes_are_taken() -> None:
+    """B has the only 8 chips: more quota without more nodes would let pods wait."""
+    found = scene(*queue(8))
+    (enough,) = why(replace(found, nodes={"v5e": 16}), *held(), *ASKS)
+    (taken,) = why(replace(found, nodes={"v5e": 8}), *held(), *ASKS)
+
+    assert [("Preemption", 0, 0), ("NominalQuota", 8, None)] == remedies(enough)
+    assert [("Preemption", 0, 0), ("Nodes", 8, None)] == remedies(taken)
+
+
+@pytest.mark.parametrize(("strategy", "expected"), [("BestEffortFIFO", 1), ("StrictFIFO", 0)])
+def test_later_runs_that_pass_a_run_are_counted(strategy: str, expected: int) -> None:
+    """C comes after a and gets quota before it."""
+    platform = queue(8)
+    next(item for item in platform if item["kind"] == "ClusterQueue")["spec"]["queueingStrategy"] = strategy
+    late = says(20.0, "submitted", C), says(21.0, "reserved", C, queue="cq", flavors=V5E)
+    (wait,) = why(scene(*platform), *held(), *ASKS, *late)
+
+    assert expected == wait.passed_by
+    assert bool(expected) == ("1 later run passed it" in describe(wait, {}))
+
+
+def test_scheduler_says_why_pods_wait() -> None:
+    """Its sentence is shown, without what it says of preemption."""
+    text = "0/4 nodes are available: 4 Insufficient google.com/tpu. preemption: 0/4 nodes are available."
+    wait = Wait(1.0, 50.0, "NoNodes", text)
+
+    assert (
+        "has its quota; pods wait for nodes (0/4 nodes are available: 4 Insufficient google.com/tpu); "
+        "no nodes were added"
+    ) == describe(wait, {})

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.scheduler import tolerates
-from slicewright.kueue.quota import Flavor, Key, Node, PodSet, Quotas, add, distance, most
+from slicewright.kueue.quota import Flavor, Key, Node, PodSet, Quotas, add, distance, most, rounded
 
 PODS = "pods"
 """A resource that Kueue counts where a queue covers it, and that no pod asks for."""
@@ -54,7 +54,7 @@ def _suits(known: Quotas, queue: Node, pods: PodSet, name: str, covered: Iterabl
     if pods.levels is None:
         return not flavor.has_topology or only_topologies(known, queue)
     if not flavor.has_topology:
-        return (pods.requests.keys() - {PODS}).isdisjoint(covered)
+        return (asked(known, pods).keys() - {PODS}).isdisjoint(covered)
     return flavor.levels is None or {*pods.levels} <= {*flavor.levels}
 
 
@@ -66,7 +66,35 @@ def only_topologies(known: Quotas, queue: Node) -> bool:
 
 def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Fraction]:
     """Return what a queue has to have quota of for pods; what is left out, Kueue does not look at."""
-    return {name: value for name, value in pods.requests.items() if _is_counted(known, queue, name, value)}
+    requests = asked(known, pods).items()
+    return {name: value for name, value in requests if _is_counted(known, queue, name, value)}
+
+
+def asked(known: Quotas, pods: PodSet) -> dict[str, Fraction]:
+    """Return what Kueue takes for the requests of pods: after the transformations of its Configuration.
+
+    As applyResourceTransformations in pkg/workload/workload.go does it, for one pod; an excluded resource is
+    left out before.
+    """
+    if not pods.count or known.transformations.keys().isdisjoint(pods.requests):
+        return pods.requests
+    each = {
+        name: value / pods.count
+        for name, value in pods.requests.items()
+        if name != PODS and not name.startswith(known.excluded)
+    }
+    kept: dict[str, Fraction] = {}
+    made: dict[str, Fraction] = {}
+    for name, value in each.items():
+        change = known.transformations.get(name)
+        if change is None or change.retains:
+            kept[name] = value
+        if change is not None:
+            input_ = value * each.get(change.multiply_by, 1)
+            add(made, {output: input_ * factor for output, factor in change.outputs.items()})
+    add(kept, {name: max(value, _ZERO) for name, value in made.items()})
+    counts = {name: rounded(name, value) * pods.count for name, value in kept.items()}
+    return counts | {PODS: pods.requests.get(PODS, Fraction(pods.count))}
 
 
 def _is_counted(known: Quotas, queue: Node, resource: str, value: Fraction) -> bool:
@@ -91,8 +119,8 @@ def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
     Kueue then writes an admission of the first pod sets alone, which the API server refuses.
     """
     for pods in sets[:-1]:
-        asked = [name for name in pods.requests if name != PODS and not name.startswith(known.excluded)]
-        if asked and not known.declared and not counted(known, queue, pods):
+        names = [name for name in asked(known, pods) if name != PODS and not name.startswith(known.excluded)]
+        if names and not known.declared and not counted(known, queue, pods):
             return pods
     return None
 

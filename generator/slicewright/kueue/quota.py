@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -90,6 +91,22 @@ class PodSet(Struct, frozen=True):
         return replace(self, count=count, requests=requests)
 
 
+class Transformation(Struct, frozen=True):
+    """What Kueue counts for a resource (`resources.transformations` of its Configuration)."""
+
+    outputs: dict[str, Fraction]
+    """The amount of each resource for one of the input."""
+    retains: bool = True
+    """Whether the input counts as well (strategy Retain)."""
+    multiply_by: str = ""
+    """A resource of the pod by whose amount the outputs are multiplied."""
+
+
+def rounded(resource: str, value: Fraction) -> Fraction:
+    """Return the request of a pod as Kueue counts it: cpu in thousandths, others in whole numbers, up."""
+    return Fraction(ceil(value * 1000), 1000) if resource == "cpu" else Fraction(ceil(value))
+
+
 class Quotas(Struct, frozen=True, dict=True):
     """All queues of a cluster."""
 
@@ -106,6 +123,7 @@ class Quotas(Struct, frozen=True, dict=True):
     """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
     excluded: tuple[str, ...] = ()
     """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
+    transformations: dict[str, Transformation] = field(default_factory=dict)
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The node labels of each Topology."""
 

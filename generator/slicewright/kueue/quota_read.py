@@ -14,7 +14,7 @@ from slicewright.kubernetes.fields import at, entries, mapping, text, texts, wor
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
 from slicewright.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.kubernetes.quantity import UNLIMITED, amount
-from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas
+from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas, Transformation
 from slicewright.objects import ObjectSet, Resource, grouped, once
 from slicewright.rendering.plan.placement import shape_selector
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
@@ -124,8 +124,25 @@ def quotas(objects: ObjectSet) -> Quotas:
         has_queues=bool(local),
         ignores_undeclared=resources.get("quotaCheckStrategy") == "IgnoreUndeclared",
         excluded=tuple(prefix for _, prefix in words(resources.get("excludeResourcePrefixes"))),
+        transformations=transformations(resources),
     )
     return _with(known, _of_kueue(objects), variants(objects))
+
+
+def transformations(resources: Mapping[str, Any]) -> dict[str, Transformation]:
+    """Return `resources.transformations` of Kueue's Configuration, by their inputs."""
+    return {
+        text(entry.get("input")): Transformation(
+            {
+                name: factor
+                for name, written in mapping(entry.get("outputs")).items()
+                if (factor := amount(written)) is not None
+            },
+            text(entry.get("strategy")) != "Replace",
+            text(entry.get("multiplyBy")),
+        )
+        for _, entry in entries(resources.get("transformations"))
+    }
 
 
 def _with(known: Quotas, resources: Iterable[Resource], unknown: Collection[tuple[str, str]] = ()) -> Quotas:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.scheduler import NodeSelector, node_selector
 from slicewright.kueue.assignment import PODS
-from slicewright.kueue.quota import PodSet, add
+from slicewright.kueue.quota import PodSet, add, rounded
 from slicewright.kueue.training import nodes_of, runtimes_of
 from slicewright.objects import ObjectSet, Resource, once
 from slicewright.rendering.plan.placement import shape_selector
@@ -131,7 +130,7 @@ def _pod_set(
 ) -> PodSet:
     requests = _of_pod(pods, defaults, container_requests)
     add(requests, beside or {})
-    whole = {resource: _rounded(resource, value) * count for resource, value in requests.items()}
+    whole = {resource: rounded(resource, value) * count for resource, value in requests.items()}
     levels = [pods.annotations[PODSET + way] for way in _LEVELS if PODSET + way in pods.annotations]
     asks = bool(levels) or any(PODSET + way in pods.annotations for way in _ANY_LEVEL)
     return PodSet(
@@ -143,11 +142,6 @@ def _pod_set(
         tuple(levels) if asks else None,
         pods.annotations.get(_GROUP, "") if levels else "",
     )
-
-
-def _rounded(resource: str, value: Fraction) -> Fraction:
-    """Return a quantity as Kueue counts it: cpu in thousandths, all else in whole numbers, rounded up."""
-    return Fraction(ceil(value * 1000), 1000) if resource == "cpu" else Fraction(ceil(value))
 
 
 def _of_pathwaysjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:

@@ -149,6 +149,7 @@ class Rehearsal:
             queue_of,
             event_log.priorities,
             scenario.installation.settings,
+            scenario.site,
         )
         why = waits.waits(event_log.events, timelines.values(), setting, self._time.speed)
         problems = [

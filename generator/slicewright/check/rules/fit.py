@@ -252,13 +252,22 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
         own = [
             request
             for request in assignment.uncovered(ask.known, ask.queue, pods)
-            if objects.is_cluster or "/" not in request or request in _COUNTED
+            if objects.is_cluster or "/" not in request or request in _COUNTED or request not in pods.requests
         ]
         first = [request for request in own if request not in seen]
         seen.update(first)
         by_default = _defaulted(resource, objects, pods.name)
         given = [request for request in first if request in by_default]
-        if own_requests := [request for request in first if request not in given]:
+        if made := [request for request in first if request not in pods.requests]:
+            listed, them = joined(made), "it" if len(made) == 1 else "them"
+            message = (
+                f"Kueue's configuration counts requests of pods '{pods.name}' as {listed}, but ClusterQueue "
+                f"'{ask.queue.name}' does not cover {them}"
+            )
+            yield Finding(
+                LABEL, message, f"cover {listed} in the queue, or correct resources.transformations"
+            )
+        if own_requests := [request for request in first if request not in {*given, *made}]:
             message = nodes.uncovered(ask.queue.name, pods, own_requests)
             yield Finding(LABEL, message, nodes.quota_hint(ask.queue.name, pods, own_requests, objects))
         if given:

@@ -9,7 +9,6 @@ from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
-    NAMESPACE_NAME,
     NODE_POOL,
     PRIORITY_CLASS,
     QUEUE,
@@ -18,8 +17,7 @@ from slicewright.kubernetes.labels import (
     meant_key,
 )
 from slicewright.kubernetes.problem import did_you_mean
-from slicewright.kubernetes.scheduler import requirement
-from slicewright.kueue import quota_read
+from slicewright.kueue import managed, quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
@@ -54,22 +52,30 @@ def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
     keys = {*resource.labels, *map(meant_key, resource.labels)}  # KQ150 reports a misspelt one
     if QUEUE in keys or RUN in keys or not uses_chips:
         return
+    is_kept = managed.keeps_without_queue(resource, objects)
     # Where nobody declared a cluster, queues of other files may be for another way to run the same program.
     queues = [
         queue.name
         for queue in objects.of_kind("LocalQueue")
-        if (objects.is_cluster or queue.file == resource.file)
+        if (objects.is_cluster or is_kept or queue.file == resource.file)
         and (queue.namespace or "default") == (resource.namespace or "default")
     ]
-    if not queues or _DEFAULT in queues:  # Kueue itself adds the label of the queue `default`
+    if (
+        not queues and not is_kept
+    ) or _DEFAULT in queues:  # Kueue itself adds the label of the queue `default`
         return
-    effect = "so Kueue does not count its chips"
-    if quota_read.configuration(objects).get("manageJobsWithoutQueueName") is True:
-        effect = "so Kueue keeps it suspended"
+    effect = "so Kueue keeps it suspended" if is_kept else "so Kueue does not count its chips"
     message = f"the {resource.kind} has no label {QUEUE}, {effect}"
-    yield Finding(
-        ("metadata", "labels"), message, f"name a LocalQueue of its namespace: {joined(queues, 'or')}"
-    )
+    named = f": {joined(queues, 'or')}" if queues else ""
+    yield Finding(("metadata", "labels"), message, f"name a LocalQueue of its namespace{named}")
+
+
+@rule("KQ186", QUEUED_KINDS)
+def _not_handled(resource: Resource, objects: ObjectSet) -> Findings:
+    if QUEUE in resource.labels and not managed.handles(resource, objects):
+        message = f"Kueue's configuration does not handle {resource.kind}s, so they start without quota"
+        hint = f"add {managed.integration(resource)} to integrations.frameworks in Kueue's configuration"
+        yield Finding(("metadata", "labels", QUEUE), message, hint)
 
 
 @rule("REF102", {"LocalQueue"})
@@ -151,16 +157,7 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:
     """Tell whether a ClusterQueue does not select a namespace; of None nobody knows more than its name."""
     selector = at(queue.data, "spec", "namespaceSelector")
-    if not isinstance(selector, dict):
-        return False
-    own = {**(labels or {}), NAMESPACE_NAME: name}
-    selected = texts(selector.get("matchLabels"))
-    expressions = [requirement(expression) for _, expression in entries(selector.get("matchExpressions"))]
-    accepts = selected.items() <= own.items() and all(
-        expression.accepts(own.get(expression.key)) for expression in expressions
-    )
-    keys = {*selected, *(expression.key for expression in expressions)}
-    return not accepts and (labels is not None or keys <= {NAMESPACE_NAME})
+    return isinstance(selector, dict) and managed.selects(selector, name, labels) is False
 
 
 @rule("REF132", QUEUED_KINDS, "warning")

@@ -9,20 +9,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slicewright.catalogue.catalogue import Catalogue
+from slicewright.catalogue.shape import joined
+from slicewright.check.rules.fit_nodes import amount
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import choices
-from slicewright.kueue.quota import Cell, Holder, Node, Quotas, Shortage, by_queue, shortage
+from slicewright.kueue.quota import Cell, Holder, Key, Node, Quotas, Shortage, add, by_queue, shortage
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rehearse.model.event import CHECKED, TIMED_OUT, Event, run_key
 from slicewright.rehearse.model.run_pods import ends_by_itself
 from slicewright.rehearse.model.timeline import Span, Timeline
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.platform.flavor import TpuCapacity, capacities
 
 _MOVED_BACK = frozenset({TIMED_OUT, CHECKED})
 """Kueue's GetQueueOrderTimestamp (pkg/workload/workload.go)."""
@@ -33,7 +37,7 @@ class Remedy(Struct, frozen=True):
     """A change with which Kueue admits the run at that moment."""
 
     kind: str
-    """`Priority`, `Preemption`, `Reclaim` or `NominalQuota`: what has to change."""
+    """`Priority`, `Preemption`, `Reclaim`, `NominalQuota` or `Nodes`: what has to change."""
     message: str
     chips: int = 0
     """Chips of nominal quota that are missing or are reclaimed."""
@@ -68,6 +72,8 @@ class Wait(Struct, frozen=True):
     """Chips of node pools that were added during the wait."""
     endless: frozenset[str] = frozenset()
     """Runs that do not end by themselves."""
+    passed_by: int = 0
+    """How many later runs of its ClusterQueue got quota during the wait, as BestEffortFIFO lets them."""
 
 
 _UNTRIED = {True: "NotTried", False: "NoWorkload"}
@@ -80,11 +86,15 @@ class Setting(Struct, frozen=True):
     known: Quotas
     demands: dict[str, tuple[tuple[tuple[str, ...], int], ...]]
     """By run: the flavors that its pod sets may use, and the chips that they need of one of them."""
+    beside: dict[str, dict[Key, Fraction]]
+    """By run: what it needs beside chips, of flavors to which it has no alternative."""
     queue_of: Mapping[str, str]
     priorities: Mapping[str, int]
     """Priorities of the Workloads that Kueue created, by run."""
     policies: dict[str, dict[str, Any]]
     """`preemption` of each ClusterQueue."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """The chips of all nodes that a flavor can have; a flavor that is not here has enough."""
     is_fair: bool = False
     """Whether Kueue's Configuration turns on fair sharing, which does not read borrowWithinCohort."""
     endless: frozenset[str] = frozenset()
@@ -102,19 +112,28 @@ def read_setting(
     queue_of: Mapping[str, str],
     priorities: Mapping[str, int],
     settings: Mapping[str, Any],
+    site: ResolvedCluster | None = None,
 ) -> Setting:
     """Read what runs need, and what their queues may give; `settings` is Kueue's Configuration."""
     resources = [Resource(item, "") for item in runs]
     objects = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
     known = quotas(objects)
     demands = {}
+    beside: dict[str, dict[Key, Fraction]] = {}
     for resource in resources:
         run = run_key(resource.data)
         if queue := known.queues.get(queue_of.get(run, "")):
             needs: dict[tuple[str, ...], int] = defaultdict(int)
             needed = choices(known, queue, pod_sets(resource, objects))
-            for choice in [choice for choice in needed if TPU in choice.requests]:
-                needs[choice.flavors] += int(choice.requests[TPU])
+            for choice in needed:
+                if TPU in choice.requests:
+                    needs[choice.flavors] += int(choice.requests[TPU])
+                if len(choice.flavors) == 1:
+                    others = ((name, value) for name, value in choice.requests.items() if name != TPU)
+                    add(
+                        beside.setdefault(run, {}),
+                        {(choice.flavors[0], name): value for name, value in others},
+                    )
             demands[run] = tuple(needs.items())
     policies = {
         item["metadata"]["name"]: item["spec"].get("preemption") or {}
@@ -132,14 +151,24 @@ def read_setting(
     return Setting(
         known,
         demands,
+        beside,
         queue_of,
         priorities,
         policies,
+        _nodes(site),
         is_fair=bool(settings.get("fairSharing")),
         endless=endless,
         strict=strict,
         moved_back=frozenset({CHECKED}) if is_by_creation else _MOVED_BACK,
     )
+
+
+def _nodes(site: ResolvedCluster | None) -> dict[str, int]:
+    chips: dict[str, int] = defaultdict(int)
+    for capacity in capacities(site).values() if site else ():
+        if isinstance(capacity, TpuCapacity):
+            chips[capacity.flavor.name] += capacity.shape.chips * capacity.most
+    return chips
 
 
 def waits(
@@ -202,10 +231,14 @@ def _queued(
     }
     moment = _Moment(setting)
     recent: list[Event] = []
+    passed_by: dict[tuple[str, float], int] = defaultdict(int)
     for event in events:
         moment.take_in(event)
         if event.kind not in ("waiting", "reserved"):
             continue
+        for run in moment.passed(event.run) if event.kind == "reserved" else ():
+            for span in queued.get(run, ()):
+                passed_by[run, span.start] += span.start < event.at < span.end
         recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
         if event.kind == "waiting":
             recent.append(event)
@@ -213,7 +246,7 @@ def _queued(
             for span in queued.get(waiting.run, ()):
                 if span.start <= waiting.at <= span.end and not waits[waiting.run, span.start].lacks:
                     waits[waiting.run, span.start] = moment.wait(waiting, span)
-    return waits
+    return {key: replace(wait, passed_by=passed_by[key]) for key, wait in waits.items()}
 
 
 class _Moment:
@@ -253,6 +286,18 @@ class _Moment:
         reason = "QuotaTooSmall" if all(lack.short.is_too_small for lack in lacks) else "QuotaHeld"
         times, endless = tuple(sorted(self._since.items())), self._setting.endless
         return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
+
+    def passed(self, run: str) -> list[str]:
+        """Return the runs of its queue before which a run got quota, although Kueue tries them first."""
+        queue_of, submitted = self._setting.queue_of, self._submitted.get(run, 0.0)
+        if run not in queue_of or queue_of[run] in self._setting.strict:
+            return []
+        return [
+            name
+            for name, at in self._queued.items()
+            if queue_of[name] == queue_of[run]
+            and (-self._priority(name), at) < (-self._priority(run), submitted)
+        ]
 
     def _priority(self, run: str) -> int:
         return self._setting.priorities.get(run, 0)
@@ -312,7 +357,11 @@ class _Moment:
         cell = queue.cells.get(key, Cell(Fraction(0)))
         reclaim = policy.get("reclaimWithinCohort", "Never")
         level = self._reclaimed(queue, lack)
-        if by_queue(lack.held).get(queue.name, 0) + lack.need > cell.nominal:
+        borrowed = self._borrowed(run, queue)
+        if borrowed and level is not None and (reclaim == "Any" or (reclaim != "Never" and own > level)):
+            message = f"add {borrowed} to the nominal quota of ClusterQueue {queue.name}, because a run"
+            yield Remedy("NominalQuota", f"{message} that borrows takes back no chips")
+        if borrowed or by_queue(lack.held).get(queue.name, 0) + lack.need > cell.nominal:
             if not self._setting.is_fair:
                 yield from _borrowing(own, lack, policy, level)
         elif reclaim != "Any" and level is not None:
@@ -325,9 +374,28 @@ class _Moment:
                 )
         grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
         known = replace(known, queues={**known.queues, queue.name: grown})
-        message = f"add {lack.missing} chips to the nominal quota of ClusterQueue {queue.name}"
         if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
-            yield Remedy("NominalQuota", message, lack.missing)
+            quota = f"to the nominal quota of ClusterQueue {queue.name}"
+            taken = sum(holder.chips for holder in self._holders(run, lack.flavor))
+            more = taken + lack.need - self._setting.nodes.get(lack.flavor, math.inf)
+            if more <= 0:
+                yield Remedy("NominalQuota", f"add {lack.missing} chips {quota}", lack.missing)
+            else:
+                nodes = f"add {more} chips to the pool of flavor {lack.flavor}"
+                yield Remedy("Nodes", f"{nodes}, and {lack.missing} {quota}", lack.missing)
+
+    def _borrowed(self, run: str, queue: Node) -> str:
+        """Return what a run has to borrow beside chips, such as `1 cpu and 1Gi memory`; '' if nothing."""
+        used: dict[Key, Fraction] = {}
+        for event in self._held.values():
+            if event.queue == queue.name:
+                add(used, self._setting.beside.get(event.run, {}))
+        lacks = {
+            key[1]: value + used.get(key, 0) - queue.cells.get(key, Cell(Fraction(0))).nominal
+            for key, value in self._setting.beside.get(run, {}).items()
+        }
+        missing = [amount(name, value) for name, value in lacks.items() if value > 0]
+        return joined(missing) if missing else ""
 
     def _competes(self, run: str, queue: Node, flavor: str) -> bool:
         """Tell whether a run that Kueue tries first can take the flavor of later runs, or blocks them."""

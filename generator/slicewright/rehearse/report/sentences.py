@@ -99,11 +99,13 @@ def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     """Return in one line why a run waited, and what would have admitted it."""
     if wait.reason in _WITH_QUOTA:
         added = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.added)
-        cause = "pods wait for nodes" if wait.reason == "NoNodes" else "an admission check was not ready"
+        said = wait.message.partition(" preemption:")[0].rstrip(".")
+        nodes = f"pods wait for nodes ({said})" if said else "pods wait for nodes"
+        cause = nodes if wait.reason == "NoNodes" else "an admission check was not ready"
         return f"has its quota; {cause}; {f'added meanwhile: {added}' if added else 'no nodes were added'}"
     ahead = f"; behind {first_of(wait.ahead, _MOST_HOLDERS)}" if wait.ahead else ""
     if wait.lacks:
-        return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead
+        return " | ".join(_lack(lack, wait, timelines) for lack in wait.lacks) + ahead + _passed(wait)
     if wait.message:
         return f"Kueue says {wait.reason}: {wait.message}{ahead}"
     if wait.reason == "NoWorkload":
@@ -188,6 +190,14 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
     return f"{short.need} chips of {short.flavor}: {held}{admits}"
 
 
+def _passed(wait: Wait) -> str:
+    if not wait.passed_by:
+        return ""
+    return (
+        f"; {counted(wait.passed_by, 'later run')} passed it, and none does with queueingStrategy: StrictFIFO"
+    )
+
+
 def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
     """Return the JSON form."""
     since = dict(wait.since)
@@ -198,6 +208,7 @@ def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:
         "message": describe(wait, timelines),
         "said": wait.message,
         "ahead": list(wait.ahead),
+        "passedBy": wait.passed_by,
         "lacks": [
             {
                 "flavor": lack.short.flavor,
