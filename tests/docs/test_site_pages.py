@@ -123,7 +123,7 @@ def test_page_of_an_id_shows_the_words_of_its_texts() -> None:
             looks_at = f" of {', '.join(one.kinds)}" if one.kinds else ""
             texts = [
                 f"{one.id}: {one.title}",
-                f"{subject.title} · {one.severity}{looks_at}",
+                f"{subject.title} · {one.level}{looks_at}",
                 one.why,
                 f"What to do: {one.hint}.",
                 *([f"Mended by slicewright {FIXES[one.fix]}, where it can."] if one.fix else ()),

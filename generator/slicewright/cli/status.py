@@ -18,7 +18,6 @@ from slicewright.cli.command import command, context_options, workload_cluster_o
 from slicewright.cli.report.live import is_redrawn
 from slicewright.cli.streams import say
 from slicewright.cluster.api.api_error import ApiError
-from slicewright.cluster.status.causes import Cause
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.types import plain
 from slicewright.kubernetes.visible import visible
@@ -144,10 +143,10 @@ def _rows(runs: tuple[Run, ...], joins_sweeps: bool) -> Iterator[tuple[str, ...]
     """Yield a row for each run, or for many runs of a sweep with the same state and cause."""
     groups: dict[object, list[Run]] = {}
     for run in runs:
-        cause = run.causes[0] if run.causes else Cause("", "")
         # Names of Jobs and pods begin with the name of their run.
-        message = re.sub(rf"\b{re.escape(run.run)}[\w.-]*", "", cause.message)
-        alike = (run.namespace, run.sweep, run.kind, run.state, run.queue, run.in_tree, cause.reason, message)
+        own_names = rf"\b{re.escape(run.run)}[\w.-]*"
+        cause = [(cause.reason, re.sub(own_names, "", cause.message)) for cause in run.causes[:1]]
+        alike = (run.namespace, run.sweep, run.kind, run.state, run.queue, run.in_tree, *cause)
         groups.setdefault(alike if joins_sweeps and run.sweep else id(run), []).append(run)
     for group in groups.values():
         if len(group) > MOST_NAMED:
