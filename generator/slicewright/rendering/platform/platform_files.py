@@ -146,7 +146,7 @@ def namespaces(site: ResolvedCluster) -> Iterator[Object]:
 def team(entry: Team) -> Iterator[Object]:
     """Yield the objects of a team in its namespace."""
     if entry.service_account_name:
-        account = _team_object(entry, "v1", "ServiceAccount", entry.service_account_name)
+        account = _team_object(entry, "ServiceAccount", entry.service_account_name)
         if entry.google_service_account:
             account["metadata"]["annotations"] = {GOOGLE_ACCOUNT: entry.google_service_account}
         yield account
@@ -154,11 +154,11 @@ def team(entry: Team) -> Iterator[Object]:
     yield from _role(entry, "viewers", entry.viewers, _viewer_rules())
     if entry.resource_quota:
         hard = {name: canonical(value) for name, value in entry.resource_quota.items()}
-        yield {**_team_object(entry, "v1", "ResourceQuota", entry.name), "spec": {"hard": hard}}
+        yield {**_team_object(entry, "ResourceQuota", entry.name), "spec": {"hard": hard}}
 
 
-def _team_object(entry: Team, version: str, kind: str, name: str) -> Object:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": entry.namespace}}
+def _team_object(entry: Team, kind: str, name: str) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": entry.namespace}}
 
 
 def _role(
