@@ -35,7 +35,7 @@ Files = dict[str, str]
 """Texts by paths."""
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = ROOT / "tests"
+TESTS = ROOT / "tests/rendering"
 WORKLOAD = {"clusters": "[c1]", "tpu": "v5litepod-8", "container": "{image: x}"}
 """What each spec of a workload needs, where an example does not say it itself."""
 CLUSTER = {"managed": "false", "pools": "[{name: tpus, tpu: v5litepod-8}]"}
@@ -138,7 +138,7 @@ def _cases() -> dict[str, list[Files]]:
 
 def _refused() -> Iterator[tuple[str, Files]]:
     """Yield what is said where, and the input, of the tests' files of refused input."""
-    for case in _read("platforms/refusals.yaml"):
+    for case in _read("platform/refusals.yaml"):
         texts = [platforms.cluster(spec, name=f"c{at}") for at, spec in enumerate(case["specs"], 1)]
         yield case["where"], {f"clusters/c{at}.yaml": text for at, text in enumerate(texts, 1)}
     for path in sorted((TESTS / "plan" / "refusals").glob("*.yaml")):
