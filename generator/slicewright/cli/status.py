@@ -225,7 +225,7 @@ def _watch(reader: Reader, statuses: list[Status], workloads: frozenset[str]) ->
     with ExitStack() as ends:
         picture = None
         if is_redrawn(sys.stdout, os.environ):
-            from slicewright.cli.report.picture import Picture  # noqa: PLC0415 - rich is for terminals alone
+            from slicewright.cli.report.picture import Picture  # noqa: PLC0415 - 35 ms
 
             picture = Picture(sys.stdout, is_kept=True)
             ends.callback(picture.close)
