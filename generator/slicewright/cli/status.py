@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.command import command, context_options, workload_cluster_option
-from slicewright.cli.report.live import is_redrawn
-from slicewright.cli.streams import say
+from slicewright.cli.streams import is_redrawn, say
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.types import plain
