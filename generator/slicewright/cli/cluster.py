@@ -1,4 +1,4 @@
-"""`slicewright cluster`: the test bed for people."""
+"""`slicewright cluster`: start, list and stop test clusters."""
 
 from __future__ import annotations
 

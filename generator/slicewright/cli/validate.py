@@ -1,4 +1,4 @@
-"""`slicewright validate`: prove offline that every object is right."""
+"""`slicewright validate`: check Kubernetes objects offline."""
 
 from __future__ import annotations
 

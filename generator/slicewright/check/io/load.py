@@ -141,8 +141,9 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     if why:
         return Loaded(unit, passed_by=(PassedBy(unit.name, why),), used=used)
     if not (unit.named or unit.is_ours or names_judged(text)):
-        passed_by = (PassedBy(unit.name, OTHERS),) if errors(problems) else ()
-        return Loaded(unit, text, documents, passed_by=passed_by, used=used)
+        if errors(problems):
+            return Loaded(unit, text, documents, passed_by=(PassedBy(unit.name, OTHERS),), used=used)
+        return Loaded(unit, text, documents, used=used)
     return Loaded(unit, text, documents, problems, used=used)
 
 
