@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e_rules.drawn import draw
 
-from slicewright.check.rules.fit import queue_of
 from slicewright.kueue.assignment import admit
-from slicewright.kueue.quota_read import quotas
+from slicewright.kueue.quota_read import queue_of, quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import package

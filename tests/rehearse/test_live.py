@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 
-from slicewright.cli.report.live import Lines, is_redrawn, live_view
+from slicewright.cli.play import Lines, live_view
 from slicewright.cli.report.picture import Picture, Run, picture
+from slicewright.cli.streams import is_redrawn
 from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.metrics import Usage

@@ -10,7 +10,6 @@ from msgspec import Struct
 from slicewright.capacity.supply import Holder, Pool, cohorts, pools, queues
 from slicewright.check.origin import Origins, of_inputs, said_of_input
 from slicewright.check.rules.every import RULES
-from slicewright.check.rules.fit import queue_of
 from slicewright.check.run import RuleSet
 from slicewright.check.suppress import Entry, inputs, suppress
 from slicewright.document.read import read_documents
@@ -19,7 +18,7 @@ from slicewright.kubernetes.labels import QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, errors, in_order
 from slicewright.kubernetes.types import plain, record
 from slicewright.kueue import assignment, quota, quota_workload
-from slicewright.kueue.quota_read import quotas
+from slicewright.kueue.quota_read import queue_of, quotas
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering import overlays
 from slicewright.rendering.existing import Existing, locked_out

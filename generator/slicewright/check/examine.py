@@ -224,7 +224,8 @@ def examine(
     manifests += (Checked(resource, "skipped", clean=True) for resource in read.kustomizations)
 
     resources = [*read.resources, *(one.resource for one in manifests)]
-    resources += inputs(beside.origins.sources) if beside.origins else ()
+    if beside.origins:
+        resources += inputs(beside.origins.sources)
     ours = read.files_of_clusters()
     # A reason is of use where its rule finds something.
     if not may_suppress(resources, beside.ignores.entries):

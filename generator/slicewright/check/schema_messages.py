@@ -92,8 +92,9 @@ def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data:
     message = error.message
     instance = error.instance
     # A field may have the keyword's name, so that the way alone does not tell.
-    of_key = ("propertyNames",) if kind.name == "propertyNames" else ()
-    if of_key:
+    of_key: tuple[str, ...] = ()
+    if kind.name == "propertyNames":
+        of_key = ("propertyNames",)
         instance = kind.error.instance
     elif validator == "required":
         message = f"{kind.property!r} is missing"

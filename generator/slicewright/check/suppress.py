@@ -193,7 +193,9 @@ def of_comments(texts: Iterable[tuple[SourceFile, bool]], known: Callable[[], Co
         if "slicewright:" in file.text
         for comment in comments(file.text, _COMMENT)
     ]
-    names = selectors(known()) if all_comments else ()
+    if not all_comments:
+        return Ignores()
+    names = selectors(known())
     for path, of_input, comment in all_comments:
         at = Problem("", "", severity="warning", file=path, line=comment.line, column=comment.column)
         if comment.text["word"]:

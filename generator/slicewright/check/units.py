@@ -254,9 +254,10 @@ def _without(resource: Resource, key: str) -> Problem:
     else:
         message, hint = f"'{key}' is missing", "every Kubernetes object has an apiVersion and a kind"
     # The key may be there, misspelt, in what else looks like an object.
-    names = texts(resource.data) if resource.metadata else ()
-    fixes = (fix_of_key(name, resource.data, (key,), ()) for name in names)
-    fix = next((fix for fix in fixes if fix and fix.safe), None)
+    fix = None
+    if resource.metadata:
+        fixes = (fix_of_key(name, resource.data, (key,), ()) for name in texts(resource.data))
+        fix = next((fix for fix in fixes if fix and fix.safe), None)
     return resource.problem("SCHEMA002", (key,), message, hint, fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""`slicewright cluster`: the test bed for people."""
+"""`slicewright cluster`: start, list and stop test clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slicewright.cli.command import BROKEN, HELP, command, epilog, output_option
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean, errors
 from slicewright.testbed import process_group
-from slicewright.testbed.process_group import clusters_root
+from slicewright.testbed.process_group import clusters_root, missing_package
 from slicewright.testbed.waiting import BedError
 
 if TYPE_CHECKING:
@@ -51,11 +51,9 @@ def up(cluster_name: str | None, name: str, output: str) -> None:
     """
     resolved, read_text = _resolve(cluster_name) if cluster_name else (None, None)
     try:
-        from slicewright.testbed.bed_cluster import Cluster  # noqa: PLC0415 - slow, and not for `status`
+        from slicewright.testbed.bed_cluster import Cluster  # noqa: PLC0415 - 270 ms, and it needs an extra
         from slicewright.testbed.manifests import Installation, installation  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        from slicewright.testbed.process_group import missing_package  # noqa: PLC0415
-
         show.stop((missing_package(error.name, "the test bed"),), BROKEN)
     chosen, problems = installation(resolved, read_text) if resolved and read_text else (Installation(), ())
     show.messages(problems)
@@ -130,7 +128,7 @@ def _running(name: str) -> process_group.Running:
 
 
 def _resolve(name: str) -> tuple[ResolvedCluster, ReadText]:
-    from slicewright.cli.checkout import cluster_named, open_checkout  # noqa: PLC0415 - not for `status`
+    from slicewright.cli.checkout import cluster_named, open_checkout  # noqa: PLC0415 - 70 ms
 
     repository = open_checkout().repository
     return cluster_named(name, repository), repository.read_text

@@ -94,7 +94,7 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Return commands, without importing them, and options."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 - it is loaded where a shell asks
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - where a shell asks
 
         commands = [
             CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)
@@ -129,7 +129,7 @@ class Commands(click.Group):
             say(self.get_help(ctx))
             ctx.exit()
         if name not in _COMMANDS and not name.startswith("-"):
-            from slicewright.kubernetes.problem import did_you_mean  # noqa: PLC0415
+            from slicewright.kubernetes.problem import did_you_mean  # noqa: PLC0415 - 30 ms
 
             instead = next((hint for names, hint in _INSTEAD.items() if name in names.split()), "")
             hint = instead or did_you_mean(name, _COMMANDS)
@@ -144,20 +144,15 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             say("\ninterrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except NoHomeError as error:
-            from slicewright.cli import show  # noqa: PLC0415 - commands start fast
-            from slicewright.kubernetes.problem import Problem  # noqa: PLC0415
-
-            problem = Problem("TOOL009", str(error), "set HOME to a folder that this user can write")
-            show.as_json({"problems": [problem.record()]}) if wants_json else show.messages((problem,))
-            ctx.exit(BROKEN)
-        except click.UsageError as error:
-            if not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError):
+        except (NoHomeError, click.UsageError) as error:
+            is_usage = isinstance(error, click.UsageError)
+            if is_usage and (not wants_json or isinstance(error, click.exceptions.NoArgsIsHelpError)):
                 raise
-            from slicewright.cli import show  # noqa: PLC0415 - commands start fast
+            from slicewright.cli import show  # noqa: PLC0415 - 30 ms, and most commands need it later
 
-            show.as_json({"problems": [show.of_usage(error).record()]})
-            ctx.exit(error.exit_code)
+            problem = show.problem_of(error)
+            show.as_json({"problems": [problem.record()]}) if wants_json else show.messages((problem,))
+            ctx.exit(error.exit_code if isinstance(error, click.UsageError) else BROKEN)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them, in groups that are aligned."""

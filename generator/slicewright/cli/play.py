@@ -8,15 +8,14 @@ import signal
 import sys
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
 
 from slicewright.cli import show
 from slicewright.cli.command import BROKEN
 from slicewright.cli.report import rehearsal_output
-from slicewright.cli.report.live import live_view
-from slicewright.cli.streams import exact, say
+from slicewright.cli.streams import exact, is_redrawn, say
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.clock import clock_settings, factor
 from slicewright.rehearse.model.controller_timers import ages_usage
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from slicewright.cli.report.picture import Redrawn
     from slicewright.project.repository_reader import Checkout
+    from slicewright.rehearse.event_log import Clock, EventLog
     from slicewright.rehearse.model.clock import ClockSettings
     from slicewright.rehearse.session import Result
 
@@ -69,6 +70,43 @@ def play(
     if result.logs:
         say(f"logs: {result.logs}", err=True)
     return result
+
+
+def live_view(
+    scenario: Scenario, stream: IO[str], environ: Mapping[str, str], *, name: str
+) -> Lines | Redrawn:
+    """Return the live view of a rehearsal; one with a `name` runs in parallel and is not redrawn."""
+    if name or not is_redrawn(stream, environ):
+        return Lines(scenario.site.cluster.name + (f" ({name})" if name else ""), stream)
+    from slicewright.cli.report.picture import Redrawn  # noqa: PLC0415 - 35 ms
+
+    return Redrawn(scenario, stream)
+
+
+class Lines:
+    """Writes a line for each change of a run."""
+
+    def __init__(self, title: str, stream: IO[str]) -> None:
+        self._title = title
+        self._stream = stream
+        self._states: dict[str, str] = {}
+
+    def say(self, text: str) -> None:
+        """Show the present step of the preparation."""
+        self._stream.write(f"{self._title}: {text}\n")
+        self._stream.flush()
+
+    def show(self, event_log: EventLog, _clock: Clock) -> None:
+        """Write what runs do now that they did not do before."""
+        with event_log.reading() as timelines:
+            rows = [(timelines.since(run), run, timelines.state_of(run)) for run in timelines.of]
+        for since, run, state in sorted(rows):  # what is seen late did not happen late
+            if self._states.get(run, "notSubmitted") != state:
+                self._states[run] = state
+                self.say(f"{shown(since)} {run} {state}")
+
+    def close(self) -> None:
+        """Leave the lines as they are."""
 
 
 class Player(Struct, frozen=True):

@@ -21,7 +21,7 @@ from slicewright.rehearse.model.clock import FASTEST, overridden, too_early, unc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slicewright.cli.compare_variants import Family
+    from slicewright.cli.compare_variants import Family, Variant
     from slicewright.rehearse.model.clock import Override
     from slicewright.rehearse.scenario import Scenario
     from slicewright.rehearse.session import Result
@@ -174,7 +174,9 @@ def rehearse(
     # `rehearse --help` does not need what reads a tree and plays it: 400 ms.
     from slicewright.cli import compare_variants, play  # noqa: PLC0415
 
-    asked = compare_variants.read_variants(variants, sweep or "") if variants or sweep else ()
+    asked: tuple[Variant, ...] = ()
+    if variants or sweep:
+        asked = compare_variants.read_variants(variants, sweep or "")
     is_compared = bool(asked) or changed is not None
     has_own_beds = not (keep or kubeconfig)
     jobs = rehearse_options.jobs_of(jobs, has_own_beds=has_own_beds, has_pods=pods, is_compared=is_compared)

@@ -9,6 +9,7 @@ from typing import IO, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
+from slicewright.home import NoHomeError
 from slicewright.kubernetes.problem import Problem, by_sweep, errors, foremost, in_order, tallied
 from slicewright.kubernetes.visible import in_json, visible
 
@@ -37,8 +38,10 @@ def unknown(message: str, hint: str) -> Refused:
     return Refused("USE004", message, hint, between="; ")
 
 
-def of_usage(error: click.UsageError) -> Problem:
-    """Return the problem of a wrong command line."""
+def problem_of(error: click.UsageError | NoHomeError) -> Problem:
+    """Return the problem of a wrong command line, or of a user without a home folder."""
+    if isinstance(error, NoHomeError):
+        return Problem("TOOL009", str(error), "set HOME to a folder that this user can write")
     if isinstance(error, Refused):
         return error.problem
     hint = f"see {error.ctx.command_path} --help" if error.ctx else ""

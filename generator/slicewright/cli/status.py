@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from slicewright.cli import show
 from slicewright.cli.command import command, context_options, workload_cluster_option
-from slicewright.cli.report.live import is_redrawn
-from slicewright.cli.streams import say
+from slicewright.cli.streams import is_redrawn, say
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.kubernetes.problem import counted
 from slicewright.kubernetes.types import plain
@@ -225,7 +224,7 @@ def _watch(reader: Reader, statuses: list[Status], workloads: frozenset[str]) ->
     with ExitStack() as ends:
         picture = None
         if is_redrawn(sys.stdout, os.environ):
-            from slicewright.cli.report.picture import Picture  # noqa: PLC0415 - rich is for terminals alone
+            from slicewright.cli.report.picture import Picture  # noqa: PLC0415 - 35 ms
 
             picture = Picture(sys.stdout, is_kept=True)
             ends.callback(picture.close)

@@ -6,11 +6,13 @@ import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from _typeshed import ReadableBuffer
 
 _STDOUT, _STDERR = 1, 2
@@ -59,6 +61,11 @@ def say(text: str, *, err: bool = False, nl: bool = True, mark: str = "", colour
 def exact(text: str) -> None:
     """Print a result for programs unchanged: its text is already escaped."""
     click.echo(text, nl=False)
+
+
+def is_redrawn(stream: IO[str], environ: Mapping[str, str]) -> bool:
+    """Tell whether a stream is a terminal that draws over itself, which somebody looks at."""
+    return stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("CI")
 
 
 def guard() -> None:

@@ -1,4 +1,4 @@
-"""`slicewright validate`: prove offline that every object is right."""
+"""`slicewright validate`: check Kubernetes objects offline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from slicewright.check.io.ignore_files import read_ignore_files
 from slicewright.check.io.kubeconform import BrokenToolError, Kubeconform
 from slicewright.check.io.meaning import added, ids, semantic_rules
 from slicewright.check.io.schema_folders import kind_schemas, packaged
+from slicewright.check.origin import Origins
 from slicewright.check.passed_by import HELM
+from slicewright.check.run import RuleSet
 from slicewright.check.selection import Selection, keeps_unchecked
 from slicewright.cli import placeholder_values, show
 from slicewright.cli.checkout import (
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slicewright.catalogue.catalogue import Catalogue
-    from slicewright.check.origin import Origins
     from slicewright.check.units import Examined, Unit
     from slicewright.cli.mending import Mending
     from slicewright.diff.io.changed_files import Change
@@ -191,8 +192,6 @@ def validate(
     )
     mending = _mending(scope.units, root, unsafe=unsafe, writes=not diff) if mends else None
     units = mending.units if mending else scope.units
-    from slicewright.check.run import RuleSet  # noqa: PLC0415
-
     rules = RuleSet(() if schemas_only else semantic_rules(), package.hint_of)
     unusable = () if schemas_only else added().problems
     judges = Judges(by_schema, rules, second)
@@ -265,7 +264,7 @@ def _refuse_together(options: Mapping[str, Any]) -> None:
 
 
 def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -> Mending:
-    from slicewright.cli.mending import Mending, read_once  # noqa: PLC0415 - few ask for it
+    from slicewright.cli.mending import Mending, read_once  # noqa: PLC0415 - 17 ms, few ask for it
 
     return Mending(read_once(units), root, unsafe, writes)
 
@@ -273,7 +272,7 @@ def _mending(units: Sequence[Unit], root: Path, *, unsafe: bool, writes: bool) -
 def _change(root: Path, rev: str) -> Change:
     if not rev:
         raise click.UsageError("--changed needs a revision, and this one is empty: is a variable unset?")
-    from slicewright.diff.io.changed_files import Change  # noqa: PLC0415 - few ask for it
+    from slicewright.diff.io.changed_files import Change  # noqa: PLC0415 - 12 ms, few ask for it
 
     with git_errors_shown():
         return Change(root, rev)
@@ -333,8 +332,7 @@ class _Surroundings:
         self.input_problems: tuple[Problem, ...] = ()
         self.ignores = read_ignore_files(root, ids, {unit.folder for unit in scope.units if unit.path})
         if is_whole:
-            from slicewright.check.origin import Origins  # noqa: PLC0415 - of a repository alone
-            from slicewright.rendering.plans import plan_all  # noqa: PLC0415
+            from slicewright.rendering.plans import plan_all  # noqa: PLC0415 - 100 ms, for a repository alone
 
             with versions_refused():
                 repository = read_input(root)
@@ -355,7 +353,7 @@ class _Surroundings:
         """Return what a render of the repository finds, beside what the rules say of runs."""
         if not self._is_whole:
             return ()
-        from slicewright.rendering.changes import render  # noqa: PLC0415 - few need it
+        from slicewright.rendering.changes import render  # noqa: PLC0415 - 110 ms, few need it
 
         checkout = open_checkout(self._root)
         return render(checkout.repository, checkout.existing).problems

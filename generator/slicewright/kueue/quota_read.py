@@ -26,6 +26,11 @@ from slicewright.rendering.platform.queues import Chips, chips
 _ZERO = Fraction(0)
 
 
+def queue_of(resource: Resource, objects: ObjectSet) -> Node | None:
+    """Return the ClusterQueue that a workload waits in, as far as it is known."""
+    return next((queue for _, queue in queues_of(resource, objects)), None)
+
+
 def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node]]:
     """Return the ClusterQueues that a workload may wait in, each with the quotas around it.
 

@@ -102,7 +102,7 @@ def read_input(root: Path, changed: Documents | None = None) -> Repository:
         repository = with_platforms(repository)
     files = list(source_files(root, ("shared",), problems))
     if files:
-        from slicewright.rendering import shared  # noqa: PLC0415 - few repositories have any
+        from slicewright.rendering import shared  # noqa: PLC0415 - 40 ms, few repositories have any
 
         held, wrong = shared.read(files, repository.sites, repository.refused_clusters)
         repository = replace(repository, shared=held, problems=(*repository.problems, *wrong))

@@ -10,9 +10,8 @@ from tests.check.rules.kit import run
 from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, queue_name, rendered
 
 from slicewright.check.rules.every import RULES
-from slicewright.check.rules.fit import queue_of
 from slicewright.kueue.assignment import admit
-from slicewright.kueue.quota_read import quotas
+from slicewright.kueue.quota_read import queue_of, quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue

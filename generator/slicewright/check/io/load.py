@@ -141,8 +141,9 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
     if why:
         return Loaded(unit, passed_by=(PassedBy(unit.name, why),), used=used)
     if not (unit.named or unit.is_ours or names_judged(text)):
-        passed_by = (PassedBy(unit.name, OTHERS),) if errors(problems) else ()
-        return Loaded(unit, text, documents, passed_by=passed_by, used=used)
+        if errors(problems):
+            return Loaded(unit, text, documents, passed_by=(PassedBy(unit.name, OTHERS),), used=used)
+        return Loaded(unit, text, documents, used=used)
     return Loaded(unit, text, documents, problems, used=used)
 
 
@@ -213,21 +214,20 @@ def _controllers(folder: str, tree: _Tree) -> tuple[list[Any] | None, tuple[Prob
     root, _, cluster = folder.lstrip("/").rpartition("/overlays/")
     if not is_controllers_folder(cluster):
         return None, ()
-    # Few clusters have such a folder.
-    # 12 ms, and few folders hold controllers.
-    from slicewright.rendering.platform import controller_files as controllers  # noqa: PLC0415
-    from slicewright.rendering.platform.controller_files import release_problems  # noqa: PLC0415
+    from slicewright.rendering.platform import controller_files  # noqa: PLC0415 - 12 ms, for few folders
 
     def read_text(path: str) -> str | None:
         return tree(f"{root}/{path}")
 
     try:
-        installed = controllers.installed(f"overlays/{cluster}", read_text)
+        installed = controller_files.installed(f"overlays/{cluster}", read_text)
         if installed is None:
             return None, ()
         configures, problems = bool(installed.configuration), list[Problem]()
         for release in installed.releases:
-            problems += release_problems(release, read_text, releases(), configures=configures)
+            problems += controller_files.release_problems(
+                release, read_text, releases(), configures=configures
+            )
     except Stopped:  # links are for kustomize
         return None, ()
     if installed.edited:

@@ -49,11 +49,6 @@ _LAST = "cover one of their resources in the queue, or put them last"
 _ONE_TOPOLOGY = "cover all resources of the pods with one resource group, whose flavors have a topologyName"
 
 
-def queue_of(resource: Resource, objects: ObjectSet) -> quota.Node | None:
-    """Return the ClusterQueue that a workload waits in, as far as it is known."""
-    return next((queue for _, queue in quota_read.queues_of(resource, objects)), None)
-
-
 class Asked(Struct, frozen=True):
     """What workloads ask their queue for; those with the same pod sets share it."""
 

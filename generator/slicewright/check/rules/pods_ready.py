@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 from slicewright.catalogue.shape import version_numbers
-from slicewright.check.rules.fit import queue_of
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.pathways import elastic_slices
 from slicewright.check.rules.tpu_shape import is_tpu
@@ -12,7 +11,7 @@ from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import FLEX_START, QUEUE
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
-from slicewright.kueue.quota_read import configuration
+from slicewright.kueue.quota_read import configuration, queue_of
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _DEFAULT_TIMEOUT = Fraction(1800)

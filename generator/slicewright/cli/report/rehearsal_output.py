@@ -29,14 +29,14 @@ _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 
 def render_page(records: Sequence[Object]) -> str:
     """Return the HTML page of rehearsals, from their JSON records."""
-    from slicewright.rehearse.report.page import page  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearse.report.page import page  # noqa: PLC0415 - 200 ms, few write one
 
     return page(records, *_template())
 
 
 def render_variants(groups: Sequence[Group]) -> str:
     """Return the HTML page of variants, from their JSON records; in each group the base is first."""
-    from slicewright.rehearse.report.page import page_of_variants  # noqa: PLC0415 - few rehearsals write one
+    from slicewright.rehearse.report.page import page_of_variants  # noqa: PLC0415 - as in `render_page`
 
     return page_of_variants(groups, *_template())
 
