@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
-
-from slicewright.testbed import bed_cluster as cluster
-from slicewright.testbed.bed import Bed, Connection, ControlPlane
-from slicewright.testbed.manifests import Installation
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
-    from slicewright.testbed.bed import BootContext
+from slicewright.testbed.bed_cluster import Cluster
 
 
-class Bare(Bed):
+class Bare(Cluster):
     """A cluster as GKE has just made it, without its controllers."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(ControlPlane(("etcd", "kube-apiserver"), 5, _connect), **options)
+    programs = ("etcd", "kube-apiserver")
 
-
-def _connect(boot: BootContext) -> Connection:
-    def install_controllers(api: Api) -> None:
-        boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == 200)
-
-    return replace(cluster._connect(Installation(), boot), install_controllers=install_controllers)
+    def _install(self) -> None:
+        self._wait_for_api_server()

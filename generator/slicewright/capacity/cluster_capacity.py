@@ -117,7 +117,7 @@ def _borrowed(queue: quota.Node, assigned: Sequence[assignment.Assignment]) -> i
 
 
 def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]) -> int:
-    """Return the most chips that pods like these can get: each pod set takes one flavor, and may share it."""
+    """Return the most chips that these pod sets can get; each takes one flavor; two may take the same."""
     known = quotas(object_set)
     choices = [choice for choice in assignment.choices(known, queue, sets) if TPU in choice.requests]
     flavors = {flavor for choice in choices for flavor in choice.flavors}

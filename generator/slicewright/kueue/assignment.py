@@ -47,7 +47,10 @@ def suits_nodes(pods: PodSet, flavor: Flavor) -> bool:
 
 
 def _suits(known: Quotas, queue: Node, pods: PodSet, name: str, covered: Iterable[str]) -> bool:
-    """Tell whether a flavor suits pods; with a topology only those that ask for one (or all of a queue)."""
+    """Tell whether a flavor suits pods.
+
+    A flavor with a topology suits only pods that request one, unless all flavors of the queue have one.
+    """
     flavor = known.flavors.get(name, _UNKNOWN)
     if not suits_nodes(pods, flavor):
         return False
@@ -166,7 +169,7 @@ def assign(known: Quotas, queue: Node, open_choices: Sequence[Choice]) -> tuple[
 def _cycle(
     known: Quotas, queue: Node, open_choices: Sequence[Choice], begin: dict[int, int]
 ) -> tuple[list[str], dict[int, int]]:
-    """Return the flavors of the first choices, up to one that finds none, and where to go on next time."""
+    """Return the flavors of the choices before one that has none, and where the next cycle begins."""
     used: dict[Key, Fraction] = {}
     taken: list[str] = []
     after: dict[int, int] = {}
@@ -187,7 +190,7 @@ def _cycle(
 def _flavor_of(
     known: Quotas, queue: Node, choice: Choice, used: dict[Key, Fraction], begin: int
 ) -> tuple[str, int]:
-    """Return the flavor that is taken, or nothing, and the index of the last one that was looked at."""
+    """Return the flavor that is taken, or '', and the index of the last one that was tried."""
     best, least = "", 0
     for index, flavor in enumerate(choice.group[begin:], begin):
         if flavor in choice.flavors:

@@ -129,7 +129,7 @@ class Quotas(Struct, frozen=True, dict=True):
 
     @cached_property
     def _members(self) -> dict[str, list[Node]]:
-        """What is in each cohort: queues, and cohorts with an object of their own."""
+        """The members of each cohort: queues, and cohorts that have an object."""
         members: dict[str, list[Node]] = defaultdict(list)
         for node in (*self.queues.values(), *self.cohorts.values()):
             members[node.parent].append(node)
@@ -148,7 +148,7 @@ class Quotas(Struct, frozen=True, dict=True):
 
     @cached_property
     def _from_below(self) -> tuple[str, ...]:
-        """The names of all cohorts, each after those in it; last those in each other."""
+        """The names of all cohorts, children before parents; cohorts in a cycle are last."""
         names = dict.fromkeys([*self.cohorts, *(name for name in self._members if name)])
         children = {name: len(self._cohorts_in(name)) for name in names}
         ordered = [name for name, count in children.items() if not count]

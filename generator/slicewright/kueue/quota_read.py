@@ -74,7 +74,7 @@ def _of_kueue(objects: ObjectSet) -> Iterator[Resource]:
 
 @once
 def _variants_by_file(objects: ObjectSet) -> dict[str, list[Resource]]:
-    """Return the objects of each file that has one of which there are variants."""
+    """Return the objects of each file that has an object with variants."""
     files = set().union(*variants(objects).values())
     own = (resource for resource in _of_kueue(objects) if resource.file in files)
     return grouped(own, lambda resource: resource.file)
@@ -268,7 +268,7 @@ def _declared(site: ResolvedCluster) -> Quotas:
 def _declared_node(
     holder: ClusterQueue | Cohort, parent: str, known: Mapping[str, Capacity], spec: dict[str, Any]
 ) -> Node:
-    """Return what a file gives a queue or a cohort; cpu and memory of pools in nodes have no limit here."""
+    """Return the quota in a file of a queue or a cohort; cpu and memory without a quota are unlimited."""
     cells: dict[Key, Cell] = {}
     summed: dict[str, Chips] = {}
     flavors: dict[tuple[str, ...], dict[str, None]] = {}

@@ -107,7 +107,7 @@ _OF_CONTAINER = ("resources", "restartPolicy")
 
 
 def _template(pods: Pods) -> dict[str, Any]:
-    """Return a pod template with nothing but what Kueue and the scheduler look at."""
+    """Return a pod template with only the fields that Kueue and the scheduler read."""
     spec = _picked(pods.spec, _OF_POD)
     for key in ("containers", "initContainers"):
         spec[key] = [_picked(container, _OF_CONTAINER) for _, container in entries(pods.spec.get(key))]
@@ -119,7 +119,7 @@ def _picked(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _of_job(pods: Pods, least: str | None, defaults: Defaults) -> PodSet:
-    """Return a pod set, with how many pods will do where a Job says that fewer than all will."""
+    """Return a pod set, with the least number of pods if a Job allows partial admission."""
     few = amount(least)
     pod_set = _pod_set(pods, pods.name or "main", pods.count, defaults)
     return replace(pod_set, least=int(few)) if few is not None and 0 < few < pods.count else pod_set
@@ -173,7 +173,7 @@ def _of_trainjob(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
 
 
 def _of_pod_group(resource: Resource, objects: ObjectSet) -> Iterator[PodSet]:
-    """Yield the pods of a group at the first of its pods, for they have one Workload together."""
+    """Yield the pods of a group for its first pod, because the group has one Workload."""
     group, namespace = resource.labels[POD_GROUP], resource.namespace or "default"
     pods = [
         other

@@ -146,7 +146,7 @@ class Autoscaler:
         return item["metadata"].get("namespace") in self._namespaces
 
     def _compare(self, now: float) -> None:
-        """Take note of slices that something else took away or gave back."""
+        """Note slices that something else removed or restored."""
         if not (self._ready or self._away):
             return
         self._real = frozenset(node["metadata"]["name"] for node in self._api.list("v1", "Node"))
@@ -167,7 +167,7 @@ class Autoscaler:
         return tuple(node for node in self._pools[name].nodes if node["metadata"]["name"] in self._real)
 
     def _grow(self, name: str, now: float) -> None:
-        """Make the nodes of a pool, which is always one of those that come or are there."""
+        """Make the nodes of a pool."""
         pool = self._pools[name]
         back = self._existing(name) if name in self._away else []
         self._api.each(self._make, pool.nodes)
@@ -187,7 +187,7 @@ class Autoscaler:
                 raise
 
     def _demand(self, stuck: list[Object], busy: set[str], now: float) -> None:
-        """Ask for a slice for each Job whose pods found no place, unless an idle one is there or comes."""
+        """Request a slice for each Job whose pods found no node, unless an idle one exists or is coming."""
         jobs = {_job_of(pod): pod for pod in stuck}
         for pod in jobs.values():
             fitting = [pool for pool in self._pools.values() if not pool.queued and _fits(pod, pool)]
@@ -260,7 +260,7 @@ class Autoscaler:
         self._api.patch(request, {"status": {"conditions": [*others, entry]}}, subresource="status")
 
     def _release(self, busy: set[str], now: float) -> None:
-        """Let slices go on which nothing has run for a while and which no request holds."""
+        """Remove slices that have been idle for long enough and that no request holds."""
         self._fresh -= busy
         for name in list(self._ready):
             if name in self._promised or name in busy | self._busy:

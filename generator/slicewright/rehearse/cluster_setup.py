@@ -8,14 +8,16 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from slicewright.check.origin import of_cluster
 from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.fields import conditions
 from slicewright.kubernetes.kinds import KUEUE_VERSION, RBAC_VERSION, RUN_VERSIONS, SCHEDULING_VERSION
 from slicewright.kubernetes.pods import maker
-from slicewright.kubernetes.problem import Problem, counted, first_of
+from slicewright.kubernetes.problem import counted, first_of
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.surroundings import OWNER_LABEL, Need, owned, volume
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.testbed import waiting
 from slicewright.testbed.bed import Bed
 from slicewright.testbed.waiting import BedError
@@ -66,14 +68,13 @@ class ClusterSetup:
         nodes: Collection[Object],
         platform: Iterable[Object],
         namespaces: Iterable[str],
-        against: Callable[[Object, str, str], Problem],
+        site: ResolvedCluster,
     ) -> None:
-        """Make nodes, the namespaces and the platform, and wait for its queues.
+        """Make nodes, the namespaces and the platform of a cluster, and wait for its queues.
 
-        Raises BedError where the API server refuses an object; `against` makes the problem of it from
-        message and hint.
+        Raises BedError where the API server refuses an object.
         """
-        make = partial(self._make, against)
+        make = partial(self._make, site)
         self.api.each(make, nodes)
         if nodes:
             self._progress(counted(len(nodes), "simulated node"))
@@ -130,16 +131,18 @@ class ClusterSetup:
         existing = self.api.find(*kind, metadata["name"], metadata.get("namespace", ""))
         return existing is not None and self.is_ours(existing)
 
-    def _make(self, against: Callable[[Object, str, str], Problem], item: Object) -> None:
+    def _make(self, site: ResolvedCluster, item: Object) -> None:
+        """Create an object; a refusal is a problem at the nearest place of the TPUCluster file."""
         try:
             self.create(item)
         except ApiError as error:
             if error.reason == "AlreadyExists" and item["kind"] in ("Namespace", "ServiceAccount"):
                 return
-            raise BedError(against(item, *_refused(item, error))) from error
+            problem = site.cluster.source.problem("REH006", of_cluster(site, item), *_refused(item, error))
+            raise BedError(problem) from error
 
     def _known(self, queues: list[str]) -> bool:
-        """Tell whether Kueue has taken notice of all queues: active or not, it has said so."""
+        """Tell whether Kueue has written a condition for all queues, active or not."""
         known = {
             item["metadata"]["name"]
             for item in self.api.list(KUEUE_VERSION, "ClusterQueue")
@@ -177,7 +180,7 @@ class ClusterSetup:
             raise BedError(replace(error.problem, message=message)) from error
 
     def _left(self, kind: tuple[str, str], label: str) -> list[Object]:
-        """Return what is still there of a kind, and the pods for which it waits."""
+        """Return the remaining objects of a kind, and the pods that delay their removal."""
         items = self.api.list(*kind, labels=label)
         if kind not in _RUNS or not items:
             return items
@@ -186,7 +189,7 @@ class ClusterSetup:
         return [*items, *(pod for pod in pods if f"{pod['metadata']['namespace']}/{maker(pod)[1]}" in runs)]
 
     def _leaving(self, nodes: set[str]) -> list[Object]:
-        """Return the pods on some nodes that are about to go; others, as of a DaemonSet, are not ours."""
+        """Return the pods on some nodes that are being deleted; others, as of a DaemonSet, are not ours."""
         return [
             pod
             for pod in self.api.list("v1", "Pod")

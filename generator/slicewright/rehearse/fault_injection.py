@@ -33,7 +33,7 @@ Arrivals = dict[tuple[str, int], Object]
 """The runs that faults submit, by the run that they are to preempt and the number of the fault."""
 
 Undo = Callable[[], None] | None
-"""What ends a fault, where it ends."""
+"""The function that ends a fault; None for a permanent one."""
 
 
 class Missed(Exception):
@@ -118,7 +118,7 @@ class Injection(Struct, frozen=True):
 
 
 def patch_if_there(api: Api, item: Object, change: Object, *, subresource: str = "") -> None:
-    """Change an object that may be gone meanwhile."""
+    """Patch an object; do nothing if it is gone."""
     with Ignored("NotFound"):
         api.patch(item, change, subresource=subresource)
 
@@ -140,13 +140,13 @@ class Injector:
         self._parts = tuple(part for part in parts if part.faults)
         self._arrivals = arrivals
         self._scheduled: set[str] = set()
-        """Runs whose faults have their moments."""
+        """Runs whose faults are scheduled."""
         self._injected: dict[tuple[str, int], Injected] = {}
-        """Faults by run and number whose moment has come."""
+        """Faults whose time has come, by run and number."""
         self._problems: list[Problem] = []
 
     def schedule(self) -> None:
-        """Give the faults of those runs their moments that have started."""
+        """Schedule the faults of the runs that have started."""
         for part in self._parts:
             for item in part.runs:
                 run = run_key(item)
@@ -161,7 +161,7 @@ class Injector:
                     self._timers.at(started + fault.at, partial(self._inject, part, item, index))
 
     def problems(self) -> list[Problem]:
-        """Return what did not happen, or not as it was written, in a rehearsal that came to its end.
+        """Return the problems of faults that did not happen as written, in a rehearsal that reached its end.
 
         Expectations are about the current run of a workload, and so is this: one that was kept from earlier
         may be of another shape.
@@ -179,11 +179,11 @@ class Injector:
         return problems
 
     def injected(self, timelines: Mapping[str, Timeline]) -> tuple[Injected, ...]:
-        """Return all faults, with what became of them; `timelines` are those of the end."""
+        """Return all faults with their results; `timelines` are those of the end."""
         return all_faults(self._parts, self._injected, timelines)
 
     def _inject(self, part: ScenarioPart, item: Object, index: int) -> None:
-        """Do what a fault says to a run, and note where it cannot be done."""
+        """Inject a fault into a run, and note if that fails."""
         arrives = self._arrivals.get((run_key(item), index), {})
         injection = Injection(self._setup, self._event_log, part, item, index, arrives)
         fault = injection.fault

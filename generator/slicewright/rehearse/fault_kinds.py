@@ -33,7 +33,6 @@ _TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
 def _end_container(injection: Injection) -> None:
-    """Let the simulated container end with the exit code."""
     pod, _ = injection.host()
     injection.setup.api.patch(pod, {"metadata": {"annotations": {END: str(_exit_code(injection.fault))}}})
 
@@ -43,13 +42,12 @@ def _exit_code(fault: Fault) -> int:
 
 
 def _lose_host(injection: Injection) -> Undo:
-    """Let the node of the host go."""
     _, node = injection.host()
     return _lose(injection, [node])
 
 
 def _lose(injection: Injection, nodes: list[Object]) -> Undo:
-    """Let some nodes go: first they are gone, then their pods are collected as garbage."""
+    """Delete nodes, then fail and delete their pods as the garbage collector does."""
     api = injection.setup.api
     api.each(api.delete, nodes)
     _note(injection, "poolShrank", nodes, " lost")
@@ -92,7 +90,7 @@ def _note(injection: Injection, kind: Kind, nodes: list[Object], change: str) ->
 
 
 def _as_new(node: Object) -> Object:
-    """Return a node as it was made, without what the API server added and when it was last heard of."""
+    """Return a node as it was created, without fields of the API server and heartbeat times."""
     metadata, status = node["metadata"], node["status"]
     conditions = [
         {key: value for key, value in entry.items() if key not in _TIMES}
@@ -112,7 +110,7 @@ def _as_new(node: Object) -> Object:
 
 
 def _lose_slice(injection: Injection) -> Undo:
-    """Let all nodes of the node pool go that this rehearsal made."""
+    """Delete the nodes of the slice's node pool that belong to this rehearsal."""
     pool = injection.slice()[0]["metadata"]["labels"][NODE_POOL]
     nodes = injection.setup.api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
     return _lose(injection, [node for node in nodes if injection.setup.is_ours(node)])
@@ -128,7 +126,6 @@ def _drain(injection: Injection) -> Undo:
 
 
 def _submit(injection: Injection) -> None:
-    """Submit the run of the fault."""
     comes = run_key(injection.arrives)
     injection.note(f"{comes}: {_slices(injection.fault)} x {injection.part.plan.shape.topology}")
     injection.event_log.note("submitted", comes)

@@ -7,11 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 
-from slicewright.check.origin import of_cluster
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.kubernetes.problem import Problem, counted
-from slicewright.kubernetes.types import Object
 from slicewright.rehearse.autoscaler import Autoscaler
 from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import Clock, EventLog, Timers, Watch
@@ -230,7 +228,7 @@ class Rehearsal:
             if self._jobs:
                 self._progress(f"{counted(len(nodes), 'node')} in memory, without pods")
                 nodes = []
-            self._setup.set_up(nodes, scenario.platform, namespaces, self._refused)
+            self._setup.set_up(nodes, scenario.platform, namespaces, scenario.site)
             self._surround(set(namespaces))
             follower = self._jobs or self._event_log
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), follower.see))
@@ -265,7 +263,7 @@ class Rehearsal:
                 self._is_at_deadline = is_late or self._end >= self._time.deadline
 
     def _submit(self, part: ScenarioPart) -> None:
-        """Submit the runs of a part; what is refused is noted, with the API server's words."""
+        """Submit the runs of a part; a refusal is an event with the API server's message."""
         try:
             for item in sorted(part.others, key=lambda item: item["kind"] != "PersistentVolume"):
                 self._setup.create(item)
@@ -286,11 +284,6 @@ class Rehearsal:
                 self._setup.create(held_back(item, missing))
             except ApiError as error:
                 self._event_log.note("refused", run, reason=error.reason, text=error.message)
-
-    def _refused(self, item: Object, message: str, hint: str) -> Problem:
-        """Return the problem of an object of the platform, at the nearest place of its TPUCluster file."""
-        site = self._scenario.site
-        return site.cluster.source.problem("REH006", of_cluster(site, item), message, hint)
 
     def _surround(self, namespaces: set[str]) -> None:
         """Create the other objects of the tree, and stand-ins for those that the TPUCluster lists."""

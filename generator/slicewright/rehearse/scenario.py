@@ -27,9 +27,10 @@ from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run
 from slicewright.rehearse.model.scenario_problems import never_fits, validate_blocks
 from slicewright.rendering import shared
 from slicewright.rendering.changes import render
-from slicewright.rendering.compose import FILE_NAME, compose
+from slicewright.rendering.compose import compose
 from slicewright.rendering.existing import Existing, locked_out
 from slicewright.rendering.folder import controllers_folder, platform_folder
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range
 from slicewright.rendering.plans import Planned, plan_all
@@ -86,7 +87,7 @@ class Load(Struct, frozen=True):
 
 
 def _numbered(template: Workload, number: int) -> Workload:
-    """Return a workload under its name with a number; a long name is cut so that controllers can take it."""
+    """Return a workload with a number after its name, which is cut to the length that controllers accept."""
     suffix = f"-{number}"
     room = room_for_name(template.resolved_spec) - len(suffix)
     return replace(template, name=template.name[:room].rstrip("-") + suffix)
@@ -195,7 +196,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
 
 
 def _too_large(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield a problem for each pool that can have more nodes than the memory of a machine is enough for."""
+    """Yield a problem for each pool that can have more nodes than fit into the memory of a machine."""
     for pool, shape in site.pools:
         nodes = size_range(site, pool).most * shape.hosts
         if nodes > _MOST_NODES:
@@ -275,7 +276,7 @@ def _of_folder(checkout: Checkout, folder: str, files: list[str], subject: str) 
 
 
 def _platform(checkout: Checkout, site: ResolvedCluster) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
-    """Return the platform as an overlay holds it; without one, as the TPUCluster file asks for it."""
+    """Return the platform in its overlay; without an overlay, as the TPUCluster file declares it."""
     folder = platform_folder(site.cluster.name)
     if not site.cluster.managed or f"{folder}/{FILE_NAME}" not in checkout.existing:
         existing = Existing(checkout.existing)
@@ -298,7 +299,7 @@ def _live(checkout: Checkout, entry: Planned) -> tuple[tuple[Object, ...], tuple
 
 
 def _composed(checkout: Checkout, folder: str) -> tuple[tuple[Object, ...], tuple[Problem, ...]]:
-    """Return the objects of a folder of overlays/, and why they cannot be told."""
+    """Return the objects of a folder of overlays/, and the problems of composing them."""
     composed = compose(folder, checkout.repository.read_text)
     if composed.outside:
         message = f"{folder} uses {composed.outside[0]}, which a rehearsal does not evaluate"

@@ -87,7 +87,7 @@ class Termination:
         return self._clock.elapsed() >= self._time.real_deadline
 
     def _states(self, timelines: Timelines) -> dict[str, str]:
-        """Return what the runs do; of those that arrive as faults only what has come."""
+        """Return the states of the runs; runs of faults count only after their submission."""
         states = {run: timelines.state_of(run) for run in timelines.of}
         return {run: state for run, state in states.items() if run in self._runs or state != _NOT_THERE}
 
@@ -163,7 +163,7 @@ class IdleTime:
         self._event_log.wait(self._clock.pause(moment, _LOOK_SECONDS))
 
     def _is_idle(self, timelines: Timelines, autoscaler: Autoscaler) -> bool:
-        """Tell whether nothing is under way: only the rehearsal itself will change something."""
+        """Tell whether the controllers are idle, so that only the rehearsal itself will change something."""
         changed_at = max(self._event_log.changed_at, self._skipped_at)
         return (
             time.monotonic() - changed_at >= self._settles_within(timelines)
@@ -180,7 +180,7 @@ class IdleTime:
         return max(self._event_log.settles_within, released, *takes)
 
     def _takes(self, run: str, timelines: Timelines) -> float:
-        """Return how long pods of a run may take to be made or to start, or its end to be told.
+        """Return the real seconds that pods of a run may take to start, or its end to be reported.
 
         Pods for which the scheduler finds no node start only when something else changes.
         """

@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from msgspec import Struct
-
-from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.kubeconfig import Access
@@ -20,7 +17,7 @@ from slicewright.kubernetes.types import Object
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.testbed import nodes, process_group, waiting
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
-from slicewright.testbed.process_group import ProcessGroup, Running
+from slicewright.testbed.process_group import ProcessGroup
 from slicewright.testbed.waiting import BedError
 
 START_SECONDS = 180
@@ -34,49 +31,23 @@ Answer = TypeVar("Answer")
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
 
 
-class BootContext(Struct, frozen=True):
-    """What the start of a control plane needs: a folder with ports, programs by name, and a listener."""
-
-    name: str
-    processes: ProcessGroup
-    paths: Mapping[str, Path]
-    environ: Mapping[str, str]
-    progress: Callable[[str], object]
-
-    def wait(self, awaited: str, program: str, probe: Callable[[], object]) -> None:
-        """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
-        blame = partial(self.processes.blame, program=program)
-        waiting.until(awaited, probe, seconds=START_SECONDS, check=self.processes.check, blame=blame)
-
-
-class Connection(Struct, frozen=True):
-    """Access to an API server, and the objects that make a bed of it."""
-
-    access: Access
-    kubeconfig: Path
-    install_controllers: Callable[[Api], None]
-
-
-class ControlPlane(Struct, frozen=True):
-    """What a bed needs for its control plane, and the way to one."""
-
-    programs: tuple[str, ...]
-    ports: int
-    connect: Callable[[BootContext], Connection]
-    simulates: str = nodes.KWOK_NODES
-
-
 class Bed:
     """Programs of the calling user around one API server.
 
     They end with the `with` block, and with this process however that ends, unless `detach` was called. Logs
     are kept when the block is left by an exception or a program ended by itself; then `logs` says where.
-    Where the control plane is a cluster that runs already, all of it is taken over as it is.
+
+    A subclass names its programs, says how the API server is reached (`_connect`), and makes a bed of it
+    (`_install`).
     """
+
+    programs: tuple[str, ...] = ()
+    """The pinned programs that it starts."""
+    ports = 0
+    """The number of ports that they need."""
 
     def __init__(
         self,
-        control_plane: ControlPlane | Running,
         name: str | None = None,
         *,
         root: Path | None = None,
@@ -85,16 +56,22 @@ class Bed:
     ) -> None:
         self.name = f"run-{os.getpid()}-{secrets.token_hex(3)}" if name is None else name
         self.logs: Path | None = None
-        self._kept = control_plane if isinstance(control_plane, Running) else None
-        self.simulates = nodes.KWOK_NODES if isinstance(control_plane, Running) else control_plane.simulates
+        self.simulates = nodes.KWOK_NODES
         """The value of the annotation on the nodes that this bed's KWOK simulates."""
-        self._control_plane = control_plane
         self._root = (root or process_group.clusters_root(environ)).absolute()
         self._progress = progress
         self._environ = environ
-        self._programs: ProcessGroup | None = None
-        self._connection: Connection | None = None
+        self._paths: Mapping[str, Path] = {}
+        self._processes: ProcessGroup | None = None
+        self._kubeconfig: Path | None = None
         self._api: Api | None = None
+
+    def _connect(self) -> tuple[Access, Path]:
+        """Start the control plane, if it is our own, and return the way to it, and its kubeconfig file."""
+        raise NotImplementedError
+
+    def _install(self) -> None:
+        """Start the other programs, and make the objects of a bed."""
 
     def __enter__(self) -> Self:
         """Start, and wait until everything answers. Raises BedError."""
@@ -118,20 +95,18 @@ class Bed:
     @property
     def kubeconfig(self) -> Path:
         """Return the kubeconfig file of that client."""
-        assert self._connection is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        return self._connection.kubeconfig
+        assert self._kubeconfig is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
+        return self._kubeconfig
 
     @property
     def processes(self) -> ProcessGroup:
         """Return the folder, the ports and the programs that this bed has started."""
-        assert self._programs is not None, "the bed has not started any"  # noqa: S101 - as above
-        return self._programs
+        assert self._processes is not None, "the bed has not started any"  # noqa: S101 - as above
+        return self._processes
 
     def check(self) -> None:
         """Raise BedError if a program of the bed has ended."""
-        programs = self._kept or self._programs
-        assert programs is not None, "the bed is not started"  # noqa: S101 - a mistake of the caller
-        programs.check()
+        self.processes.check()
 
     def start(self) -> None:
         """Start, and wait until everything answers. Raises BedError."""
@@ -192,45 +167,43 @@ class Bed:
 
     def note(self, **facts: object) -> None:
         """Write facts that `slicewright cluster status` shows."""
-        if self._programs:
-            self._programs.note(**facts)
+        if self._processes:
+            self._processes.note(**facts)
 
     def keep_logs(self) -> None:
         """Keep the logs when the bed goes."""
-        if self._programs:
-            self._programs.keep_logs()
+        if self._processes:
+            self._processes.keep_logs()
 
     def detach(self) -> None:
         """Let the programs run without this process, until `slicewright cluster down`."""
-        if self._programs:
-            self._programs.detach()
-            self._programs = None
+        if self._processes:
+            self._processes.detach()
+            self._processes = None
         self._close_api()
 
     def stop(self) -> None:
         """End everything."""
         self._close_api()
-        if self._programs:
-            self.logs = self._programs.close()
-            self._programs = None
+        if self._processes:
+            self.logs = self._processes.close()
+            self._processes = None
 
     def _start(self) -> None:
-        plane = self._control_plane
-        if isinstance(plane, Running):
-            file = self.until("the kept cluster to be ready", plane.ready_kubeconfig)
-            self._connection = Connection(kubeconfig.read(file), file, lambda _: None)
-            self._api = Api(self._connection.access)
-            return
-        paths = process_group.locate_programs(plane.programs, self._environ)
-        self._programs = processes = ProcessGroup(self._root, self.name, plane.ports)
-        boot = BootContext(self.name, processes, paths, self._environ, self._progress)
-        self._connection = plane.connect(boot)
-        self._api = Api(self._connection.access)
+        self._paths = process_group.locate_programs(self.programs, self._environ)
+        self._processes = ProcessGroup(self._root, self.name, self.ports)
+        access, self._kubeconfig = self._connect()
+        self._api = Api(access)
         try:
-            self._connection.install_controllers(self._api)
+            self._install()
         except (ApiError, OSError) as error:
             usual = Problem("BED002", f"the API server refused a step of the test bed: {error}")
             raise BedError(self.ended() or usual) from error
+
+    def _wait_for(self, awaited: str, program: str, probe: Callable[[], object]) -> None:
+        """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
+        blame = partial(self.processes.blame, program=program)
+        waiting.until(awaited, probe, seconds=START_SECONDS, check=self.check, blame=blame)
 
     def _close_api(self) -> None:
         if self._api:

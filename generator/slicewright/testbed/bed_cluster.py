@@ -7,7 +7,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,18 @@ import msgspec
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import Ignored
 from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.kubeconfig import Access
 from slicewright.kubernetes.fields import conditions, is_true
 from slicewright.kubernetes.kinds import CRD_VERSION, RUN_VERSIONS
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.platform.controller_files import JOBSET, KUEUE, PATHWAYS
 from slicewright.testbed import control_plane, credentials, manifests, nodes, process_group
-from slicewright.testbed.bed import Bed, BootContext, Connection, ControlPlane
-from slicewright.testbed.credentials import Credentials
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.manifests import Installation
+from slicewright.testbed.process_group import Running
 from slicewright.version import __version__
 
 _OK = 200
-_PORTS = 5
-"""etcd has two, for clients and for peers; then the API server, JobSet and Kueue."""
 
 
 class Cluster(Bed):
@@ -40,6 +39,10 @@ class Cluster(Bed):
     Without pods (`has_pods`) the caller has to run the Jobs: there is no Job controller, scheduler or KWOK.
     """
 
+    programs: tuple[str, ...] = process_group.CONTROL_PLANE
+    ports = 5
+    """etcd has two, for clients and for peers; then the API server, JobSet and Kueue."""
+
     def __init__(
         self,
         name: str | None = None,
@@ -49,76 +52,72 @@ class Cluster(Bed):
         has_pods: bool = True,
         **options: Any,
     ) -> None:
-        install = Installation(tuple(controllers), kueue_settings or {})
-        connect = partial(_connect, install, has_pods=has_pods)
-        super().__init__(ControlPlane(process_group.CONTROL_PLANE, _PORTS, connect), name, **options)
+        super().__init__(name, **options)
+        self._controllers = tuple(controllers)
+        self._settings = kueue_settings or {}
+        self._has_pods = has_pods
 
+    def _connect(self) -> tuple[Access, Path]:
+        etcd_port, peer_port, api_port, *_ = self.processes.ports
+        folder, server = self.processes.folder / "credentials", f"https://127.0.0.1:{api_port}"
+        papers = credentials.issue(folder, server, self.name, (control_plane.KUEUE_HOST,))
+        self._credentials = papers
+        etcd, apiserver = self._paths["etcd"], self._paths["kube-apiserver"]
+        self.processes.start("etcd", control_plane.etcd_command(etcd, papers, etcd_port, peer_port))
+        command = control_plane.apiserver_command(apiserver, papers, api_port, etcd_port)
+        self.processes.start("kube-apiserver", command, **control_plane.APISERVER_ENVIRON)
+        return papers.access("admin"), papers.kubeconfig("admin")
 
-def _connect(install: Installation, boot: BootContext, *, has_pods: bool = True) -> Connection:
-    processes = boot.processes
-    etcd_port, peer_port, api_port, *_ = processes.ports
-    server = f"https://127.0.0.1:{api_port}"
-    papers = credentials.issue(
-        processes.folder / "credentials", server, boot.name, (control_plane.KUEUE_HOST,)
-    )
-    etcd = control_plane.etcd_command(boot.paths["etcd"], papers, etcd_port, peer_port)
-    apiserver = control_plane.apiserver_command(boot.paths["kube-apiserver"], papers, api_port, etcd_port)
-    processes.start("etcd", etcd)
-    processes.start("kube-apiserver", apiserver, **control_plane.APISERVER_ENVIRON)
-    install_controllers = partial(_install_controllers, boot, papers, install, has_pods)
-    return Connection(papers.access("admin"), papers.kubeconfig("admin"), install_controllers)
+    def _install(self) -> None:
+        """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
+        api, objects = self.api, self._objects()
+        self._wait_for_api_server()
+        self._progress("API server ready")
+        for batch in manifests.in_order(objects):
+            api.each(api.create, batch)
+        served = partial(_definitions_served, api)
+        self._wait_for("the definitions of JobSet and Kueue", "kube-apiserver", served)
+        self._progress("JobSet and Kueue defined")
+        self._start_controllers()
+        configuration = control_plane.kueue_config_map(self._credentials)
+        api.apply(configuration, manager="kubectl")  # kubectl can apply it later
+        self.note(operator=control_plane.operator_name(self._environ))
+        self._wait_for("the webhooks of JobSet", "jobset", lambda: control_plane.jobset_answers(api))
+        self._wait_for("the webhooks of Kueue", "kueue", lambda: control_plane.kueue_answers(api))
+        account = partial(api.find, "v1", "ServiceAccount", "default", "default")
+        self._wait_for("the default service account", "kube-controller-manager", account)
+        self._wait_for("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
 
+    def _wait_for_api_server(self) -> None:
+        self._wait_for("the API server", "kube-apiserver", lambda: self.api.raw("GET", "/readyz")[0] == _OK)
 
-def _install_controllers(
-    boot: BootContext, papers: Credentials, install: Installation, has_pods: bool, api: Api
-) -> None:
-    """Define JobSet and Kueue, start the controllers, and wait until everything answers."""
-    objects = _objects(boot, papers, install)
-    boot.wait("the API server", "kube-apiserver", lambda: api.raw("GET", "/readyz")[0] == _OK)
-    boot.progress("API server ready")
-    for batch in manifests.in_order(objects):
-        api.each(api.create, batch)
-    boot.wait("the definitions of JobSet and Kueue", "kube-apiserver", lambda: _definitions_served(api))
-    boot.progress("JobSet and Kueue defined")
-    _start_controllers(boot, papers, install.settings, has_pods)
-    api.apply(control_plane.kueue_config_map(papers), manager="kubectl")  # kubectl can apply it later
-    boot.processes.note(operator=control_plane.operator_name(boot.environ))
-    boot.wait("the webhooks of JobSet", "jobset", lambda: control_plane.jobset_answers(api))
-    boot.wait("the webhooks of Kueue", "kueue", lambda: control_plane.kueue_answers(api))
-    account = partial(api.find, "v1", "ServiceAccount", "default", "default")
-    boot.wait("the default service account", "kube-controller-manager", account)
-    boot.wait("the kinds of all definitions", "kube-apiserver", lambda: _kinds_served(api))
+    def _objects(self) -> list[Object]:
+        *_, jobset_port, kueue_port = self.processes.ports
+        ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
+        items = [*manifests.completed(self._controllers), *manifests.provisioning_requests()]
+        authority = self._credentials.webhook_authority.certificate
+        hosted = manifests.for_host(items, ports=ports, authority=authority)
+        kept = control_plane.without_idle_webhooks(hosted, self._settings)
+        return [*kept, control_plane.kueue_secret(self._credentials)]
 
-
-def _objects(boot: BootContext, papers: Credentials, install: Installation) -> list[Object]:
-    *_, jobset_port, kueue_port = boot.processes.ports
-    ports = {JOBSET.namespace: jobset_port, KUEUE.namespace: kueue_port}
-    items = [*manifests.completed(install.objects), *manifests.provisioning_requests()]
-    hosted = manifests.for_host(items, ports=ports, authority=papers.webhook_authority.certificate)
-    return [
-        *control_plane.without_idle_webhooks(hosted, install.settings),
-        control_plane.kueue_secret(papers),
-    ]
-
-
-def _start_controllers(
-    boot: BootContext, papers: Credentials, kueue_settings: dict[str, Any], has_pods: bool
-) -> None:
-    """Start what reconciles: Kueue first, because it waits for a second or two before it begins."""
-    paths = boot.paths
-    *_, jobset_port, kueue_port = boot.processes.ports
-    manager, scheduler = paths["kube-controller-manager"], paths["kube-scheduler"]
-    commands = {
-        "kueue": control_plane.kueue_command(paths["kueue"], papers, kueue_port, kueue_settings),
-        "jobset": control_plane.jobset_command(paths["jobset"], papers, jobset_port),
-        "kube-controller-manager": control_plane.controller_manager_command(manager, papers, has_pods),
-        "pathways": control_plane.operator_command(papers.kubeconfig("pathways"), boot.environ),
-    }
-    if has_pods:
-        commands["kube-scheduler"] = control_plane.scheduler_command(scheduler, papers)
-        commands["kwok"] = nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok"))
-    for name, command in commands.items():
-        boot.processes.start(name, command)
+    def _start_controllers(self) -> None:
+        """Start what reconciles: Kueue first, because it waits for a second or two before it begins."""
+        paths, papers = self._paths, self._credentials
+        *_, jobset_port, kueue_port = self.processes.ports
+        manager = paths["kube-controller-manager"]
+        commands = {
+            "kueue": control_plane.kueue_command(paths["kueue"], papers, kueue_port, self._settings),
+            "jobset": control_plane.jobset_command(paths["jobset"], papers, jobset_port),
+            "kube-controller-manager": control_plane.controller_manager_command(
+                manager, papers, self._has_pods
+            ),
+            "pathways": control_plane.operator_command(papers.kubeconfig("pathways"), self._environ),
+        }
+        if self._has_pods:
+            commands["kube-scheduler"] = control_plane.scheduler_command(paths["kube-scheduler"], papers)
+            commands["kwok"] = nodes.kwok_command(paths["kwok"], papers.kubeconfig("kwok"))
+        for name, command in commands.items():
+            self.processes.start(name, command)
 
 
 def _definitions_served(api: Api) -> bool:
@@ -139,6 +138,22 @@ def _kinds_served(api: Api) -> bool:
 _DIGITS = 10
 
 
+class Kept(Bed):
+    """The bed that an earlier rehearsal kept."""
+
+    def __init__(self, kept: Running, **options: Any) -> None:
+        super().__init__(kept.name, **options)
+        self._kept = kept
+
+    def check(self) -> None:
+        """Raise BedError if a program of the bed has ended."""
+        self._kept.check()
+
+    def _start(self) -> None:
+        self._kubeconfig = self.until("the kept cluster to be ready", self._kept.ready_kubeconfig)
+        self._api = Api(kubeconfig.read(self._kubeconfig))
+
+
 def kept_bed(install: Installation, generations: object, *, has_pods: bool, **options: Any) -> Bed:
     """Return the bed that an earlier rehearsal kept for the same controllers, or one to be started and kept.
 
@@ -154,7 +169,7 @@ def kept_bed(install: Installation, generations: object, *, has_pods: bool, **op
     beds = process_group.running(process_group.clusters_root())
     kept = next((bed for bed in beds if bed.name == name), None)
     if kept and kept.status != "broken":
-        return Bed(kept, name, **options)
+        return Kept(kept, **options)
     if kept:
         process_group.end(kept)
     settings = install.settings
@@ -171,32 +186,38 @@ class Attached(Bed):
     that simulate the same nodes disturb each other: beside another KWOK, a bed needs its own value.
     """
 
+    programs = ("kwok",)
+
     def __init__(
         self, kubeconfig_file: Path, *, context: str = "", simulates: str = nodes.KWOK_NODES, **options: Any
     ) -> None:
-        connect = partial(_attach, kubeconfig_file, context, simulates)
-        super().__init__(ControlPlane(("kwok",), 0, connect, simulates), **options)
+        super().__init__(**options)
+        self._file = kubeconfig_file
+        self._context = context
+        self.simulates = simulates
+        self._inherited: dict[str, str] = {}
+        """Variables of our environment that the programs get."""
 
+    def _connect(self) -> tuple[Access, Path]:
+        access, file = kubeconfig.read(self._file, self._context), self._file
+        if self._context:  # the programs beside the cluster know the current context only
+            file = kubeconfig.copy(file, self._context, self.processes.folder / "kubeconfig")
+        if access.plugin:  # it may read more variables than other programs, such as CLOUDSDK_CONFIG
+            self._inherited = {key: value for key, value in self._environ.items() if key != "KUBECONFIG"}
+        return access, file
 
-def _attach(file: Path, context: str, simulates: str, boot: BootContext) -> Connection:
-    access = kubeconfig.read(file, context)
-    if context:  # the programs beside the cluster know the current context only
-        file = kubeconfig.copy(file, context, boot.processes.folder / "kubeconfig")
-    # A credential plugin may read more of the environment than other programs, such as CLOUDSDK_CONFIG.
-    environ = {key: value for key, value in boot.environ.items() if access.plugin and key != "KUBECONFIG"}
-    return Connection(access, file, partial(_install_beside, boot, file, simulates, environ))
-
-
-def _install_beside(
-    boot: BootContext, file: Path, simulates: str, environ: Mapping[str, str], api: Api
-) -> None:
-    processes = boot.processes
-    command = nodes.kwok_command(boot.paths["kwok"], file, simulates=simulates, heartbeats=True)
-    processes.start("kwok", command, **environ)
-    for item in (*manifests.for_host(manifests.released(PATHWAYS)), *manifests.provisioning_requests()):
-        if item["kind"] == "CustomResourceDefinition":
-            with Ignored("AlreadyExists"):
-                api.create(item)
-    boot.wait("the definition of PathwaysJob", "kwok", lambda: api.resource(*RUN_VERSIONS["PathwaysJob"]))
-    processes.start("pathways", control_plane.operator_command(file, boot.environ), **environ)
-    processes.note(operator=control_plane.operator_name(boot.environ))
+    def _install(self) -> None:
+        api = self.api
+        command = nodes.kwok_command(
+            self._paths["kwok"], self.kubeconfig, simulates=self.simulates, heartbeats=True
+        )
+        self.processes.start("kwok", command, **self._inherited)
+        for item in (*manifests.for_host(manifests.released(PATHWAYS)), *manifests.provisioning_requests()):
+            if item["kind"] == "CustomResourceDefinition":
+                with Ignored("AlreadyExists"):
+                    api.create(item)
+        served = partial(api.resource, *RUN_VERSIONS["PathwaysJob"])
+        self._wait_for("the definition of PathwaysJob", "kwok", served)
+        operator = control_plane.operator_command(self.kubeconfig, self._environ)
+        self.processes.start("pathways", operator, **self._inherited)
+        self.note(operator=control_plane.operator_name(self._environ))

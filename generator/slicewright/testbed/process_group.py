@@ -174,7 +174,7 @@ def _text_of(line: str) -> str:
 
 
 def _stderr() -> int | None:
-    """Return what a supervisor has as its stderr: ours, unless that is closed (`2>&-`), for it needs one."""
+    """Return the stderr of a supervisor: ours, or the null device if ours is closed (`2>&-`)."""
     try:
         return None if os.get_inheritable(_STDERR) else subprocess.DEVNULL
     except OSError:
@@ -192,7 +192,7 @@ def _close(stream: IO[bytes]) -> None:
 
 
 def _how(code: int) -> str:
-    """Return how a program ended, from the code that Python gives it: a signal is a negative one."""
+    """Return how a program ended, from its exit code in Python: a signal has a negative one."""
     if code >= 0:
         return f"exit code {code}"
     names = {number.value: number.name for number in signal.Signals}
@@ -304,7 +304,7 @@ def end(cluster: Running) -> None:
 
 
 def _is_gone(folder: Path) -> bool:
-    """Tell whether a folder is gone, and until then ask its supervisor to end, which may only just begin."""
+    """Tell whether a folder is gone; until then ask its supervisor, once it has started, to end."""
     if supervisor.is_held(folder) and (pid := supervisor.read_state(folder).get("supervisor")):
         with contextlib.suppress(ProcessLookupError):
             # The lock is held, so the process of this number is the supervisor.

@@ -242,7 +242,7 @@ class Supervisor:
 
 
 def _end_with_parent() -> Callable[[], None] | None:
-    """Return what a child does first, so that the kernel kills it when this process is gone."""
+    """Return a function for a child process, so that the kernel kills the child when this process ends."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
@@ -312,7 +312,7 @@ def _serve(supervisor: Supervisor, wake: int, asked_to_end: list[int]) -> None:
 
 
 def _obey(supervisor: Supervisor, command: dict[str, Any]) -> bool:
-    """Do what a command says; return whether it was the one to detach."""
+    """Execute a command; return whether it was `detach`."""
     try:
         match command["do"]:
             case "start":

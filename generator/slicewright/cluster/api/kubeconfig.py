@@ -126,7 +126,7 @@ class Plugin:
         raise self._failed(f"printed no ExecCredential of {version} with a token or a client certificate")
 
     def _environ(self) -> dict[str, str]:
-        """Return our environment with what the section adds, and what the protocol tells of the cluster."""
+        """Return our environment with the variables of the section and those of the plugin protocol."""
         spec: dict[str, Any] = {"interactive": False}
         if self.section.get("provideClusterInfo"):
             spec["cluster"] = self.cluster

@@ -86,7 +86,7 @@ class Queues:
             yield from self._quota(family, words)
 
     def _stopped(self, family: Family, words: str) -> Iterator[Cause]:
-        """Yield why nothing leaves the queue of a run; a kind that may not be read says nothing."""
+        """Yield why the queue of a run admits nothing; kinds that may not be read are left out."""
         namespace, readable = namespace_of(family.run), self._inventory.unread.keys()
         name = f"{namespace}/{family.queue}"
         local = self._inventory.find("LocalQueue", family.queue, namespace)
@@ -283,7 +283,7 @@ def _container_causes(pod: Object, status: Object) -> Iterator[Cause]:
 
 
 def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
-    """Return the cause of a kubelet that misses a Secret or a ConfigMap; nobody reads Secrets for it."""
+    """Return the cause if a kubelet misses a Secret or a ConfigMap, by its message: Secrets are not read."""
     reference = _MISSING.search(message)
     if reference is None:
         return None

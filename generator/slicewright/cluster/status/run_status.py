@@ -216,7 +216,7 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:
-    """Yield what the controller says of the failure, with the exit codes of pods that are still there."""
+    """Return the controller's reason for the failure, with an exit code if a failed pod still exists."""
     failed = next(of_run["Failed"] for of_run in _run_conditions(family) if is_true(of_run, "Failed"))
     policies = (item["spec"].get("failurePolicy") for item in family.members["JobSet"])
     most = next((policy.get("maxRestarts", 0) for policy in policies if policy is not None), None)

@@ -76,7 +76,7 @@ def _measures(record: Object) -> Object:
 
 
 def _rows(runs: Sequence[Object]) -> list[Object]:
-    """Return a row for each run, by name: that of its workload, where it is the only one of it."""
+    """Return a row for each run. Its name is that of the workload if the workload has one run."""
     numbers = Counter(run["workload"] for run in runs)
     rows = []
     for run in runs:

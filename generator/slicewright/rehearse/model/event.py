@@ -299,7 +299,7 @@ def _labels(item: Object) -> dict[str, str]:
 
 
 def _owner(item: Object) -> str:
-    """Return the run that an object was made for: what controls it."""
+    """Return the run that controls an object."""
     for reference in item["metadata"].get("ownerReferences", ()):
         if reference.get("controller"):
             return f"{item['metadata']['namespace']}/{reference['name']}"
@@ -307,7 +307,7 @@ def _owner(item: Object) -> str:
 
 
 def _turned(before: Conditions, current: Conditions, condition: str) -> bool:
-    """Tell whether a condition has become true, or became so once more: then its time is a later one.
+    """Tell whether a condition has become true, or has become true again, at a later time.
 
     An earlier time was set by the rehearsal, so that a timer expires.
     """

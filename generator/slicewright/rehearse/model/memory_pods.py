@@ -217,7 +217,7 @@ def _unplaced(job: Object, name: str, pools: int) -> tuple[tuple[str, Object], .
 
 
 def _complete(job: Object, now: str) -> Object:
-    """Return the status of a Job all of whose pods have succeeded, as the API server takes it."""
+    """Return the status of a complete Job that the API server accepts."""
     spec = job["spec"]
     count = pods_of(job, "Job")[0].pods_per_job
     indexes = {"completedIndexes": f"0-{count - 1}" if count > 1 else "0"}

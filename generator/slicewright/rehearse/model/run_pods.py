@@ -91,7 +91,7 @@ def slices(pods: Pods, evictions: Mapping[str, Collection[float]], now: float) -
 
 
 def _pieces(run: str, pods: Iterable[Pod], evictions: Collection[float], now: float) -> Iterator[_Piece]:
-    """Yield the slices that some pods made.
+    """Yield the slices of some pods.
 
     Pods of one Job that start when all before them were lost, as after an eviction, are another slice.
     """
@@ -209,7 +209,7 @@ def lacks_head(item: Object, ran: Collection[str]) -> bool:
 
 
 def _ending(item: Object) -> frozenset[str]:
-    """Return the jobs whose pods end: those that the success policy of a JobSet names, else all.
+    """Return the jobs whose pods end by themselves: those in the success policy of a JobSet, else all.
 
     The others are servers that go with them, such as a TensorBoard or the workers of a Pathways head.
     """

@@ -286,7 +286,7 @@ def ties(parts: Collection[ScenarioPart], queue_of: Mapping[str, str], resolutio
 
 
 def _together(runs: Iterable[tuple[float, str, str]], apart: float) -> list[list[tuple[str, str]]]:
-    """Return runs and their shapes in groups of runs that are submitted close together."""
+    """Return runs and their shapes in groups that are submitted within `apart` seconds of each other."""
     groups: list[list[tuple[str, str]]] = []
     last = None
     for at, run, shape in runs:
@@ -313,7 +313,7 @@ def _shape(part: ScenarioPart, item: Object) -> str:
 
 
 def _said(metadata: Object) -> dict[str, str]:
-    """Return what labels and annotations tell Kueue and JobSet about placing, apart from the queue."""
+    """Return the labels and annotations by which Kueue and JobSet place pods, except the queue."""
     words = {**metadata.get("labels", {}), **metadata.get("annotations", {})}
     return {
         key: word

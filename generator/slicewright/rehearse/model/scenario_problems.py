@@ -257,5 +257,5 @@ def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
 
 
 def _called(part: ScenarioPart, index: int) -> str:
-    """Return the kind and the time of a fault as its file has them."""
+    """Return the kind of a fault, and its time as in the file."""
     return f"{part.faults[index].kind.name} at {part.workload.spec['rehearsal']['faults'][index]['at']}"

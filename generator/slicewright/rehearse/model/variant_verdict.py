@@ -72,7 +72,7 @@ def _is_alone(move: Move) -> bool:
 
 
 def _is_named(move: Move, started: Mapping[str, Move]) -> bool:
-    """Tell whether a verdict names an end: where the start moves too, only one that is lost or won alone."""
+    """Tell whether a verdict names an end. If the start moves too, only a lost or gained end counts."""
     start = started.get(move.name)
     return start is None or (math.isinf(move.seconds) and math.isfinite(start.seconds))
 
@@ -200,9 +200,9 @@ def _whole(base: Object, variant: Object, noise: Noise) -> Iterator[str]:
 
 
 def _chance(moved: Iterable[Move], variants: Sequence[Object], noise: Noise) -> str:
-    """Return that the order of runs may explain what moves: unlike ones of a queue came at the same time.
+    """Return a note if chance may explain a difference: unlike runs of a queue came at the same time.
 
-    Where none of them waits the order changes nothing.
+    If none of them waits, their order changes nothing.
     """
     if noise.repetitions >= _ENOUGH:
         return ""

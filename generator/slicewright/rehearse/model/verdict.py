@@ -20,7 +20,7 @@ from slicewright.rehearse.model.timeline import Timeline
 
 
 class Cause(Struct, frozen=True):
-    """Why a run waited, as a sentence, and when."""
+    """Why and when a run waited, as a sentence."""
 
     start: float
     end: float

@@ -113,13 +113,13 @@ def _cluster(record: Object, key: str) -> Object:
 
 
 def _team(run: Object) -> str:
-    """Return the team of a run; a namespace without a team in the TPUCluster is one."""
+    """Return the team of a run; without a team, its namespace."""
     namespace: str = run["run"].partition("/")[0]
     return run["team"] or namespace
 
 
 def _filter_rules(cluster: Object) -> str:
-    """Return the style rules by which the choice of a team hides what others have: no script is needed."""
+    """Return the style rules that hide the runs of other teams when a team is chosen, without a script."""
     key, several = cluster["key"], range(len(cluster["teams"]))
     if len(several) == 1:
         return ""
@@ -170,7 +170,7 @@ def _place(problem: Object) -> str:
 
 
 def _about(problem: Object, runs: Sequence[Object]) -> Object:
-    """Return a problem with the runs of its workload; it names the only one, and is of their only team."""
+    """Return a problem with the runs of its workload, and their team if there is only one."""
     teams = {run["team"] for run in runs}
     is_named = len(runs) == 1 and runs[0]["name"] not in problem["message"]
     return {
@@ -184,7 +184,7 @@ def _about(problem: Object, runs: Sequence[Object]) -> Object:
 def _runs(
     record: Object, problems: Iterable[Object], teams: Sequence[str], end: float, key: str
 ) -> Iterator[Object]:
-    """Yield the runs of a rehearsal with what the page says of each."""
+    """Yield the runs of a rehearsal with the texts and pictures of the page."""
     runs: list[Object] = record["workloads"]
     heads, most = sweep_heads(runs), room(len(runs))
     numbers = Counter(run["workload"] for run in runs)
@@ -295,12 +295,12 @@ def _group(group: Group, key: str) -> Object:
 
 
 def _name_first(row: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of a row with the variant, which is last in a terminal, first."""
+    """Return the cells of a row with the variant first; in a terminal it is last."""
     return row[-1], *row[:-1]
 
 
 def _timeline(variants: Sequence[Object], end: float, key: str) -> Iterator[Object]:
-    """Yield for runs that are compared as one their name, and their rows of each variant, the first first."""
+    """Yield, for runs that are compared as one, their name and their rows in each variant."""
     everything = {"workloads": [row for variant in variants for row in variant["workloads"]]}
     for at, runs in enumerate(compared(variants[0], everything)):
         of_variants = [

@@ -101,7 +101,7 @@ def _resolution(report: Report) -> Iterable[str]:
 
 
 def _column(report: Report, waited_for: Iterable[Object]) -> int:
-    """Return the width of all names: what is drawn begins below each other, so that times can be compared."""
+    """Return the width of the column of names, so that all drawings begin in the same column."""
     names = [timeline.run for timeline in _rows(report)]
     names += [usage.name for usage in (*report.queues, *report.pools)]
     names += [usage["name"] for usage in waited_for]
@@ -135,7 +135,7 @@ def _runs(report: Report, column: int, width: int) -> Iterable[str]:
 
 
 def _why(report: Report, column: int) -> Iterable[str]:
-    """Yield a line for each run that waited, about its longest wait; for equal runs one a cause."""
+    """Yield a line about the longest wait of each run; equal runs have one line for each cause."""
     timelines = {timeline.run: timeline for _, timeline in report.timelines}
     rows = {timeline.run for timeline in _rows(report)}
     sweeps = set(report.sweeps.values())
@@ -156,7 +156,7 @@ def _why(report: Report, column: int) -> Iterable[str]:
 
 
 def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:
-    """Yield how long it waited for Kueue; without a queue it is what its pods took that says something.
+    """Yield how long it waited for Kueue or, without a queue, for its pods to start.
 
     What is shorter than the time resolution is left out.
     """
@@ -166,7 +166,7 @@ def _wait(timeline: Timeline, resolution: float) -> Iterable[str]:
 
 
 def _evictions(timeline: Timeline) -> Iterable[str]:
-    """Yield one fact a reason: what happens again and again would push everything else off the line."""
+    """Yield one fact for each reason, so that repeated evictions do not fill the line."""
     moments: dict[str, list[float]] = {}
     for eviction in timeline.evictions:
         moments.setdefault(eviction.reason, []).append(eviction.at)
