@@ -10,7 +10,7 @@ from tests.check.kit import engine, found, jobset, problems
 from slicewright.check.engine import Engine, SkipKind
 from slicewright.check.kind_schemas import KindSchemas
 from slicewright.check.run import RuleSet
-from slicewright.check.units import unpack
+from slicewright.check.unpack import unpack
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import Problem

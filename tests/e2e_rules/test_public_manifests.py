@@ -15,7 +15,7 @@ from tests.e2e_rules.modules import folder
 
 from slicewright.check.io.discovery import Discovery
 from slicewright.check.io.load import load
-from slicewright.check.units import unpack
+from slicewright.check.unpack import unpack
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.objects import Resource
 

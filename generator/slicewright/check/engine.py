@@ -11,7 +11,7 @@ from slicewright.check import cel
 from slicewright.check.kind_schemas import BadSchemaError, KindChecks, KindSchemas
 from slicewright.check.kueue_conversion import to_v1beta2
 from slicewright.check.schema_messages import explained, unknown_kind
-from slicewright.check.units import nested, outside
+from slicewright.check.unpack import nested, outside
 from slicewright.document.edit import vouched
 from slicewright.kubernetes.kinds import KUEUE_GROUP, V1BETA2_SINCE, Removed
 from slicewright.kubernetes.problem import Problem, Severity, did_you_mean

@@ -18,7 +18,7 @@ from slicewright.check.io.kustomizations import FILE_NAMES
 from slicewright.check.io.load import load
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.passed_by import holds_object
-from slicewright.check.units import unpack
+from slicewright.check.unpack import unpack
 from slicewright.cli import checkout as repository
 from slicewright.cli import placeholder_values, reach, show
 from slicewright.cli.command import cluster_option, command, context_options

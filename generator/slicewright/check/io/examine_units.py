@@ -14,7 +14,8 @@ from slicewright.check.passed_by import (
     may_be_misspelt,
     names_judged,
 )
-from slicewright.check.units import Examined, checked, unpack
+from slicewright.check.units import Examined, checked
+from slicewright.check.unpack import unpack
 from slicewright.intent.source import Source, SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.objects import Resource
