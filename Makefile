@@ -51,8 +51,8 @@ check: $(VENV)/.run ## Fail if the overlays are not rendered or have errors.
 ##@ Develop
 
 .PHONY: quick
-quick: ## Lint, check types and imports, and run fast tests: under a minute, without `make tools`.
-	@$(MAKE) --jobs=2 quick-i-z quick-a-h lint imports types
+quick: ## Lint, check types and imports, and run fast tests, with PKG=check those of tests/check: under a minute.
+	@$(MAKE) --jobs=2 $(if $(PKG),quick-package,quick-i-z quick-a-h) lint imports types
 
 # Chains that run side by side: what needs no Go programs runs while they are built.
 .PHONY: test
@@ -81,9 +81,12 @@ types: $(VENV)/.dev ## Check the types.
 imports: $(VENV)/.dev ## Check the imports between modules.
 	@$(BIN)/lint-imports --no-cache
 
-.PHONY: quick-a-h quick-i-z
+QUICK = -q --no-header -m "not tools and not slow and not ci and not workflow"
+.PHONY: quick-a-h quick-i-z quick-package
 quick-a-h quick-i-z: quick-%: $(VENV)/.dev
-	@$(PYTEST) -q --no-header -m "not tools and not slow and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
+	@$(PYTEST) $(QUICK) $(HALF) $(PYTEST_ARGS)
+quick-package: $(VENV)/.dev
+	@$(PYTEST) $(QUICK) tests/$(PKG) $(PYTEST_ARGS)
 
 .PHONY: unit
 unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
@@ -93,7 +96,7 @@ unit: $(VENV)/.dev tools ## Run the tests that need no cluster.
 # that needs a program of `make tools` and is not marked so fails at once, and not on a new machine first.
 HALF = $(filter-out $(NOT_UNIT),$(wildcard tests/[$*]*))
 .PHONY: unit-a-h unit-i-z unit-with-tools
-unit-a-h unit-i-z quick-a-h quick-i-z: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
+unit-a-h unit-i-z quick-a-h quick-i-z quick-package: export SLICEWRIGHT_CACHE = $(abspath $(VENV))/no-tools
 unit-a-h unit-i-z: unit-%: sound
 	@echo "unit tests that need no Go programs: $*"
 	@nice $(PYTEST) -q --no-header -m "not tools and not ci and not workflow" $(HALF) $(PYTEST_ARGS)
