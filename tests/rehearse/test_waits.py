@@ -11,8 +11,9 @@ from tests.cluster.status.kit import jobset, queue
 
 from slicewright.kueue.quota import Holder, Shortage
 from slicewright.rehearse.model.metrics import waiting_chips
+from slicewright.rehearse.model.queue_setting import Setting, read_setting
 from slicewright.rehearse.model.verdict import Cause
-from slicewright.rehearse.model.waits import Lack, Remedy, Setting, Wait, read_setting, waits
+from slicewright.rehearse.model.waits import Lack, Remedy, Wait, waits
 from slicewright.rehearse.report.sentences import causes, describe, longest_waits
 from slicewright.rehearse.report.sentences import record as record_of
 from slicewright.rendering.io.package_data import package

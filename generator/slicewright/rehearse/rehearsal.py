@@ -21,6 +21,7 @@ from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.event import NOT_IN_TREE, run_key
 from slicewright.rehearse.model.expectation import answers
 from slicewright.rehearse.model.prices import of_pools
+from slicewright.rehearse.model.queue_setting import read_setting
 from slicewright.rehearse.model.run_pods import Gangs, Work, gangs
 from slicewright.rehearse.model.scenario_part import ScenarioPart, gangs_of, is_queued, queues_asked, ties
 from slicewright.rehearse.model.scenario_problems import never_fits
@@ -140,7 +141,7 @@ class Rehearsal:
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue, scenario.site)
         faults = self._faults.injected(timelines)
         queue_of = queues_asked(self._runs, scenario.platform)
-        setting = waits.read_setting(
+        setting = read_setting(
             self._runs,
             scenario.platform,
             scenario.catalogue,

@@ -13,9 +13,9 @@ from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.quantity import whole
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.event import Event
+from slicewright.rehearse.model.queue_setting import Setting
 from slicewright.rehearse.model.run_pods import Pod, Spent
 from slicewright.rehearse.model.timeline import Timeline
-from slicewright.rehearse.model.waits import Setting
 
 Steps = tuple[tuple[float, int], ...]
 """(moment, value since then), in order of time, from 0."""
