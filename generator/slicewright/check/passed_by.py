@@ -136,7 +136,7 @@ class PassedBy(Struct, frozen=True):
 
 
 _TEST_DATA = frozenset({"testdata", "test_data", "test-data", "expected"})
-"""Go's tools pass `testdata` by, too: what is broken in it is meant to be, and what a test expects is so."""
+"""Folders whose files may be broken on purpose; Go's tools ignore `testdata` too."""
 _PACKAGES = frozenset({"node_modules", "site-packages"})
 _VENDOR = "vendor"
 _VENDORING = frozenset({"go.mod", "glide.yaml", "Gopkg.toml", "composer.json", "jsonnetfile.json", "Gemfile"})

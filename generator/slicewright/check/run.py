@@ -134,8 +134,8 @@ class RuleSet:
         """Return the problems without those that another one reports in better words.
 
         A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload or a
-        TPUCluster for the objects that are rendered from it. Where a value is refused, readers may dispute
-        about it.
+        TPUCluster for the objects that are rendered from it. A warning that readers of YAML disagree about a
+        value is left out where an error refuses the value.
         """
         inputs = of_inputs(problems)
         of_files = {(problem.id, _place(problem)) for problem in problems if not problem.folder}

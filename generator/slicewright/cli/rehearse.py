@@ -13,7 +13,6 @@ from slicewright.cli import rehearse_options, show
 from slicewright.cli.checkout import open_checkout
 from slicewright.cli.command import FILE, command, output_option
 from slicewright.cli.rehearse_options import Duration, Share, Span, Speed, more_than_none, prices_of
-from slicewright.cli.report import rehearsal_output
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import did_you_mean
 from slicewright.rehearse.model.clock import FASTEST, overridden, too_early, unclear
@@ -173,6 +172,7 @@ def rehearse(
     rehearse_options.check_comparison(variants, sweep, repeat, changed, output)
     # `rehearse --help` does not need what reads a tree and plays it: 400 ms.
     from slicewright.cli import compare_variants, play  # noqa: PLC0415
+    from slicewright.cli.report import rehearsal_output  # noqa: PLC0415
 
     asked: tuple[Variant, ...] = ()
     if variants or sweep:

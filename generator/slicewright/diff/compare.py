@@ -125,7 +125,7 @@ class Difference(Struct, frozen=True):
     quotas: tuple[QuotaMove, ...]
     stops: tuple[StopChange, ...]
     asked: tuple[Asked, ...]
-    """Of every queue of which something is asked, before or after."""
+    """The chips that are requested of each queue, before and after."""
     controllers: tuple[ControllerChange, ...]
     provision: tuple[FileChange, ...]
     objects: tuple[ObjectChange, ...]

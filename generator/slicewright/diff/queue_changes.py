@@ -88,9 +88,9 @@ def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
 def asked(
     before: Objects, after: Objects, staying: Objects, chips_of: Callable[[TreeObject], int]
 ) -> Iterator[Asked]:
-    """Yield what is asked of each queue of which anything is.
+    """Yield the chips that are requested of each queue.
 
-    `staying` goes on asking although the tree shows it to nobody any more.
+    Runs that are `staying` in the cluster after they leave the tree still count.
     """
     old, new = +_chips(before, chips_of), _chips(after, chips_of) + _chips(staying, chips_of)
     behind = _behind(before) | _behind(after)
@@ -143,7 +143,7 @@ class StopChange(Struct, frozen=True):
     before: str
     after: str
     runs: int
-    """Runs behind it, which it is another policy for now."""
+    """Runs behind it that are now stopped more, or less, than before."""
     chips: int
 
 

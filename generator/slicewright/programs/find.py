@@ -190,7 +190,7 @@ def tools_folder() -> Path:
 
 
 def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the first program of a name, or None."""
+    """Return the path of the first program of a name on PATH, or None."""
     return next((str(path) for path in _on_path((name,), environ)), None)
 
 

@@ -1,4 +1,4 @@
-"""The end of a terminal, drawn over itself: the picture of a rehearsal, or what `status --watch` shows."""
+"""Redraws the last lines of a terminal: the picture of a rehearsal, or the runs of `status --watch`."""
 
 import os
 import time
@@ -55,7 +55,7 @@ class _Console(Console):
 
 
 class Picture:
-    """The end of a terminal, drawn over itself; the last picture stays with `is_kept`."""
+    """The last lines of a terminal, which are redrawn; the last picture stays with `is_kept`."""
 
     def __init__(self, stream: IO[str], *, is_kept: bool) -> None:
         # The width is that of the terminal: a shell may have exported the COLUMNS of an earlier one.
