@@ -193,6 +193,19 @@ def test_bare_version_of_pathways_is_refused_at_its_field(empty: Repo, api: str)
     assert "PW135" not in empty.run("render", "-o", "json", code=1).out
 
 
+def test_variables_of_another_run_are_refused_at_their_lines(empty: Repo) -> None:
+    """A number of slices and an address from an older run would hang this one, so nothing is written."""
+    empty.write("clusters/c1.yaml", CLUSTER)
+    env = "{name: MEGASCALE_NUM_SLICES, value: '4'}, {name: JAX_COORDINATOR_ADDRESS, value: old-a-0-0.old:1}"
+    empty.workload("a", FITS.replace("}", f", env: [{env}]}}"))
+
+    found = empty.run("render", "-o", "json", code=1).json["problems"]
+
+    assert [("TPU168", "workloads/a.yaml", 9), ("TPU170", "workloads/a.yaml", 9)] == [
+        (one["id"], one["file"], one["line"]) for one in found
+    ]
+
+
 def test_cluster_with_a_mistake_of_its_own_is_not_held_against_runs(empty: Repo) -> None:
     """What a run lacks there may follow from it."""
     empty.write("clusters/c1.yaml", CLUSTER.replace("pool: v5e,", "pool: v5,"))

@@ -108,6 +108,18 @@ def test_gitops_rules_apply_to_what_the_tool_covers(tmp_path: Path, tool: str) -
     ]
 
 
+def test_rules_of_flux_look_from_the_tool_to_the_folder_and_back(tmp_path: Path) -> None:
+    """A run of another folder is found by the Kustomization that syncs it, and the other way around."""
+    spec = "healthChecks: [{apiVersion: v1, kind: Job, name: trian}], postBuild: {substitute: {a: b}}"
+    tool = KUSTOMIZATION.replace("spec: {", f"spec: {{{spec}, ")
+    script = JOB.replace("command: null", 'command: [bash, -c, "echo ${X} ${a}"]')
+    write(tmp_path, {"flux/k.yaml": tool, "apps/a/job.yaml": script, "samples/job.yaml": script})
+
+    found = [said for said in ids(tmp_path) if said[-6:] in ("GIT135", "GIT137")]
+
+    assert ["apps/a/job.yaml GIT135", "flux/k.yaml GIT137"] == found
+
+
 def test_tool_without_a_path_covers_its_own_folder(tmp_path: Path) -> None:
     """Where it cannot be told what is synced, what is beside the tool's object and below it is."""
     project = "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: p}, spec: {}}\n"

@@ -21,6 +21,7 @@ from slicewright.check.rules import (
     fit_heads,
     fit_namespace,
     fit_nodes,
+    multislice,
     pods_ready,
     provisioning_requests,
 )
@@ -63,9 +64,12 @@ _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
 )
 _FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes, provisioning_requests)
-_OF_PLACE = frozenset(_OF_RUNS).intersection((*_FITS, *_WAITS, minimum_version, gates, image_tags))
-"""Rules that hold a run against its cluster, and its version of Pathways against those that exist. The others
-look at what pods are made of: where a person adds nothing to that, it is what bases and builders make."""
+_OF_PLACE = frozenset(_OF_RUNS).intersection(
+    (*_FITS, *_WAITS, *rules_of(multislice), minimum_version, gates, image_tags)
+)
+"""Rules that hold a run against its cluster, its variables against its slices, and its version of Pathways
+against those that exist. The others look at what pods are made of: where a person adds nothing to that, it is
+what bases and builders make."""
 
 
 def judged(

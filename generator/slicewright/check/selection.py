@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from msgspec import Struct
 
 from slicewright.document.document import values_in
-from slicewright.kubernetes.kinds import ARGOCD_GROUP, RUN_KINDS
+from slicewright.kubernetes.kinds import ARGOCD_GROUP, FLUX_GROUP, RUN_KINDS
 from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, family
-from slicewright.objects import Resource
+from slicewright.objects import ObjectSet, Resource, once
 
 _KUBECTL_TOO = frozenset({"GIT124"})
 """Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""
@@ -60,12 +60,32 @@ def syncs(tool: Resource, file: str) -> bool:
     return _is_below(file, _covered(tool))
 
 
-def is_application_of(resource: Resource, files: Iterable[str]) -> bool:
-    """Tell whether an object of Argo CD that rules look at covers the folder of one of some files."""
-    if resource.group != ARGOCD_GROUP or resource.kind not in _ARGOCD:
+def is_application(resource: Resource) -> bool:
+    """Tell whether an object is an Application, an ApplicationSet or an AppProject of Argo CD."""
+    return resource.group == ARGOCD_GROUP and resource.kind in _ARGOCD
+
+
+def is_flux_kustomization(resource: Resource) -> bool:
+    """Tell whether an object is a Kustomization of Flux."""
+    return resource.group == FLUX_GROUP and resource.kind == "Kustomization"
+
+
+def is_judged_tool_of(resource: Resource, files: Iterable[str]) -> bool:
+    """Tell whether an object of a GitOps tool that rules look at covers the folder of one of some files."""
+    if not is_application(resource) and not (is_flux_kustomization(resource) and resource.version == "v1"):
         return False
     covered = _covered(resource)
     return any(_is_below(file, covered) for file in files)
+
+
+@once
+def _tools(objects: ObjectSet) -> list[tuple[Resource, set[str]]]:
+    return [(resource, _covered(resource)) for resource in objects.all if _is_tool(resource)]
+
+
+def tools_of(resource: Resource, objects: ObjectSet) -> list[Resource]:
+    """Return the objects of GitOps tools that cover the folder of an object, wherever they are."""
+    return [tool for tool, folders in _tools(objects.widest) if _is_below(resource.file, folders)]
 
 
 def needs_gitops(ident: str) -> bool:
@@ -78,8 +98,7 @@ def _is_marked(resource: Resource) -> bool:
 
 
 def _is_tool(resource: Resource) -> bool:
-    is_argocd = resource.group == ARGOCD_GROUP and resource.kind in _ARGOCD
-    return is_argocd or resource.group.endswith(_FLUX)
+    return is_application(resource) or resource.group.endswith(_FLUX)
 
 
 def _covered(tool: Resource) -> set[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from slicewright.check.passed_by import is_referred, words_of
 from slicewright.check.run import Scope
-from slicewright.check.selection import is_application_of
+from slicewright.check.selection import is_judged_tool_of
 from slicewright.check.unfinished import Placeholders, placeholders_in
 from slicewright.document.read import read_manifests
 from slicewright.intent.source import Source, SourceFile
@@ -119,7 +119,7 @@ class Read:
         self.kustomizations = list(self._kustomizations())
 
     def add_referred(self, engine: Engine) -> None:
-        """Judge the objects to which those of their scope refer, and Applications of judged ones."""
+        """Judge the objects to which those of their scope refer, and what syncs judged ones."""
         if not self.others:
             return
         judged: dict[Scope, list[Resource]] = defaultdict(list)
@@ -130,7 +130,7 @@ class Read:
         others, self.others = self.others, []
         for resource in others:
             is_met = is_referred(resource, words.get(self.scopes[id(resource)], frozenset()))
-            if is_met or is_application_of(resource, files):
+            if is_met or is_judged_tool_of(resource, files):
                 self.objects.append(checked(resource, engine))
             else:
                 self.others.append(resource)

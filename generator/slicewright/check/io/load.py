@@ -281,11 +281,11 @@ def _is_template(text: str) -> bool:
     return has_marks(text) and bool(errors(read_manifests(text, "")[1]))
 
 
-_MERGES = re.compile(r"patches|generators|transformers|validators")
+_MERGES = re.compile(r"patches|replacements|generators|transformers|validators")
 
 
 def _merged(kustomizations: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of patches and configurations that some kustomizations name."""
+    """Return the files of patches, replacements and configurations that some kustomizations name."""
     known = Kustomizations()
     merged = {}
     for path, text in kustomizations.items():

@@ -10,6 +10,7 @@ from slicewright.check.rules import (
     fit_heads,
     fit_namespace,
     fit_nodes,
+    flux,
     gitops,
     jobs,
     jobset_names,
@@ -22,9 +23,11 @@ from slicewright.check.rules import (
     kustomize,
     leaderworkerset,
     multikueue,
+    multislice,
     node_labels,
     object_limits,
     pathways,
+    pathways_servers,
     pod_values,
     pods_ready,
     priorities,
@@ -44,13 +47,22 @@ from slicewright.check.rules import native_gang as gang
 from slicewright.objects import rules_of
 
 RULES = rules_of(
-    *(tpu_shape, tpu_slices, node_labels, priorities, tpu_provisioning),
+    *(tpu_shape, tpu_slices, multislice, node_labels, priorities, tpu_provisioning),
     *(computeclass, dynamic_slices, security),
-    *(jobset_names, jobset_policies, jobs, deployments, leaderworkerset, trainjob, pathways),
+    *(
+        jobset_names,
+        jobset_policies,
+        jobs,
+        deployments,
+        leaderworkerset,
+        trainjob,
+        pathways,
+        pathways_servers,
+    ),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang),
     *(fit, fit_flavors, fit_nodes, fit_namespace, fit_heads, pods_ready, provisioning_requests),
     *(keys, versions, pod_values, object_limits),
-    *(references_kueue, references_pods, gitops, content, kustomize),
+    *(references_kueue, references_pods, gitops, flux, content, kustomize),
 )
 """All rules; `problems/rules/` has their texts."""

@@ -40,12 +40,12 @@ def _judged(resource: Resource, objects: ObjectSet) -> _Judged:
     """Return the judgement on a workload; of several queues of its name, on the first without an error."""
     seen: dict[int, _Judged] = objects.once("flavors", lambda _: {})
     if id(resource) not in seen:
-        judged = [_of_queue(ask, objects) for ask in asks(resource, objects)] or [([], [])]
+        judged = [_of_queue(ask, resource, objects) for ask in asks(resource, objects)] or [([], [])]
         seen[id(resource)] = next((flavors for flavors in judged if not flavors[0]), judged[0])
     return seen[id(resource)]
 
 
-def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
+def _of_queue(ask: Asked, resource: Resource, objects: ObjectSet) -> _Judged:
     known = ask.known
     first: list[Finding] = []
     others: list[Finding] = []
@@ -54,12 +54,37 @@ def _of_queue(ask: Asked, objects: ObjectSet) -> _Judged:
         return first, others
     for assigned in assignment.admit(known, ask.queue, ask.sets, ask.choices) or ():
         names = list(dict.fromkeys(assigned.flavors.values()))
-        if reason := _contradiction(objects, ask, assigned.pods, names):
+        if nowhere := _no_such_label(objects, resource, assigned.pods, names):
+            first.append(nowhere)
+        elif reason := _contradiction(objects, ask, assigned.pods, names):
             message = f"pods '{assigned.pods.name}' get {_flavors(names)}: {reason[0]}"
             first.append(Finding(LABEL, message, reason[1]))
         else:
             others += _others(objects, ask, assigned, names)
     return first, others
+
+
+def _no_such_label(
+    objects: ObjectSet, resource: Resource, pod_set: PodSet, names: Sequence[str]
+) -> Finding | None:
+    """Return the finding that pods select a label's value that no node of the cluster has."""
+    pools = _pools(objects)
+    of_flavors = [pool for name in names for pool in pools.get(name, ())]
+    for key, value in pod_set.nodes.fixed().items() if of_flavors else ():
+        known = {other for own in pools.values() for pool in own for other in pool.get(key, ())}
+        values = list(dict.fromkeys(other for pool in of_flavors for other in pool.get(key, ())))
+        if values and value not in known:
+            named = (pods for pods in resource.pods if (pods.name or "main") == pod_set.name)
+            path = next((pods.selector_path(key) for pods in named), LABEL)
+            message = f"pods '{pod_set.name}' select {key}={value}, but no node of the cluster has this label"
+            one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
+            hint = f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
+            return Finding(path, message, hint)
+    return None
+
+
+_SHOWN = 6
+"""How many values of a label a hint names."""
 
 
 def _flavors(names: Sequence[str]) -> str:

@@ -5,16 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from slicewright.check.rules.flux import changes_name, is_forced, is_written_once
+from slicewright.check.selection import is_application, is_flux_kustomization, tools_of
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, mapping, text, words
+from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words
 from slicewright.kubernetes.kinds import CLUSTER_SCOPED, RUN_KINDS, RUNS, is_namespaced
 from slicewright.kubernetes.labels import (
+    HELM_HOOK,
     HOOK,
     INSTANCE,
     MANAGED_BY,
     PROVISIONING,
     QUEUE,
-    RUN,
     SYNC_OPTIONS,
     SYNC_WAVE,
 )
@@ -23,7 +25,10 @@ from slicewright.kueue import assignment, quota, quota_read, quota_workload
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _JOBS = frozenset({"JobSet", "Job"})
-_HASHED = re.compile(r".*-[0-9a-f]{5,}")
+_HELM_HOOKS = frozenset(
+    f"{when}-{what}" for when in ("pre", "post") for what in ("install", "upgrade", "delete")
+)
+"""The hooks of Helm that Argo CD takes for its own."""
 _WAVE = re.compile("-?[0-9]{1,9}")
 _VOLATILE = frozenset({"app.kubernetes.io/version", MANAGED_BY, "helm.sh/chart", "git-commit", "commit"})
 
@@ -44,15 +49,44 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(path, message, fix=edits.remove(path, safe=False))
 
 
+def _hook_key(resource: Resource, objects: ObjectSet) -> str:
+    """Return the annotation that makes an object a hook of Argo CD, which takes those of Helm for its own."""
+    if HOOK in resource.annotations:
+        return HOOK
+    if _HELM_HOOKS.isdisjoint(resource.annotations.get(HELM_HOOK, "").replace(" ", "").split(",")):
+        return ""
+    return HELM_HOOK if any(map(is_application, tools_of(resource, objects))) else ""
+
+
 @rule("GIT103", RUN_KINDS, "warning")
-def _hook(resource: Resource, _objects: ObjectSet) -> Findings:
-    if HOOK in resource.annotations and QUEUE in resource.labels:
-        path = ("metadata", "annotations", HOOK)
-        yield Finding(path, "Argo CD treats a queued hook as done as soon as Kueue admits it")
+def _hook(resource: Resource, objects: ObjectSet) -> Findings:
+    key = _hook_key(resource, objects)
+    if key and QUEUE in resource.labels:
+        yield Finding(
+            ("metadata", "annotations", key),
+            "Argo CD treats a queued hook as done as soon as Kueue admits it",
+            f"leave {key} out and sync the run as a normal object, in the last wave",
+        )
+    elif key == HELM_HOOK and any(pods.asks_for_tpu for pods in resource.pods):
+        message = "Argo CD takes a hook of Helm for its own, and starts the run again at every sync"
+        yield Finding(
+            ("metadata", "annotations", key), message, f"leave {key} out, and give a changed run a new name"
+        )
+
+
+def _is_server_side(resource: Resource, objects: ObjectSet) -> bool:
+    """Tell whether all that syncs an object applies it on the server's side, as Flux always does."""
+    if options(resource.annotations).get("ServerSideApply") == "true":
+        return True
+    tools = tools_of(resource, objects)
+    applications = [_specs(tool)[1] for tool in tools if tool.kind in _APPLICATIONS]
+    is_synced = applications != [] or any(map(is_flux_kustomization, tools))
+    listed = (sequence(at(spec, "syncPolicy", "syncOptions")) for spec in applications)
+    return is_synced and all("ServerSideApply=true" in sync for sync in listed)
 
 
 @rule("GIT104", {"JobSet"}, "warning")
-def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
+def _defaults(resource: Resource, objects: ObjectSet) -> Findings:
     """Compare with what JobSet's webhook and the API server fill in."""
     for pods in resource.pods:
         job = pods.path[:3]
@@ -69,7 +103,7 @@ def _defaults(resource: Resource, _objects: ObjectSet) -> Findings:
             for index, port in entries(container.get("ports"))
             if "protocol" not in port
         }
-        if missing:
+        if missing and not _is_server_side(resource, objects):
             names = dict.fromkeys(f"{'ports[].' * ('ports' in path)}{path[-1]}" for path in missing)
             fields = dict.fromkeys(f"{path[-1]}: {value}" for path, value in missing.items())
             message = f"defaults are not written out: {', '.join(names)}"
@@ -120,13 +154,25 @@ def _shown_taint(entry: dict[str, Any]) -> str:
 
 
 @rule("GIT107", RUN_KINDS, "warning")
-def _fixed_name(resource: Resource, _objects: ObjectSet) -> Findings:
+def _fixed_name(resource: Resource, objects: ObjectSet) -> Findings:
+    if not resource.name or changes_name(resource):
+        return
     # A hook is deleted before it is made again, unless a policy says otherwise.
-    is_made_anew = HOOK in resource.annotations or RUN in resource.labels or _HASHED.fullmatch(resource.name)
-    if resource.name and not is_made_anew:
+    is_left_or_replaced = is_written_once(resource) or is_forced(resource, objects)
+    if not _hook_key(resource, objects) and not is_left_or_replaced:
         message = f"the name '{resource.name}' does not change with the content, "
         message += f"but a sync cannot change the pods of a {resource.kind}"
         yield Finding(("metadata", "name"), message)
+
+
+@rule("GIT138")
+def _generated_name(resource: Resource, objects: ObjectSet) -> Findings:
+    prefix = text(resource.metadata.get("generateName"))
+    if prefix and not resource.name and not _hook_key(resource, objects):
+        message = f"{resource.kind} has generateName, but a sync needs a name"
+        hint = f"write name: {prefix}1 in place of generateName, and another number for each new run"
+        is_certain = bool(tools_of(resource, objects))
+        yield Finding(("metadata", "generateName"), message, hint, is_certain=is_certain)
 
 
 @rule("GIT111", (kind for _, kind in CLUSTER_SCOPED), "warning")

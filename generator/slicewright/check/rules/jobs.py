@@ -52,6 +52,14 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, message, is_certain=is_certain)
 
 
+@rule("JS153", POD_KINDS - {"PathwaysJob"})
+def _no_spec(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        if at(resource.data, *pods.path) is not None and not pods.spec:
+            is_certain = objects.is_cluster or not _is_part(resource)
+            yield Finding(pods.path, "the pod template has no spec", is_certain=is_certain)
+
+
 @rule("JS123", JOB_KINDS)
 def _pod_failure_policy(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:

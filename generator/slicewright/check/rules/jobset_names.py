@@ -17,7 +17,8 @@ def is_indexed(pods: Pods, kind: str = "JobSet") -> bool:
     return mode == "Indexed" or (mode is None and kind == "JobSet")
 
 
-def _domain(resource: Resource) -> str:
+def domain_of(resource: Resource) -> str:
+    """Return the subdomain of the pods of a JobSet."""
     return text(at(resource.data, "spec", "network", "subdomain")) or resource.server_name
 
 
@@ -116,7 +117,7 @@ def _coordinator_label(resource: Resource, _objects: ObjectSet) -> Findings:
         return
     name = text(coordinator.get("replicatedJob"))
     job_index, pod_index = (number(coordinator.get(key), 0) for key in ("jobIndex", "podIndex"))
-    value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{_domain(resource)}"
+    value = f"{resource.server_name}-{name}-{job_index}-{pod_index}.{domain_of(resource)}"
     if not dns.is_label_value(value):
         message = f"the coordinator's address '{value}' has {len(value)} characters; the limit is {MAX_LABEL}"
         yield Finding(("spec", "coordinator"), message)
@@ -128,13 +129,13 @@ def _shared_subdomain(resource: Resource, objects: ObjectSet) -> Findings:
     if first is not None and first is not resource and first.name != resource.name:
         has_network = mapping(at(resource.data, "spec", "network"))
         path = ("spec", "network", "subdomain") if has_network else ("spec",)
-        yield Finding(path, f"JobSet '{first.name}' already has the subdomain '{_domain(resource)}'")
+        yield Finding(path, f"JobSet '{first.name}' already has the subdomain '{domain_of(resource)}'")
 
 
 def _place(resource: Resource, objects: ObjectSet) -> tuple[str, str, str]:
     """Return where a subdomain is taken: files of one folder may be alternatives."""
     file = "" if objects.is_cluster else resource.file
-    return file, resource.namespace or "default", _domain(resource)
+    return file, resource.namespace or "default", domain_of(resource)
 
 
 def _subdomains(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:

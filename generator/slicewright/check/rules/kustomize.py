@@ -10,18 +10,23 @@ from slicewright.check.rules.kustomize_build import (
     KUSTOMIZATIONS,
     built,
     composed,
+    created,
     deleted,
     documents_of,
     foreign,
+    images_of,
+    name_references,
     names_of,
     patches,
     selects,
+    unchanged_names,
 )
 from slicewright.document.document import values_in
-from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words
-from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
+from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, texts, words
+from slicewright.kubernetes.kinds import GROUP_OF, RUN_KINDS, is_namespaced
 from slicewright.kubernetes.labels import NEEDS_HASH
-from slicewright.kubernetes.problem import Path
+from slicewright.kubernetes.problem import Path, did_you_mean, dotted
+from slicewright.kubernetes.regular_expression import whole
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.kustomization import is_json, is_remote
 
@@ -72,14 +77,16 @@ def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
         return
     keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
     contents = built(resource, objects) if keys else []
-    names = {id(part): names_of(part, objects) for part in contents}
+    named = {id(part): names_of(part, objects) - {part.name} or {part.name} for part in contents}
+    found = []
     for part in contents:
-        others = set().union(*(names[id(other)] for other in contents if other is not part))
-        if foreign(part.kind, part.group) and (named := _named_by(part, others)):
-            for key in keys:
-                message = f"'{key}' renames '{named}', but not where {part.kind} '{part.name}' names it"
-                yield Finding((key,), message)
-            return
+        others = {name: other for other in contents if other is not part for name in named[id(other)]}
+        found += [(part, path, others[name], name) for path, name in _references(part, others)]
+    hint = name_references(((part, path, other) for part, path, other, _ in found), objects)
+    for part, _, _, name in found[:1]:
+        for key in keys:
+            message = f"'{key}' renames '{name}', but not where {part.kind} '{part.name}' names it"
+            yield Finding((key,), message, hint)
 
 
 _REFERS = ("name", "ref", "clusterqueue")
@@ -89,19 +96,16 @@ _OWN_NAMES = frozenset(
 """Lists whose elements have names of their own."""
 
 
-def _named_by(resource: Resource, names: Collection[str]) -> str:
-    """Return the first of some names that a field or a label of an object refers to; empty for none."""
-    stack: list[tuple[str, Any]] = [("", {**resource.data, "metadata": {"labels": resource.labels}})]
-    while stack:
-        key, value = stack.pop()
-        if isinstance(value, dict):
-            stack += value.items()
-        elif isinstance(value, list):
-            own = [{**mapping(entry), "name": ""} for entry in value] if key in _OWN_NAMES else value
-            stack += ((key, entry) for entry in own)
-        elif isinstance(value, str) and value in names and key.lower().endswith(_REFERS):
-            return value
-    return ""
+def _references(resource: Resource, names: Collection[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the fields and labels that refer to one of some names as kustomize leaves it, with the name."""
+    if not foreign(resource.kind, resource.group):
+        yield from ((path, name) for path, name in unchanged_names(resource) if name in names)
+        return
+    for path, value in values_in({**resource.data, "metadata": {"labels": resource.labels}}):
+        if isinstance(value, str) and value in names and str(path[-1]).lower().endswith(_REFERS):
+            is_own = path[-1] == "name" and not _OWN_NAMES.isdisjoint(path[-3:-2])
+            if not is_own:
+                yield path, value
 
 
 @rule("KUS104", KUSTOMIZATIONS, "warning")
@@ -143,6 +147,67 @@ def _targets(resource: Resource, objects: ObjectSet) -> Findings:
             if not any(selects(target, part, objects) for part in contents):
                 fields = " ".join(f"{key}: {value}" for key, value in target.items())
                 yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
+
+
+@rule("KUS126", KUSTOMIZATIONS, "warning")
+def _images(resource: Resource, objects: ObjectSet) -> Findings:
+    reached, others = images_of(composed(resource, objects))
+    listed = list(entries(resource.data.get("images")))
+    if not reached or any(key in resource.data for key in ("configurations", "replacements", "transformers")):
+        return
+    for place, (index, entry) in enumerate(listed):
+        name = text(entry.get("name"))
+        becomes = text(entry.get("newName")) or name
+        for _, later in listed[place + 1 :]:
+            if later.get("name") == becomes:
+                becomes = text(later.get("newName")) or becomes
+        matches = whole(becomes)  # kustomize takes the name for a pattern
+        if not name or matches is None or any(map(matches, reached)):
+            continue
+        path: Path = ("images", index, "name")
+        if name in others:
+            part, way = others[name]
+            image = becomes if becomes != name else f"{name}:TAG"
+            pointer = "/".join(("", *map(str, way)))
+            hint = f'write patches: [{{target: {{kind: {part.kind}}}, patch: \'[{{"op": "replace", '
+            hint += f'"path": "{pointer}", "value": "{image}"}}]\'}}]'
+            message = f"'images' does not reach {dotted(way)} of {part.kind} '{part.name}'"
+            yield Finding(path, message, hint)
+        else:
+            yield Finding(path, f"no container has the image '{name}'", did_you_mean(name, reached))
+
+
+@rule("KUS127", KUSTOMIZATIONS, "warning")
+def _replacements(resource: Resource, objects: ObjectSet) -> Findings:
+    contents = composed(resource, objects)
+    gone = objects.once("deleted by patches", deleted)
+    for path, target in _targets_of(resource, objects) if contents else ():
+        select = texts(target.get("select"))
+        kind = select.get("kind", "")
+        if (kind, select.get("name", "")) in gone or kind not in ("", *GROUP_OF):
+            continue
+        selected = [part for part in contents if selects(select, part, objects)]
+        if not selected:
+            fields = " ".join(f"{key}: {value}" for key, value in select.items())
+            yield Finding(path, f"the target ({fields}) matches no object")
+        elif at(target, "options", "create") is True:
+            for _, field in words(target.get("fieldPaths")):
+                for part in selected:
+                    if added := created(part, field):
+                        message = (
+                            f"create adds {added} to {part.kind} '{part.name}', which has no such element"
+                        )
+                        yield Finding(path, message, "correct the name in brackets, or leave create out")
+
+
+def _targets_of(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the targets of replacements, each with its place, or that of the entry that names its file."""
+    for index, entry in entries(resource.data.get("replacements")):
+        for place, target in entries(entry.get("targets")):
+            yield ("replacements", index, "targets", place), target
+        for document in documents_of(text(entry.get("path")), resource, objects):
+            for one in document if isinstance(document, list) else [document]:
+                yield from ((("replacements", index), target) for _, target in entries(at(one, "targets")))
 
 
 @rule("KUS106", KUSTOMIZATIONS, "warning")

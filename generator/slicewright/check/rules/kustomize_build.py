@@ -1,15 +1,18 @@
 """What goes into a kustomization, as far as the objects under examination show it."""
 
 import posixpath
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from slicewright.document.document import values_in
 from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
-from slicewright.kubernetes.problem import Path
+from slicewright.kubernetes.kinds import MAKERS, is_namespaced
+from slicewright.kubernetes.problem import Path, nearest
 from slicewright.kubernetes.regular_expression import whole
 from slicewright.objects import MERGED, ObjectSet, Resource
 
@@ -204,3 +207,105 @@ def _changes(objects: ObjectSet) -> _Changes:
         for key in ("namePrefix", "nameSuffix", "namespace")
     )
     return _Changes(prefixes, suffixes, bool(namespaces))
+
+
+_MAKERS = ("job-name", *MAKERS)
+"""Labels of pods that name the run that made them."""
+
+
+def unchanged_names(resource: Resource) -> Iterator[tuple[Path, str]]:
+    """Yield where an object of a built-in kind names another one, and kustomize keeps the old name."""
+    for pods in resource.pods:
+        if name := text(pods.spec.get("subdomain")):
+            yield (*pods.spec_path, "subdomain"), name
+    if resource.kind == "Service":
+        selector = texts(at(resource.data, "spec", "selector"))
+        yield from ((("spec", "selector", key), selector[key]) for key in _MAKERS if key in selector)
+
+
+def name_references(found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet) -> str:
+    """Return the hint how names follow a prefix; each is (object that names another, its field, the other).
+
+    kustomize takes every custom kind for a namespaced one, and looks only in the namespace of the first.
+    """
+    fields: dict[str, dict[str, None]] = {}
+    patches: dict[str, None] = {}
+    for by, path, named in found:
+        way = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
+        if by.namespace and foreign(named.kind, named.group) and not is_namespaced(named.group, named.kind):
+            pointer = "/".join(str(step).replace("/", "~1") for step in ("", *path))
+            operation = f'[{{"op": "replace", "path": "{pointer}", "value": "{named.name}"}}]'
+            name = min(names_of(by, objects.widest), key=len)  # patches come before prefixes
+            patches[f"{{target: {{kind: {by.kind}, name: {name}}}, patch: '{operation}'}}"] = None
+        else:
+            fields.setdefault(named.kind, {})[f"{{kind: {by.kind}, path: {way}}}"] = None
+    each = [f"{{kind: {kind}, fieldSpecs: [{', '.join(specs)}]}}" for kind, specs in fields.items()]
+    hints = [f"nameReference: [{', '.join(each)}] in a file that configurations: lists"] if each else []
+    if patches:
+        hints.append(f"patches: [{', '.join(patches)}]")
+    return f"write {', and '.join(hints)}"
+
+
+def renamed(objects: ObjectSet, kind: str, name: str, beside: Resource) -> str:
+    """Return the hint where kustomize renames what an object of the same build names; else ''."""
+    for other in objects.of_kind(kind):
+        if other.file == beside.file and re.fullmatch(f"{re.escape(name)}-{_HASH}", other.name):
+            return (
+                "write options: {disableNameSuffixHash: true} in the generator, which adds a hash to the name"
+            )
+        if other.file == beside.file and other.name != name and name in names_of(other, objects.widest):
+            hint = f"a prefix or suffix renames it to '{other.name}': write nameReference for this field"
+            return f"{hint} in a file that configurations: lists, or patch the field"
+    return ""
+
+
+_HASH = "[2456789bcdfghkmt]{10}"
+"""What a generator of kustomize adds to a name."""
+_Held = dict[str, tuple[Resource, Path]]
+
+
+def images_of(contents: Iterable[Resource]) -> tuple[set[str], _Held]:
+    """Return the images that `images` reaches, without tags, and where other fields hold which."""
+    reached: set[str] = set()
+    others: _Held = {}
+    for part in contents:
+        for path, value in values_in(part.data):
+            if path[-1:] == ("image",) and isinstance(value, str):
+                name = _IMAGE.sub("", value)
+                if path[-3:-2] in (("containers",), ("initContainers",)):
+                    reached.add(name)
+                else:
+                    others.setdefault(name, (part, path))
+    return reached, others
+
+
+_IMAGE = re.compile(r"(:[\w.{}-]*)?(@sha256:[a-f0-9]+)?$")
+_SELECTED = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
+
+
+def created(resource: Resource, field: str) -> str:
+    """Return the step of a field path that named no element before; empty where all may have been there.
+
+    Such an element has the fields on the path and no others. A container may be as small, so its name must be
+    close to that of another one.
+    """
+    value: Any = resource.data
+    steps = re.findall(r"\[[^\]]*\]|[^.\[\]]+", field)
+    for place, step in enumerate(steps):
+        selected = _SELECTED.fullmatch(step)
+        if selected is None:
+            value = at(value, step)
+            continue
+        key, name = selected.groups()
+        elements = {str(one.get(key)): one for _, one in entries(value)}
+        others = [other for other in elements if other != name]
+        written = 1 + sum(map(bool, map(_SELECTED.fullmatch, steps[place:])))
+        value = elements.get(name)
+        is_whole = steps[place - 1] == "replicatedJobs" or nearest(name, others)
+        if others and is_whole and sum(map(_is_leaf, values_in(value))) == written:
+            return f"{steps[place - 1]} {step}"
+    return ""
+
+
+def _is_leaf(place: tuple[Path, Any]) -> bool:
+    return not isinstance(place[1], dict | list)

@@ -6,9 +6,9 @@ from slicewright.catalogue.shape import version_numbers
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.pathways import elastic_slices
 from slicewright.check.rules.tpu_shape import is_tpu
-from slicewright.kubernetes.fields import at, entries, mapping
+from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.kinds import RUN_KINDS
-from slicewright.kubernetes.labels import FLEX_START, QUEUE
+from slicewright.kubernetes.labels import FLEX_START, QUEUE, QUEUED
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
 from slicewright.kueue.quota_read import configuration, queue_of
@@ -80,7 +80,9 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     queued = queued_flavors(objects).get(queue.name) if queue else None
     if not queued:
         for pods in resource.pods:
-            if is_tpu(pods) and pods.selector.get(FLEX_START) == "true":
+            tolerated = {text(entry.get("key")) for _, entry in entries(pods.spec.get("tolerations"))}
+            may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
+            if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
                 yield Finding(pods.selector_path(FLEX_START), message)
 
 

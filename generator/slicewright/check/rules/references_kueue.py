@@ -2,6 +2,7 @@
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
+from slicewright.check.rules.kustomize_build import renamed
 from slicewright.check.rules.references_pods import dangling
 from slicewright.document.document import may_be
 from slicewright.kubernetes.fields import at, entries, text, texts, words
@@ -38,7 +39,10 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     any_namespace = not (resource.namespace or objects.is_cluster)
     message = f"LocalQueue '{name}' is not defined in "
     message += "any namespace" if any_namespace else f"namespace '{namespace}'"
-    hint = did_you_mean(name, {queue for place, queue in known.local if any_namespace or place == namespace})
+    hint = renamed(objects, "LocalQueue", name, resource)
+    hint = hint or did_you_mean(
+        name, {queue for place, queue in known.local if any_namespace or place == namespace}
+    )
     elsewhere = sorted(place for place, queue in known.local if queue == name)
     if elsewhere and not any_namespace:
         hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.dns import is_subdomain
+from slicewright.check.rules.kustomize_build import renamed
 from slicewright.intent.tpucluster import BUILT_IN_PRIORITIES, Existing
 from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.kinds import TEMPLATE_KINDS
@@ -121,7 +122,8 @@ def dangling(resource: Resource, objects: ObjectSet, kind: str, name: str, path:
     if name and known and not objects.has(kind, name):
         is_certain = objects.misses(kind, name, resource)
         message = f"{kind} '{name}' is not defined"
-        yield Finding(path, message, did_you_mean(name, known), is_certain=is_certain)
+        hint = renamed(objects, kind, name, resource) or did_you_mean(name, known)
+        yield Finding(path, message, hint, is_certain=is_certain)
 
 
 _GKE_CLASSES = (
@@ -200,7 +202,8 @@ def _namespaced(kind: str) -> Check:
                         and (objects.is_cluster or enough((in_file, bool(nearest(name, names)))))
                     ):
                         message = f"{kind} '{name}' is not defined in namespace '{namespace}'"
-                        yield Finding(reference.path, message, did_you_mean(name, names))
+                        hint = renamed(objects, kind, name, resource) or did_you_mean(name, names)
+                        yield Finding(reference.path, message, hint)
 
     return check
 
@@ -279,7 +282,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         of_queues = name in _queue_classes(objects)
         if site is not None or known or of_queues:
-            hint = did_you_mean(name, known)
+            hint = renamed(objects, reference.kind, name, resource) or did_you_mean(name, known)
             if of_queues:
                 hint = f"did you mean the label {PRIORITY_CLASS}: {name}?"
                 if WORKLOAD in resource.labels:

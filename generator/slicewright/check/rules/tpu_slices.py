@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
 from slicewright.check.rules.fit import asked
+from slicewright.check.rules.kustomize_build import name_references, names_of, unchanged_names
 from slicewright.document import edit as edits
 from slicewright.document.document import may_be
 from slicewright.kubernetes.fields import at, entries, number, text, texts
@@ -32,7 +33,7 @@ _SHOWN = 3
 _SLICES = frozenset({"JobSet"})
 
 
-def _blanked(pods: Pods) -> bool:
+def blanked(pods: Pods) -> bool:
     """Tell whether the pods blank MEGASCALE_NUM_SLICES, as independent replicas do."""
     return any(
         entry.get("name") == _NUM_SLICES and not text(entry.get("value")) and not entry.get("valueFrom")
@@ -44,7 +45,7 @@ def _blanked(pods: Pods) -> bool:
 def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
     for pods in () if tpu_shape.is_pathways(resource) else resource.pods:
-        if pods.replicas > 1 and tpu_shape.is_tpu(pods) and not _blanked(pods):
+        if pods.replicas > 1 and tpu_shape.is_tpu(pods) and not blanked(pods):
             yield pods
 
 
@@ -94,7 +95,7 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
         # Where a replica is not a whole slice, the number of slices is wrong, which TPU103 reports.
         if row is None or placed or pods.pods_per_job != row.hosts or tpu_shape.is_pathways(resource):
             continue
-        if pods.replicas > 1 and row.multislice and not _blanked(pods):
+        if pods.replicas > 1 and row.multislice and not blanked(pods):
             message = f"{pods.replicas} slices have no exclusive placement and can share a node pool"
         elif pods.replicas == 1 and row.multi_host and (pools := _node_pools(pods, objects)):
             message = "the pods have no exclusive placement and can be on hosts of several slices"
@@ -178,7 +179,7 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         path = (*pods.spec_path, "subdomain")
         services = objects.candidates("Service", name, resource.namespace, resource.file)
-        unfit = list(filter(None, (_unfit(service, resource, pods, path) for service in services)))
+        unfit = [why for service in services if (why := _unfit(service, resource, pods, path, objects))]
         if services:
             if len(unfit) == len(services):
                 yield unfit[0]
@@ -186,10 +187,26 @@ def _service(resource: Resource, objects: ObjectSet) -> Findings:
             "Service", name, resource.namespace
         ):
             is_certain = bool(objects.of_kind("Service")) and objects.misses("Service", name, resource)
-            yield Finding(path, f"Service '{name}' is not among the objects", is_certain=is_certain)
+            message, hint = f"Service '{name}' is not among the objects", ""
+            for service in objects.of_kind("Service"):
+                if service.file == resource.file and name in names_of(service, objects.widest):
+                    message += f": a kustomization renames it to '{service.name}', but not subdomain"
+                    old = [(resource, path, service), *_old_names(service, resource, objects)]
+                    hint = name_references(old, objects)
+            yield Finding(path, message, hint, is_certain=is_certain)
 
 
-def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Finding | None:
+def _old_names(
+    service: Resource, resource: Resource, objects: ObjectSet
+) -> list[tuple[Resource, Path, Resource]]:
+    """Return the fields of a Service that have the name of a run before a prefix or suffix."""
+    earlier = names_of(resource, objects.widest) - {resource.name}
+    return [(service, path, resource) for path, name in unchanged_names(service) if name in earlier]
+
+
+def _unfit(
+    service: Resource, resource: Resource, pods: Pods, path: Path, objects: ObjectSet
+) -> Finding | None:
     """Return why a Service gives the pods of a Job no DNS names; None where it does."""
     name = service.name
     if at(service.data, "spec", "clusterIP") != "None":
@@ -198,6 +215,8 @@ def _unfit(service: Resource, resource: Resource, pods: Pods, path: Path) -> Fin
     labels = {"job-name": resource.name, JOB_NAME: resource.name, **pods.labels}
     if not selector or not all(may_be(labels.get(key, ""), value) for key, value in selector.items()):
         hint = f"write selector: {{job-name: {resource.name}}} in the Service"
+        if old := _old_names(service, resource, objects):
+            hint = name_references(old, objects)
         return Finding(path, f"Service '{name}' does not select the pods of this Job", hint)
     return None
 

@@ -1,0 +1,156 @@
+"""Rules of the servers of Pathways: versions of images, ports on hosts that they share, and XLA flags."""
+
+import re
+from collections.abc import Iterator
+
+from slicewright.check.rules.pathways import RUNTIME, flags
+from slicewright.check.rules.tpu_shape import exclusive, is_pathways
+from slicewright.kubernetes.fields import at, digits, entries, number, text, texts, words
+from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS
+from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, JOBSET_NAME, REPLICATED_JOB
+from slicewright.kubernetes.pods import REQUIRED, Pods
+from slicewright.kubernetes.problem import Path, dotted
+from slicewright.kubernetes.scheduler import requirement
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
+
+_SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
+_RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
+_TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
+_FLAGS = {"XLA_FLAGS": _TPU_FLAG, "LIBTPU_INIT_ARGS": re.compile(r"--[^\s\"']+")}
+"""Variables of flags, with those that mean TPUs: libtpu reads the second, and XLA for CPUs the first too."""
+
+
+def _images(resource: Resource) -> Iterator[tuple[Path, str]]:
+    for path, container in resource.containers:
+        yield (*path, "image"), text(container.get("image"))
+    for index, entry in entries(at(resource.data, "spec", "customComponents")):
+        yield ("spec", "customComponents", index, "image"), text(entry.get("image"))
+
+
+def _release(tag: str) -> str:
+    """Return the version of JAX that a tag names, `0.8.1` of `20260608-jax_0.8.1`; empty for none."""
+    release = _RELEASE.search(tag)
+    return release[1] if release else ""
+
+
+@rule("PW146", POD_KINDS, "warning")
+def _versions(resource: Resource, _objects: ObjectSet) -> Findings:
+    images = [(path, image) for path, image in _images(resource) if image and "@" not in image]
+    matched = ((path, image, _SERVER.fullmatch(image)) for path, image in images)
+    servers = [(path, image, found[1] or "latest") for path, image, found in matched if found]
+    if resource.kind == "PathwaysJob" and (version := text(at(resource.data, "spec", "pathwaysVersion"))):
+        servers.insert(0, (("spec", "pathwaysVersion"), f"pathwaysVersion {version}", version))
+    if not servers:
+        return
+    _, first, tag = servers[0]
+    for path, image, other in servers[1:]:
+        known = _release(tag), _release(other)
+        together = {image.rpartition("/")[0], first.rpartition("/")[0]}
+        is_one_set = len(together) == 1 or (RUNTIME in image and "/" not in first)
+        if known[0] != known[1] if all(known) else is_one_set and tag != other:
+            message = f"image '{image}' is of another version than '{first}'"
+            yield Finding(path, message, f"write {image.removesuffix(f':{other}')}:{tag}")
+    own = {path for path, _, _ in servers}
+    for path, image in images:
+        client = _release(image.rpartition("/")[2].partition(":")[2])
+        if path not in own and client and _release(tag) not in ("", client):
+            message = f"image '{image}' has JAX {client}, but Pathways is of JAX {_release(tag)}"
+            hint = f"use an image with JAX {_release(tag)}, or write the tag jax-{client} for all servers"
+            yield Finding(path, message, hint)
+
+
+class _Head:
+    """Pods on the network of a host that serve ports, of which the scheduler knows those that are listed."""
+
+    def __init__(self, resource: Resource, pods: Pods) -> None:
+        self.resource, self.pods = resource, pods
+        containers = [container for _, container in (*pods.containers, *pods.init_containers)]
+        ports = [flags(container).get("--server_port", (0, ""))[1] for container in containers]
+        self.served = {port for port in map(digits, ports) if port}
+        declared = [port for container in containers for _, port in entries(container.get("ports"))]
+        self.declared = {number(port.get("hostPort", port.get("containerPort"))) for port in declared}
+        run = {JOBSET_NAME: resource.name, REPLICATED_JOB: pods.name}
+        self.labels = {**pods.labels, **(run if resource.kind == "JobSet" else {})}
+
+    def is_apart(self, other: "_Head") -> bool:
+        """Tell whether the scheduler keeps these pods off a node with the others."""
+        for _, term in entries(at(self.pods.spec, "affinity", "podAntiAffinity", REQUIRED)):
+            selector = at(term, "labelSelector")
+            is_near = self.resource.namespace == other.resource.namespace or "namespaceSelector" in term
+            is_near |= other.resource.namespace in [name for _, name in words(term.get("namespaces"))]
+            expressions = [requirement(entry) for _, entry in entries(at(selector, "matchExpressions"))]
+            chosen = texts(at(selector, "matchLabels")).items() <= other.labels.items()
+            chosen &= all(entry.accepts(other.labels.get(entry.key)) for entry in expressions)
+            if is_near and chosen and selector is not None and term.get("topologyKey") == HOSTNAME:
+                return True
+        return False
+
+    def shared(self, other: "_Head") -> set[int]:
+        """Return the ports that both open on a node on which the scheduler may put both."""
+        mine, theirs = self.pods.selector, other.pods.selector
+        if any(theirs.get(key, value) != value for key, value in mine.items()):
+            return set()
+        if self.is_apart(other) or other.is_apart(self):
+            return set()
+        return (self.served & other.served) - (self.declared & other.declared)
+
+
+@once
+def _heads(objects: ObjectSet) -> list[_Head]:
+    """Return the heads that may share a node: exclusive placement keeps all others away."""
+    heads = (
+        _Head(resource, pods)
+        for resource in objects.all
+        if resource.kind in RUN_KINDS - {"PathwaysJob"}
+        for pods in resource.pods
+        if pods.spec.get("hostNetwork") is True and not pods.asks_for_tpu and not exclusive(resource, pods)
+    )
+    return [head for head in heads if head.served]
+
+
+@rule("PW147", RUN_KINDS - {"PathwaysJob"}, "warning")
+def _shared_host(resource: Resource, objects: ObjectSet) -> Findings:
+    heads = _heads(objects)
+    for head in heads:
+        for other in heads if head.resource is resource else ():
+            ports = head.shared(other) if head is not other or head.pods.count > 1 else set()
+            if ports:
+                whose = "of the run" if other.resource is resource else f"of {other.resource.subject}"
+                message = f"the scheduler may put pods '{other.pods.name}' {whose} on the same node, "
+                message += f"and both open port {min(ports)} of the host"
+                hint = f"write ports: [{{containerPort: {min(ports)}}}] in the container that serves it"
+                if resource.kind == "JobSet":
+                    hint = f"write metadata: {{annotations: {{{EXCLUSIVE_TOPOLOGY}: {HOSTNAME}}}}} in "
+                    hint += dotted(head.pods.job_path[:-1])
+                yield Finding((*head.pods.spec_path, "hostNetwork"), message, hint)
+                break
+
+
+@rule("PW148", POD_KINDS, "warning")
+def _unread_flags(resource: Resource, _objects: ObjectSet) -> Findings:
+    is_operator = resource.kind == "PathwaysJob"
+    if not is_operator and not is_pathways(resource):
+        return
+    where = "customFlags of the component" if is_operator else "args of the container of"
+    for path, container in resource.containers:
+        listed = list(entries(container.get("env")))
+        env = {text(entry.get("name")): text(entry.get("value")) for _, entry in listed}
+        is_client = env.get("JAX_PLATFORMS", "").startswith("proxy") or "JAX_BACKEND_TARGET" in env
+        if not is_operator and not is_client:
+            continue
+        said = [
+            ((*path, "env", index, "value"), _FLAGS[name].findall(text(entry.get("value"))))
+            for index, entry in listed
+            if (name := text(entry.get("name"))) in _FLAGS
+        ]
+        said += [
+            ((*path, key, index), _TPU_FLAG.findall(word))
+            for key in ("command", "args")
+            for index, word in words(container.get(key))
+            if any(f"{name}=" in word for name in _FLAGS)
+        ]
+        for place, found in said:
+            if found:
+                message = f"the program does not compile for TPUs, so {found[0]} has no effect here"
+                hint = f"write {', '.join(map(str, found))} in {where} proxy_server"
+                yield Finding(place, message, hint)
