@@ -360,13 +360,21 @@ def test_priority_class_of_an_existing_cluster_may_be_unlisted(empty: Repo) -> N
     assert [("warning", "REF125")] == [entry[:2] for entry in found if entry[1] == "REF125"]
 
 
+CRITICAL = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: critical, namespace: default}
+spec: {hard: {pods: "100"}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: Exists}]}}
+"""
+
+
 @pytest.mark.parametrize(
     ("cluster", "custom", "name"),
     [
         (CLUSTER + OWN_CLASS, "", "high"),
         (CLUSTER + EXISTING, "", "high"),
         (CLUSTER, CLASS, "high"),
-        (CLUSTER, "", "system-node-critical"),
+        (CLUSTER, CRITICAL, "system-node-critical"),
     ],
     ids=["rendered", "existing", "custom", "built in"],
 )

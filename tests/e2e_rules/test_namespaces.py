@@ -1,4 +1,4 @@
-"""A real API server counts pods against ResourceQuota and LimitRange as FIT132 counts them."""
+"""A real API server counts pods against ResourceQuota and LimitRange as the rules count them."""
 
 from __future__ import annotations
 
@@ -89,14 +89,77 @@ def test_server_counts_as_the_rule(
         }
 
 
+SIZES = {
+    "chips": [{"type": "Container", "max": {"google.com/tpu": "2"}}],
+    "cpu": [{"type": "Container", "max": {"cpu": "2"}}],
+    "memory": [{"type": "Container", "min": {"memory": "2Gi"}}],
+    "default": [{"type": "Container", "max": {"cpu": "4"}, "default": {"cpu": "1"}}],
+    "pod": [{"type": "Pod", "max": {"cpu": "4", "memory": "4Gi"}}],
+    "ratio": [{"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}}],
+    "least": [{"type": "Pod", "min": {"memory": "1Gi"}}],
+}
+SCOPES: list[dict[str, Any]] = [
+    {"scopes": ["BestEffort"]},
+    {"scopes": ["NotBestEffort"]},
+    {"scopes": ["Terminating"]},
+    {"scopes": ["NotTerminating"]},
+    {"scopes": ["PriorityClass"]},
+    *(
+        {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", **expression}]}}
+        for expression in (
+            {"operator": "In", "values": ["high"]},
+            {"operator": "NotIn", "values": ["high"]},
+            {"operator": "Exists"},
+            {"operator": "DoesNotExist"},
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_server_refuses_what_is_beyond_a_limit_range(own_api: Api, request: Any, sizes: list[Any]) -> None:
+    """It refuses the pods of which FIT151 has a finding, and no others."""
+    namespace = f"l{abs(hash(request.node.name))}"
+    limits = _object("LimitRange", "l", namespace, {"limits": sizes})
+    own_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    own_api.create(limits)
+    until("the account", lambda: own_api.find("v1", "ServiceAccount", "default", namespace), seconds=120)
+    items = {name: _pod(namespace, pod) for name, pod in PODS.items()}
+
+    known = {name: bool(findings("FIT151", item, limits)) for name, item in items.items()}
+
+    assert known == {name: _is_refused(own_api, item, dryRun="All") for name, item in items.items()}
+
+
+@pytest.mark.parametrize("scopes", SCOPES, ids=lambda scopes: str([*scopes.values()]))
+def test_server_counts_the_pods_of_a_scope(own_api: Api, request: Any, scopes: dict[str, Any]) -> None:
+    """A ResourceQuota without room refuses the pods of which FIT132 has a finding, and no others."""
+    namespace = f"s{abs(hash(request.node.name))}"
+    quota = _object("ResourceQuota", "q", namespace, {"hard": {"pods": "0"}, **scopes})
+    if not own_api.find("scheduling.k8s.io/v1", "PriorityClass", "high"):
+        meta = {"apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": "high"}}
+        own_api.create({**meta, "kind": "PriorityClass", "value": 1000})
+    own_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    own_api.create(quota)
+    account = ("v1", "ServiceAccount", "default", namespace)
+    until("the namespace", lambda: own_api.find(*account) and _status(own_api, namespace), seconds=120)
+    items = [_pod(namespace, PODS[name]) for name in ("chips", "both", "limits")]
+    for more in ({"activeDeadlineSeconds": 9}, {"priorityClassName": "high"}):
+        items += [{**item, "spec": {**item["spec"], **more}} for item in items[:2]]
+
+    known = [bool(findings("FIT132", item, quota)) for item in items]
+
+    assert known == [_is_refused(own_api, item, dryRun="All") for item in items]
+
+
 def _status(api: Api, namespace: str) -> dict[str, Any]:
     status: dict[str, Any] = api.get("v1", "ResourceQuota", "q", namespace).get("status", {})
     return status if "used" in status else {}
 
 
-def _is_refused(api: Api, item: Object) -> bool:
+def _is_refused(api: Api, item: Object, **options: str) -> bool:
     try:
-        api.create(item)
+        api.create(item, **options)
     except ApiError as error:
         if error.code != HTTPStatus.FORBIDDEN:
             raise

@@ -57,8 +57,8 @@ _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
 """Fields of a workload that say nothing of what it wants of its cluster."""
-LOOKS_BESIDE = "REF125"
-"""The rule of runs that also looks at what custom/ holds for all clusters."""
+LOOKS_BESIDE = frozenset({"FIT152", "REF125"})
+"""The rules of runs that also look at what custom/ holds for all clusters."""
 _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS

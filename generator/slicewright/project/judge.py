@@ -35,7 +35,7 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
     known = (checkout.repository, checkout.existing, ignored, added().rules)
     result = judge_render.judged(rendering, *known)
-    if any(problem.id == judge_render.LOOKS_BESIDE for problem in result.problems):
+    if any(problem.id in judge_render.LOOKS_BESIDE for problem in result.problems):
         return judge_render.judged(rendering, *known, _custom(checkout.root))
     return result
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slicewright.check.rules.tpu_shape import multi_host
+from slicewright.check.rules.tpu_shape import is_set_up, multi_host
 from slicewright.kubernetes.fields import at, entries, mapping, number, text, texts
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.problem import Path, did_you_mean
@@ -18,7 +18,7 @@ def _alone(resource: Resource, objects: ObjectSet) -> Findings:
     """Yield the pods that select nodes of a multi-host slice and cannot know of each other."""
     for pods in resource.pods:
         row = multi_host(pods, objects)
-        if row is None:
+        if row is None or is_set_up(pods):
             continue
         who = "a bare Pod" if resource.kind == "Pod" else f"pods of a {resource.kind}"
         message = f"{row.topology} on {row.machine_type} is a slice of {row.hosts} hosts, but"

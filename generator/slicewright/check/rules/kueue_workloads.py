@@ -5,14 +5,18 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules.dns import is_domain_prefixed_path, is_label_key, is_subdomain
+from slicewright.document import edit as edits
 from slicewright.kubernetes import labels
-from slicewright.kubernetes.fields import at, entries, mapping, number
-from slicewright.kubernetes.kinds import KUEUE_GROUP, QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.fields import at, entries, mapping, number, texts
+from slicewright.kubernetes.kinds import JOB_KINDS, KUEUE_GROUP, QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.labels import meant_key
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
+from slicewright.kueue import quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.validate_workload import MAX_INT32
 
@@ -43,11 +47,18 @@ def _integer(value: str) -> int | None:
     return int(value) if _INTEGER.fullmatch(value) else None
 
 
-@rule("KQ131", QUEUED_KINDS)
+def queue_label(resource: Resource) -> tuple[Path, str | None]:
+    """Return the queue of what an object queues, with its path: a CronJob queues its Jobs."""
+    of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
+    path: Path = (*of_job, "metadata", "labels", labels.QUEUE)
+    name = at(resource.data, *path)
+    return path, name if isinstance(name, str) else None
+
+
+@rule("KQ131", QUEUED_KINDS | {"CronJob"})
 def _queue_label(resource: Resource, _objects: ObjectSet) -> Findings:
-    name = resource.labels.get(labels.QUEUE)
+    path, name = queue_label(resource)
     if name is not None and not is_subdomain(name):
-        path = ("metadata", "labels", labels.QUEUE)
         yield Finding(path, f"'{name}' is not a valid queue name")
 
 
@@ -59,14 +70,66 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, f"{key} is an annotation, but Kueue reads the label")
 
 
-@rule("KQ133", RUN_KINDS, "warning")
+@rule("KQ133", RUN_KINDS | {"CronJob", "RayCronJob"}, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
+    if resource.kind in ("CronJob", "RayCronJob"):
+        yield from _of_schedule(resource)
+        return
     for pods in resource.pods:
         job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
         for path, job_labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
             if labels.QUEUE in job_labels and labels.QUEUE not in resource.labels:
                 message = f"{labels.QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
                 yield Finding((*path, "metadata", "labels", labels.QUEUE), message)
+
+
+def _of_schedule(resource: Resource) -> Findings:
+    """Find a queue of what makes jobs by a schedule: only a CronJob copies labels, those of `jobTemplate`."""
+    place: Path = ("spec", "jobTemplate", "metadata", "labels", labels.QUEUE)
+    copies = resource.kind == "CronJob"
+    if copies and at(resource.data, *place) is not None:
+        return
+    for path, holder, _ in resource.holders:
+        for key in ("labels", "annotations"):
+            queue = at(holder, key, labels.QUEUE)
+            if queue is None:
+                continue
+            message = (
+                f"the jobs of the {resource.kind} do not get {labels.QUEUE} from here, so Kueue does not "
+            )
+            message += "queue them"
+            hint, fix = _NO_LABELS, None
+            if copies:
+                hint = f"write {labels.QUEUE}: {queue} in spec.jobTemplate.metadata.labels"
+                fix = edits.write(resource.data, {place: queue})
+            yield Finding((*path, key, labels.QUEUE), message, hint, fix)
+
+
+_NO_LABELS = "name the LocalQueue of the namespace default: Kueue gives its label to jobs that have none"
+
+
+@rule("KQ167", {"JobSet", "Job", "CronJob", "RayJob", "TrainJob"}, "warning")
+def _suspended(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find runs that wait for somebody; Kueue itself gives the label of a LocalQueue `default`."""
+    of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
+    spec = mapping(at(resource.data, *of_job, "spec"))
+    # KQ133 and KQ150 report labels that are misplaced or misspelt.
+    written = [key for _, holder, _ in resource.holders for key in texts(holder.get("labels"))]
+    keys = {*written, *map(meant_key, written)}
+    uses_chips = resource.kind not in JOB_KINDS or any(pods.asks_for_tpu for pods in resource.pods)
+    is_managed = spec.get("managedBy") or quota_read.configuration(objects).get("manageJobsWithoutQueueName")
+    if spec.get("suspend") is not True or labels.QUEUE in keys or not uses_chips or is_managed:
+        return
+    queues = [
+        queue.name
+        for queue in objects.of_kind("LocalQueue")
+        if (queue.namespace or "default") == (resource.namespace or "default")
+    ]
+    if "default" not in queues:
+        hint = f"remove suspend, or add the label {labels.QUEUE}"
+        hint += f" with a LocalQueue of the namespace: {joined(queues, 'or')}" if queues else ""
+        message = "suspend is true, but no label names a queue, so nothing starts the run"
+        yield Finding((*of_job, "spec", "suspend"), message, hint)
 
 
 @rule("KQ134", _JOBS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from slicewright.check.rules.dns import against_dns1035
-from slicewright.check.rules.tpu_shape import is_set_up, shape
+from slicewright.check.rules.tpu_shape import is_alone, shape
 from slicewright.document import edit as edits
 from slicewright.document.document import is_unfinished
 from slicewright.document.read import read_manifests
@@ -53,7 +53,7 @@ def _hosts(resource: Resource, objects: ObjectSet) -> Findings:
     for path, group, pods in groups(resource):
         row = shape(pods, objects) if pods else None
         hosts = number(group.get("numOfHosts"), 1)
-        if pods is None or row is None or not pods.asks_for_tpu or is_set_up(pods) or hosts == row.hosts:
+        if pods is None or row is None or not pods.asks_for_tpu or is_alone(pods) or hosts == row.hosts:
             continue
         message = f"numOfHosts is {hosts}, but {row.topology} on {row.machine_type} has"
         where = (*path, "numOfHosts") if "numOfHosts" in group else path

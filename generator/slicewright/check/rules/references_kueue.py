@@ -2,6 +2,7 @@
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
+from slicewright.check.rules.kueue_workloads import queue_label
 from slicewright.check.rules.kustomize_build import renamed
 from slicewright.check.rules.references_pods import dangling
 from slicewright.document.document import may_be
@@ -26,9 +27,9 @@ _DEFAULT = "default"
 """The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
 
 
-@rule("REF101", QUEUED_KINDS)
+@rule("REF101", QUEUED_KINDS | {"CronJob"})
 def _queue(resource: Resource, objects: ObjectSet) -> Findings:
-    known, name = quota_read.quotas(objects), resource.labels.get(QUEUE)
+    known, (path, name) = quota_read.quotas(objects), queue_label(resource)
     namespace = resource.namespace or "default"
     if name is None or (namespace, name) in known.local or RUN in resource.labels:
         return
@@ -47,7 +48,7 @@ def _queue(resource: Resource, objects: ObjectSet) -> Findings:
     if elsewhere and not any_namespace:
         hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"
     is_certain = objects.misses("LocalQueue", name, resource)
-    yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
+    yield Finding(path, message, hint, is_certain=is_certain)
 
 
 @rule("REF165", RUN_KINDS, "warning")
@@ -177,3 +178,25 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
         own = f"is in '{namespace}'" if namespace else "has none"
         message = f"LocalQueue '{name}' {theirs}, but the {resource.kind} {own}"
         yield Finding(("metadata",), message)
+
+
+@rule("KQ172", {"ClusterQueue", "LocalQueue"}, "warning")
+def _held(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find queues that admit nothing although runs are among the objects that wait in them."""
+    policy = text(at(resource.data, "spec", "stopPolicy"))
+    if policy not in ("Hold", "HoldAndDrain"):
+        return
+    own = [resource]
+    if resource.kind == "ClusterQueue":
+        of_queue = objects.of_kind("LocalQueue")
+        own = [local for local in of_queue if at(local.data, "spec", "clusterQueue") == resource.name]
+    places = {(local.namespace or "default", local.name) for local in own}
+    waiting = [
+        other.name
+        for other in objects.all
+        if other.kind in QUEUED_KINDS and (other.namespace or "default", other.labels.get(QUEUE)) in places
+    ]
+    if waiting:
+        ends = ", and evicts those that run" if policy == "HoldAndDrain" else ""
+        message = f"stopPolicy {policy} admits no run of this queue{ends}: {joined(waiting)}"
+        yield Finding(("spec", "stopPolicy"), message)

@@ -23,6 +23,7 @@ from slicewright.kubernetes.labels import (
     PROVISIONING_REQUEST_DURATION,
     QUEUE,
     QUEUED,
+    QUEUED_CLASS,
     RESERVATION,
     RESERVATION_AFFINITY,
     SPOT,
@@ -104,11 +105,14 @@ def _flex_generation(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"flex-start does not support {machines[0].accelerator}")
 
 
-@rule("TPU124", TEMPLATE_KINDS | {"ComputeClass"})
+@rule("TPU124", TEMPLATE_KINDS | {"ComputeClass", "ProvisioningRequest"})
 def _run_time(resource: Resource, _objects: ObjectSet) -> Findings:
     path: Path = ("metadata", "annotations", PROVISIONING_REQUEST_DURATION)
     duration = resource.annotations.get(PROVISIONING_REQUEST_DURATION)
     yield from _lifetime(duration, path, "a queued run must last", FLEX_START_SECONDS)
+    if at(resource.data, "spec", "provisioningClassName") == QUEUED_CLASS:
+        path = ("spec", "parameters", "maxRunDurationSeconds")
+        yield from _lifetime(at(resource.data, *path), path, "a queued run must last", FLEX_START_SECONDS)
     for pods in resource.pods:
         duration, path = pods.selector.get(MAX_RUN_DURATION), pods.selector_path(MAX_RUN_DURATION)
         yield from _lifetime(duration, path, *_nodes(is_flex=_is_flex(pods)))

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
@@ -27,22 +29,48 @@ from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
+WORKER_ID = "TPU_WORKER_ID"
 PLACEHOLDER = "replaced-by-slicewright"
 """What a base has where an overlay puts a value."""
 
 
-_BY_HAND = ("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
-"""Variables of libtpu by which pods say which part of a slice they are, or that each is alone."""
+_BOUNDS = ("TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
+"""Variables of libtpu by which pods say that each is alone."""
+_PLACES = (WORKER_ID, "TPU_WORKER_HOSTNAMES")
+"""Variables of libtpu by which pods say which part of a slice they are."""
+
+
+def is_alone(pods: Pods) -> bool:
+    """Tell whether the pods tell libtpu that each is a slice of its own."""
+    env = chain(*(entries(container.get("env")) for _, container in pods.containers))
+    is_local = any((entry.get("name"), entry.get("value")) == (_PLACES[1], "localhost") for _, entry in env)
+    return is_local or _names(pods, _BOUNDS)
 
 
 def is_set_up(pods: Pods) -> bool:
-    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
+    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script.
+
+    A number that is the same for several pods is no place.
+    """
+    return is_alone(pods) or _names(pods, _PLACES)
+
+
+def _names(pods: Pods, variables: tuple[str, ...]) -> bool:
+    """Tell whether pods set some variables, or name them in their script."""
     for _, container in pods.containers:
-        names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
+        env = [entry for _, entry in entries(container.get("env")) if not is_same(pods, entry)]
         lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
-        if any(word in line for word in _BY_HAND for line in (*names, *lines)):
+        if any(
+            word in line for word in variables for line in (*(text(one.get("name")) for one in env), *lines)
+        ):
             return True
     return False
+
+
+def is_same(pods: Pods, entry: dict[str, Any]) -> bool:
+    """Tell whether a variable gives the same number to several pods; a Pod has its own."""
+    value = text(entry.get("value"))
+    return entry.get("name") == WORKER_ID and pods.path != () and value.isdecimal()
 
 
 def is_tpu(pods: Pods) -> bool:
@@ -89,8 +117,8 @@ def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
 
 
 def multi_host(pods: Pods, objects: ObjectSet) -> Shape | None:
-    """Return the row of pods that are hosts of one slice, unless they tell libtpu their places by hand."""
-    row = shape(pods, objects) if pods.asks_for_tpu and not is_set_up(pods) else None
+    """Return the row of pods that are hosts of one slice, unless they tell libtpu that they are alone."""
+    row = shape(pods, objects) if pods.asks_for_tpu and not is_alone(pods) else None
     return row if row is not None and row.multi_host else None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
 from slicewright.check.rules.fit import asked
+from slicewright.check.rules.fit_node_pools import pinned_pools
 from slicewright.check.rules.kustomize_build import name_references, names_of, unchanged_names
 from slicewright.document import edit as edits
 from slicewright.document.document import may_be
@@ -21,7 +22,7 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import REQUIRED, Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.kubernetes.scheduler import tolerates
+from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.kueue import quota_read
 from slicewright.kueue.quota import Flavor, PodSet
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
@@ -114,10 +115,13 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
-    """Return the node pools of a pool of the cluster, each a slice, where pods may be on several."""
+    """Return the node pools, each a slice, where pods may be on several: which they name, or of a pool."""
     together = entries(at(pods.spec, "affinity", "podAffinity", REQUIRED))
-    if NODE_POOL in pods.selector or any(term.get("topologyKey") == NODE_POOL for _, term in together):
+    pinned = pinned_pools(node_selector(pods.spec))
+    if len(pinned) == 1 or any(term.get("topologyKey") == NODE_POOL for _, term in together):
         return ()
+    if pinned:
+        return tuple(sorted(pinned))
     for _, labels in quota_read.pools_of(objects.site):
         fits = all(value in labels.get(key, ()) for key, value in pods.selector.items())
         if fits and labels[NODE_POOL][1:] and (SPOT in pods.selector or SPOT not in labels):
@@ -159,7 +163,7 @@ def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
 def _worker_names(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = tpu_shape.multi_host(pods, objects)
-        if row is None:
+        if row is None or tpu_shape.is_set_up(pods):
             continue
         if text(pods.job.get("completionMode")) != "Indexed":
             message = f"the pods of a slice of {row.hosts} hosts have no index"
@@ -247,8 +251,10 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
             continue  # JobSet restarts the containers of all pods together
-        message = f"if one of {row.hosts} hosts fails, the Job replaces only its pod, up to {limit} times, "
-        message += "and the others hang"
+        part = "the Job replaces only its pod"
+        if pods.spec.get("restartPolicy", "OnFailure") == "OnFailure":
+            part = "the node restarts only its container"
+        message = f"if one of {row.hosts} hosts fails, {part}, up to {limit} times, and the others hang"
         path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
         # Without restarts of the JobSet, this ends the run at its first failure.
         fix = edits.write(resource.data, {(*pods.job_path, "backoffLimit"): 0}, safe=False)

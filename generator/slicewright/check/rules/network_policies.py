@@ -1,0 +1,114 @@
+"""Rules of NetworkPolicies that cut the hosts of a run apart."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from slicewright.check.rules.fit_namespace import NAMESPACED
+from slicewright.check.rules.tpu_shape import shape
+from slicewright.kubernetes.fields import at, entries, mapping, number, texts
+from slicewright.kubernetes.kinds import RUN_OF
+from slicewright.kubernetes.labels import JOB_NAME, NAMESPACE_NAME, REPLICATED_JOB
+from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.scheduler import requirement
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+
+_PORT = 8471
+"""Over which libtpu of one host reaches that of another."""
+_WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
+
+
+def _labels(resource: Resource, pods: Pods) -> dict[str, str]:
+    """Return the labels of pods, with those of their controllers."""
+    own = dict(pods.labels)
+    if resource.kind in RUN_OF:
+        own[RUN_OF[resource.kind].pod_label] = resource.name
+    if resource.kind == "JobSet":
+        own[REPLICATED_JOB] = pods.name
+    if resource.kind == "Job":
+        own |= {"job-name": resource.name, JOB_NAME: resource.name}
+    return own
+
+
+def _selects(selector: object, labels: Mapping[str, str]) -> bool:
+    """Tell whether a selector of labels selects an object."""
+    of_map = mapping(selector)
+    expressions = [requirement(one) for _, one in entries(of_map.get("matchExpressions"))]
+    return texts(of_map.get("matchLabels")).items() <= labels.items() and all(
+        one.accepts(labels.get(one.key)) for one in expressions
+    )
+
+
+def _of_namespace(selector: dict[str, Any], namespace: str) -> bool:
+    """Tell whether a selector may select the namespace; of its labels only the name is known."""
+    keys = {*texts(selector.get("matchLabels"))}
+    keys |= {str(one.get("key")) for _, one in entries(selector.get("matchExpressions"))}
+    return not keys <= {NAMESPACE_NAME} or _selects(selector, {NAMESPACE_NAME: namespace})
+
+
+def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespace: str) -> bool:
+    """Tell whether a rule of a policy lets the pods of a run reach each other."""
+    ports = [port for _, port in entries(entry.get("ports"))]
+    if ports and not any(_is_open(port) for port in ports):
+        return False
+    listed = [peer for _, peer in entries(entry.get(peers))]
+    return not listed or any(
+        "ipBlock" in peer
+        or (
+            _selects(peer.get("podSelector"), labels)
+            and (
+                "namespaceSelector" not in peer
+                or _of_namespace(mapping(peer["namespaceSelector"]), namespace)
+            )
+        )
+        for peer in listed
+    )
+
+
+def _is_open(port: dict[str, Any]) -> bool:
+    """Tell whether an entry of ports may have that of libtpu; a name may be any port."""
+    first = port.get("port")
+    last = number(port.get("endPort"), number(first))
+    is_in = not isinstance(first, int) or first <= _PORT <= (last or first)
+    return port.get("protocol", "TCP") == "TCP" and is_in
+
+
+def _policies(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[tuple[Resource, str, str]]:
+    """Yield the first policy of each direction where no policy lets the pods reach each other."""
+    namespace, labels = resource.namespace or "default", _labels(resource, pods)
+    own = [
+        policy
+        for policy in objects.of_kind("NetworkPolicy")
+        if (policy.namespace or "default") == namespace
+        and policy.group == "networking.k8s.io"
+        and _selects(at(policy.data, "spec", "podSelector"), labels)
+    ]
+    for direction, key, peers in _WAYS:
+        isolating = [policy for policy in own if direction in _types(policy)]
+        rules = (entry for policy in isolating for _, entry in entries(at(policy.data, "spec", key)))
+        if isolating and not any(_lets(entry, peers, labels, namespace) for entry in rules):
+            yield isolating[0], key, peers
+
+
+def _types(policy: Resource) -> list[str]:
+    written = at(policy.data, "spec", "policyTypes")
+    if isinstance(written, list) and written:
+        return written
+    return ["Ingress", "Egress"] if at(policy.data, "spec", "egress") else ["Ingress"]
+
+
+@rule("REF169", NAMESPACED, "warning")
+def _apart(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods in resource.pods:
+        row = shape(pods, objects)
+        is_slice = row is not None and (row.multi_host or pods.slices > 1)
+        if not is_slice or not pods.asks_for_tpu or pods.spec.get("hostNetwork") is True:
+            continue
+        for policy, key, peers in _policies(resource, pods, objects):
+            message = (
+                f"NetworkPolicy '{policy.name}' of {policy.file} does not let the hosts of the slice reach "
+            )
+            message += f"each other ({key})"
+            hint = f"add to its spec.{key}: {{{peers}: [{{podSelector: {{}}}}]}}"
+            if key == "egress":
+                hint += ", and for DNS {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}"
+            yield Finding(pods.spec_path, message, hint)

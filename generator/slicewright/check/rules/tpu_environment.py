@@ -1,0 +1,102 @@
+"""Rules of variables of TPU pods that contradict what GKE and JAX find out themselves."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from slicewright.check.rules.tpu_shape import WORKER_ID, is_alone, is_pathways, is_same, shape
+from slicewright.document import edit
+from slicewright.kubernetes.fields import at, entries, mapping, text
+from slicewright.kubernetes.kinds import POD_KINDS
+from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.problem import Fix, Path
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+
+_PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+
+
+class _Variable(Struct, frozen=True):
+    """A variable whose value is known."""
+
+    name: str
+    value: str
+    path: Path
+    has_chips: bool
+    """Whether its container requests chips."""
+    is_written: bool = False
+    """Whether the value is at its path, and not in a ConfigMap."""
+    is_only: bool = False
+    """Whether it is the only one of its container."""
+
+    @property
+    def removal(self) -> Fix | None:
+        """The fix that removes it, with its list if nothing else is in it."""
+        return edit.remove(self.path[:-1] if self.is_only else self.path) if self.is_written else None
+
+
+def _variables(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Variable]:
+    """Yield the variables of the containers, also from ConfigMaps; entries of env hide those of envFrom."""
+    for place, container in pods.containers:
+        limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
+        has_chips = any(TPU in limit for limit in limits)
+        names = set()
+        env = list(entries(container.get("env")))
+        for index, entry in env:
+            path, name = (*place, "env", index), text(entry.get("name"))
+            names.add(name)
+            source = mapping(at(entry, "valueFrom", "configMapKeyRef"))
+            known = _config_map(resource, text(source.get("name")), objects).get(text(source.get("key")))
+            value = entry.get("value", known)
+            if isinstance(value, str):
+                yield _Variable(name, value, path, has_chips, "value" in entry, len(env) == 1)
+        for index, entry in entries(container.get("envFrom")):
+            held = _config_map(resource, text(at(entry, "configMapRef", "name")), objects)
+            for key, value in held.items():
+                name = text(entry.get("prefix")) + key
+                if name not in names and isinstance(value, str):
+                    yield _Variable(name, value, (*place, "envFrom", index), has_chips)
+
+
+def _config_map(resource: Resource, name: str, objects: ObjectSet) -> dict[str, str]:
+    """Return the data of a ConfigMap, as far as it is known which one is meant."""
+    found = objects.candidates("ConfigMap", name, resource.namespace, resource.file) if name else ()
+    return mapping(found[0].data.get("data")) if len(found) == 1 else {}
+
+
+@rule("TPU158", POD_KINDS - {"Pod", "PodTemplate"})
+def _same_place(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find one TPU_WORKER_ID for all hosts of a slice, and the topology of another slice."""
+    for pods in resource.pods:
+        row = shape(pods, objects) if pods.asks_for_tpu else None
+        if row is None or not row.multi_host or is_alone(pods):
+            continue
+        for variable in _variables(resource, pods, objects):
+            entry = {"name": variable.name, "value": variable.value}
+            if is_same(pods, entry):
+                message = f"each of the {row.hosts} hosts gets {WORKER_ID} {variable.value}"
+                hint = f"remove the variable {WORKER_ID}: GKE sets it for each pod"
+                if resource.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+                    hint = "write a JobSet or a LeaderWorkerSet, whose pods get it by themselves"
+                yield Finding(variable.path, message, hint, variable.removal)
+            if variable.name == "TPU_TOPOLOGY" and variable.value not in ("", row.topology):
+                message = f"TPU_TOPOLOGY is {variable.value}, but the pods are on a slice of {row.topology}"
+                hint = "remove the variable TPU_TOPOLOGY: GKE sets it"
+                yield Finding(variable.path, message, hint, variable.removal)
+
+
+@rule("TPU159", POD_KINDS, "warning")
+def _on_cpu(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find containers with chips whose JAX is told to use the CPU; Pathways has its own client."""
+    if is_pathways(resource):
+        return
+    for pods in resource.pods:
+        for variable in _variables(resource, pods, objects):
+            first = variable.value.partition(",")[0].strip().lower()
+            if variable.name in _PLATFORMS and first == "cpu" and variable.has_chips:
+                message = (
+                    f"the container requests chips, but {variable.name} is {variable.value}: JAX uses the CPU"
+                )
+                value = {(*variable.path, "value"): "tpu,cpu"}
+                fix = edit.write(resource.data, value, safe=False) if variable.is_written else None
+                yield Finding(variable.path, message, fix=fix)

@@ -1,0 +1,127 @@
+"""Rules of volumes that the hosts of a run cannot share: a disk is attached to one node."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from slicewright.check.rules.fit_namespace import finished_before
+from slicewright.check.rules.provisioning_by_hand import is_behind_request
+from slicewright.check.rules.tpu_shape import shape
+from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
+from slicewright.kubernetes.kinds import POD_KINDS
+from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
+from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.problem import Path
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+
+_OF_ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
+_DISKS = ("pd.csi.storage.gke.io", "kubernetes.io/gce-pd")
+_DISK_CLASSES = ("premium-rwo", "standard", "standard-rwo")
+"""Classes that every GKE cluster has, and whose volumes are disks."""
+
+
+class _Mount(Struct, frozen=True):
+    """A volume that several pods share."""
+
+    name: str
+    """Its name in the pods."""
+    subject: str
+    spec: dict[str, Any]
+    """The spec of its claim."""
+    path: Path
+
+
+def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mount]:
+    """Yield the claims that pods share, as far as they are known; those of each pod are not among them."""
+    for index, volume in entries(pods.spec.get("volumes")):
+        path, name = (*pods.spec_path, "volumes", index), text(volume.get("name"))
+        disk = volume.get("gcePersistentDisk")
+        if isinstance(disk, dict) and disk.get("readOnly") is not True:
+            spec = {"accessModes": ["ReadWriteOnce"]}
+            yield _Mount(name, f"disk '{disk.get('pdName', '')}'", spec, (*path, "gcePersistentDisk"))
+        claim, namespace = text(at(volume, "persistentVolumeClaim", "claimName")), resource.namespace
+        others = objects.candidates("PersistentVolumeClaim", claim, namespace, resource.file) if claim else ()
+        others = others or tuple(
+            other
+            for other in objects.beside
+            if (other.kind, other.name) == ("PersistentVolumeClaim", claim)
+            and (other.namespace or "default") == (namespace or "default")
+        )
+        for other in others[:1]:
+            subject = f"claim '{claim}' of {other.file}"
+            yield _Mount(name, subject, mapping(other.data.get("spec")), (*path, "persistentVolumeClaim"))
+    for at_policy, policy in entries(at(resource.data, "spec", "volumeClaimPolicies")):
+        for at_template, template in entries(policy.get("templates")):
+            path = ("spec", "volumeClaimPolicies", at_policy, "templates", at_template, "spec")
+            name = text(at(template, "metadata", "name"))
+            mounts = (entries(container.get("volumeMounts")) for _, container in pods.containers)
+            if any(mount.get("name") == name for of_one in mounts for _, mount in of_one):
+                subject = f"the one claim of template '{name}'"
+                yield _Mount(name, subject, mapping(template.get("spec")), path)
+
+
+def _hosts(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
+    """Return on how many nodes pods run for sure: those that use all chips of a host have one each."""
+    number = pods.count
+    if resource.kind in ("Deployment", "LeaderWorkerSet", "ReplicaSet"):
+        number *= count(at(resource.data, "spec", "replicas"))
+    row = shape(pods, objects)
+    takes_host = row is not None and (row.multi_host or pods.chips == row.chips_per_host)
+    return number if pods.asks_for_tpu and (takes_host or row is None) else 0
+
+
+def _modes(spec: dict[str, Any]) -> frozenset[str]:
+    return frozenset(mode for _, mode in words(spec.get("accessModes")))
+
+
+@rule("REF166", POD_KINDS)
+def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find claims of one node, or of one pod, that pods on several hosts mount."""
+    hosts: dict[str, int] = {}
+    earlier = finished_before(resource)
+    for pods in (pods for pods in resource.pods if pods.name not in earlier):
+        for mount in _mounts(resource, pods, objects):
+            is_of_pod = _modes(mount.spec) == {"ReadWriteOncePod"}
+            before = hosts.get(mount.subject, 0)
+            number = before + (pods.count if is_of_pod else _hosts(resource, pods, objects))
+            hosts[mount.subject] = number
+            # One finding for each claim, at the pods that are too many.
+            if number < 2 or before > 1 or not _modes(mount.spec) or _modes(mount.spec) - _OF_ONE_NODE:  # noqa: PLR2004
+                continue
+            only = "one pod (ReadWriteOncePod)" if is_of_pod else "the pods of one node (ReadWriteOnce)"
+            message = f"{number} pods on several hosts mount {mount.subject}, but it is for {only}"
+            is_known = shape(pods, objects) is not None or is_of_pod
+            hint = _instead(mount, may_wait=not is_behind_request(resource, pods, objects))
+            yield Finding(mount.path, message, hint, is_certain=objects.is_cluster and is_known)
+
+
+def _instead(mount: _Mount, *, may_wait: bool) -> str:
+    """Say what several hosts can mount; a claim of each pod only where it `may wait` for the pod."""
+    bucket = f"csi: {{driver: {FUSE_DRIVER}, volumeAttributes: {{bucketName: BUCKET}}}}"
+    fuse = f'{{name: {mount.name}, {bucket}}} and the annotation {FUSE}: "true" of the pods'
+    ways = [f"share a bucket with the volume {fuse}"]
+    ways.append("write accessModes: [ReadOnlyMany] for a filled disk")
+    if "resources" in mount.spec and may_wait:
+        keys = ("storageClassName", "resources")
+        own = {key: mount.spec[key] for key in keys if key in mount.spec}
+        spec = json.dumps({"accessModes": ["ReadWriteOnce"], **own})
+        volume = f"{{name: {mount.name}, ephemeral: {{volumeClaimTemplate: {{spec: {spec}}}}}}}"
+        ways.append(f"write the volume {volume}, which is a disk for each pod")
+    return ", or ".join(ways)
+
+
+@rule("REF167", {"PersistentVolumeClaim"})
+def _disk(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find claims of disks that ask for writing from several nodes; only raw blocks have that."""
+    spec = mapping(resource.data.get("spec"))
+    name = text(spec.get("storageClassName"))
+    if "ReadWriteMany" not in _modes(spec) or spec.get("volumeMode") == "Block":
+        return
+    classes = objects.candidates("StorageClass", name, near=resource.file) if name else ()
+    if any(text(one.data.get("provisioner")) in _DISKS for one in classes) or (
+        not classes and name in _DISK_CLASSES
+    ):
+        message = f"StorageClass '{name}' makes disks, and only one node can write to the files of a disk"
+        yield Finding(("spec", "accessModes"), message)

@@ -1,0 +1,240 @@
+"""What the API server, the Job controller and JobSet make of what the rules report beside a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from tests.check.rules.kit import findings_of
+
+from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.kinds import JOBSET_VERSION
+from slicewright.kubernetes.labels import (
+    ACCELERATOR,
+    COMPLETION_INDEX,
+    EXCLUSIVE_TOPOLOGY,
+    JOBSET_NAME,
+    NODE_POOL,
+    QUEUE,
+    TOPOLOGY,
+)
+from slicewright.testbed import control_plane
+from slicewright.testbed.bed_cluster import Cluster
+from slicewright.testbed.nodes import SIMULATED
+from slicewright.testbed.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slicewright.cluster.api.client import Api
+    from slicewright.kubernetes.types import Object
+
+pytestmark = pytest.mark.ci  # unit tests hold the rules to fixtures
+
+SECONDS = 120
+LIMITED = """
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ResourceQuota
+  configuration:
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: ResourceQuotaConfiguration
+    limitedResources:
+    - resource: pods
+      matchScopes:
+      - {scopeName: PriorityClass, operator: In, values: [system-node-critical, system-cluster-critical]}
+"""
+"""What GKE's API server is told of the critical classes."""
+CONTAINER = {"name": "c", "image": "x"}
+ATTACH = "persistentvolume-attach-detach-controller"
+DEADLINE = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+AGAIN = {"name": "again", "action": "RestartJobSet"}
+
+
+@pytest.fixture(scope="module")
+def own_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """Hold a cluster with a controller of disks, where critical pods need a quota."""
+    file = tmp_path_factory.mktemp("admission") / "configuration.yaml"
+    file.write_text(LIMITED, encoding="utf-8")
+    command = control_plane.apiserver_command
+
+    def limited(*given: Any) -> list[str]:
+        return [*command(*given), f"--admission-control-config-file={file}"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(control_plane, "apiserver_command", limited)
+        patch.setattr(control_plane, "_ABSENT", [name for name in control_plane._ABSENT if name != ATTACH])
+        with Cluster() as cluster:
+            yield cluster.api
+
+
+def _object(kind: str, name: str, spec: Object, version: str = "v1", **metadata: Any) -> Object:
+    namespaced = {"name": name, "namespace": "default", **metadata}
+    return {"apiVersion": version, "kind": kind, "metadata": namespaced, "spec": spec}
+
+
+def _template(**spec: Any) -> Object:
+    return {"spec": {"restartPolicy": "Never", "containers": [CONTAINER], **spec}}
+
+
+def _jobset(name: str, rules: list[Object], job: Object) -> Object:
+    replicated = {"name": "slice", "template": {"spec": {"backoffLimit": 0, "template": _template(), **job}}}
+    policy = {"maxRestarts": 1, **({"rules": rules} if rules else {})}
+    spec = {"failurePolicy": policy, "replicatedJobs": [replicated]}
+    return _object("JobSet", name, spec, JOBSET_VERSION)
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "restarts"),
+    [("none", [], 1), ("later", [AGAIN, DEADLINE], 1), ("first", [DEADLINE, AGAIN], 0)],
+)
+def test_only_a_first_rule_lets_a_deadline_end_the_run(
+    own_api: Api, name: str, rules: list[Object], restarts: int
+) -> None:
+    """JobSet restarts after the deadline of a Job, also where a rule behind another one says otherwise."""
+    own_api.create(_jobset(name, rules, {"activeDeadlineSeconds": 1}))
+
+    def failed() -> Object | None:
+        status: Object = own_api.get(JOBSET_VERSION, "JobSet", name, "default").get("status", {})
+        return status if status.get("terminalState") == "Failed" else None
+
+    assert restarts == until(name, failed, seconds=SECONDS).get("restarts", 0)
+
+
+def test_a_cronjob_gives_its_jobs_the_labels_of_their_template_only(own_api: Api) -> None:
+    """Kueue does not hold back a Job whose CronJob alone has the label of a queue."""
+    label = {QUEUE: "none"}
+    for name, own, of_jobs in (("outside", label, {}), ("inside", {}, label)):
+        job = {"metadata": {"labels": of_jobs}, "spec": {"template": _template()}}
+        spec = {"schedule": "* * * * *", "jobTemplate": job}
+        own_api.create(_object("CronJob", name, spec, "batch/v1", labels=own))
+
+    def made() -> dict[str, tuple[bool, bool]] | None:
+        found = {}
+        for job in own_api.list("batch/v1", "Job", "default"):
+            for owner in job["metadata"].get("ownerReferences", ()):
+                is_held = job["spec"].get("suspend", False)
+                found[owner["name"]] = QUEUE in job["metadata"].get("labels", {}), is_held
+        return found if {"outside", "inside"} <= found.keys() else None
+
+    jobs = until("both jobs", made, seconds=SECONDS)
+    assert ((False, False), (True, True)) == (jobs["outside"], jobs["inside"])
+
+
+def test_a_critical_class_needs_a_quota_for_it(own_api: Api) -> None:
+    """The server refuses the pods of FIT152, and takes them with the quota that its hint writes."""
+    item = _object("Pod", "critical", _template(priorityClassName="system-node-critical")["spec"])
+
+    with pytest.raises(ApiError, match="insufficient quota to match these scopes"):
+        own_api.create(item)
+    (found,) = findings_of("FIT152", yaml.safe_dump(item))
+    quota = _object("ResourceQuota", "critical", yaml.safe_load(found.hint.partition("with spec: ")[2]))
+    own_api.create(quota)
+    key = ("v1", "ResourceQuota", "critical", "default")
+    until("the quota", lambda: own_api.get(*key).get("status"), seconds=SECONDS)
+
+    assert own_api.create(item)["spec"]["priorityClassName"] == "system-node-critical"
+    assert findings_of("FIT152", yaml.safe_dump_all([item, quota])) == ()
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("ReadWriteOnce", "Multi-Attach error"), ("ReadWriteOncePod", "ReadWriteOncePod")],
+)
+def test_a_disk_is_for_one_node(own_api: Api, mode: str, said: str) -> None:
+    """Of two pods on two nodes with a claim of REF166, one never gets it."""
+    api, name = own_api, mode.lower()
+    modes = {"accessModes": [mode], "storageClassName": ""}
+    source = {"driver": "pd.csi.storage.gke.io", "volumeHandle": name}
+    volume = {**modes, "capacity": {"storage": "1Gi"}, "csi": source}
+    volume["claimRef"] = {"name": name, "namespace": "default"}
+    claim = {**modes, "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}}
+    api.create(_clusterwide(_object("PersistentVolume", name, volume)))
+    api.create(_object("PersistentVolumeClaim", name, claim))
+    for number in range(2):
+        api.create(_node(name, number))
+    mounted = {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+    chips = {**CONTAINER, "resources": {"limits": {"google.com/tpu": "4"}}}
+    template = _template(nodeSelector={NODE_POOL: name}, containers=[chips], volumes=[mounted])
+    job = _object("Job", name, {"parallelism": 2, "completions": 2, "template": template}, "batch/v1")
+    api.create(job)
+
+    def refused() -> bool:
+        for one in api.list("storage.k8s.io/v1", "VolumeAttachment"):
+            if not one.get("status", {}).get("attached"):
+                api.patch(one, {"status": {"attached": True}}, subresource="status")
+        messages = [event["message"] for event in api.list("v1", "Event", "default")]
+        pods = [pod for pod in api.list("v1", "Pod", "default") if pod["metadata"]["name"].startswith(name)]
+        messages += [one.get("message", "") for pod in pods for one in pod["status"].get("conditions", ())]
+        return any(said in message for message in messages)
+
+    until(said, refused, seconds=SECONDS)
+    both = yaml.safe_dump_all([job, _object("PersistentVolumeClaim", name, claim)])
+    assert len(findings_of("REF166", both)) == 1
+
+
+def _clusterwide(item: Object) -> Object:
+    del item["metadata"]["namespace"]
+    return item
+
+
+def _node(pool: str, number: int) -> Object:
+    room = {"cpu": "8", "memory": "8Gi", "pods": "9", "google.com/tpu": "4"}
+    labels = {NODE_POOL: pool, ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: "2x4", SIMULATED: "true"}
+    status = {"allocatable": room, "capacity": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+    node = _object("Node", f"{pool}-{number}", {}, labels=labels, annotations=managed)
+    return {**_clusterwide(node), "status": status}
+
+
+@pytest.mark.parametrize(
+    ("name", "pools", "selector", "bound"),
+    [("pinned", "ab", {NODE_POOL: "a"}, 2), ("free", "cd", {}, 4)],
+)
+def test_one_node_pool_holds_one_slice(
+    own_api: Api, name: str, pools: str, selector: Object, bound: int
+) -> None:
+    """The scheduler finds no node for the second slice of FIT153, and finds one without the selector."""
+    chips = {"limits": {"google.com/tpu": "4"}}
+    shape = {ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: "2x4"}
+    template = _template(nodeSelector={**shape, **selector}, containers=[{**CONTAINER, "resources": chips}])
+    item = _jobset(name, [], {"parallelism": 2, "completions": 2, "template": template})
+    item["spec"]["replicatedJobs"][0]["replicas"] = 2
+    item["metadata"]["annotations"] = {EXCLUSIVE_TOPOLOGY: NODE_POOL}
+    for pool in pools:
+        for number in range(2):
+            own_api.create(_node(pool, number))
+    own_api.create(item)
+
+    def judged() -> list[Object] | None:
+        pods = [
+            pod
+            for pod in own_api.list("v1", "Pod", "default")
+            if pod["metadata"].get("labels", {}).get(JOBSET_NAME) == name
+        ]
+        leaders = [pod for pod in pods if pod["metadata"]["labels"][COMPLETION_INDEX] == "0"]
+        seen = [pod for pod in leaders if pod["status"].get("conditions")]
+        nodes = [pod for pod in pods if pod["spec"].get("nodeName")]
+        return nodes if len(seen) == 2 and len(nodes) >= bound else None
+
+    nodes = {pod["spec"]["nodeName"] for pod in until(name, judged, seconds=SECONDS)}
+    assert (bound, bool(selector)) == (len(nodes), bool(findings_of("FIT153", yaml.safe_dump(item))))
+
+
+def test_a_container_that_restarts_in_place_ends_a_job_with_backoff_limit_0(own_api: Api) -> None:
+    """TPU118 warns of OnFailure only with a backoffLimit above 0: else the first restart fails the Job."""
+    name = "restarts"
+    own_api.create(_jobset(name, [], {"template": _template(restartPolicy="OnFailure")}))
+    restarted = {"name": "c", "image": "x", "imageID": "x", "ready": True, "restartCount": 1}
+
+    def failed() -> bool:
+        for pod in own_api.list("v1", "Pod", "default"):
+            if pod["metadata"].get("labels", {}).get(JOBSET_NAME) == name:
+                status = {"phase": "Running", "containerStatuses": [restarted]}
+                own_api.patch(pod, {"status": status}, subresource="status")
+        found: Object = own_api.get(JOBSET_VERSION, "JobSet", name, "default").get("status", {})
+        return found.get("terminalState") == "Failed"
+
+    assert until("the end of the run", failed, seconds=SECONDS)
