@@ -77,3 +77,19 @@ def test_only_a_patch_of_lists_is_refused_where_defaults_are_left_out(own_api: A
     assert {"a": "b"} == again["metadata"]["labels"]
     with pytest.raises(ApiError, match="immutable"):
         own_api.patch(run, {"spec": {"replicatedJobs": run["spec"]["replicatedJobs"]}})
+
+
+def test_pods_have_the_names_that_addresses_are_compared_with(own_api: Api) -> None:
+    """The address of good_full_name is that of a pod, and that of bad is of none (TPU170)."""
+    own_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "names"}})
+    (run,) = _objects("TPU170", "good_full_name", "names")
+    own_api.create(run)
+
+    def hosts() -> set[str] | None:
+        pods = own_api.list("v1", "Pod", "names")
+        found = {f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in pods}
+        return found if len(found) == 8 else None
+
+    assert {f"train-slice-{job}-{pod}.net" for job in range(2) for pod in range(4)} == until(
+        "pods of two slices", hosts, seconds=120
+    )
