@@ -154,7 +154,7 @@ def test_a_disk_is_for_one_node(own_api: Api, mode: str, said: str) -> None:
     api.create(_clusterwide(_object("PersistentVolume", name, volume)))
     api.create(_object("PersistentVolumeClaim", name, claim))
     for number in range(2):
-        api.create(_node(name, number))
+        api.create(_node(name, number, "2x2"))
     mounted = {"name": "data", "persistentVolumeClaim": {"claimName": name}}
     chips = {**CONTAINER, "resources": {"limits": {"google.com/tpu": "4"}}}
     template = _template(nodeSelector={NODE_POOL: name}, containers=[chips], volumes=[mounted])
@@ -180,9 +180,9 @@ def _clusterwide(item: Object) -> Object:
     return item
 
 
-def _node(pool: str, number: int) -> Object:
+def _node(pool: str, number: int, topology: str = "2x4") -> Object:
     room = {"cpu": "8", "memory": "8Gi", "pods": "9", "google.com/tpu": "4"}
-    labels = {NODE_POOL: pool, ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: "2x4", SIMULATED: "true"}
+    labels = {NODE_POOL: pool, ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: topology, SIMULATED: "true"}
     status = {"allocatable": room, "capacity": room, "conditions": [{"type": "Ready", "status": "True"}]}
     managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
     node = _object("Node", f"{pool}-{number}", {}, labels=labels, annotations=managed)
@@ -226,7 +226,9 @@ def test_one_node_pool_holds_one_slice(
 def test_a_container_that_restarts_in_place_ends_a_job_with_backoff_limit_0(own_api: Api) -> None:
     """TPU118 warns of OnFailure only with a backoffLimit above 0: else the first restart fails the Job."""
     name = "restarts"
-    own_api.create(_jobset(name, [], {"template": _template(restartPolicy="OnFailure")}))
+    # Bound to no node, so that nothing but this test writes the status of its pods.
+    template = _template(restartPolicy="OnFailure", nodeSelector={NODE_POOL: "none"})
+    own_api.create(_jobset(name, [], {"template": template}))
     restarted = {"name": "c", "image": "x", "imageID": "x", "ready": True, "restartCount": 1}
 
     def failed() -> bool:

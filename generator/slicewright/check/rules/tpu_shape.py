@@ -94,11 +94,25 @@ def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_h
 def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
     """Return the rows that pods may mean: none where a label is missing or wrong.
 
-    The topology is that of the part of a slice where pods ask for a part.
+    The topology is that of the part of a slice where pods ask for a part. Pods that select only a compute
+    class have its shape.
     """
     selector = pods.selector
+    if COMPUTE_CLASS in selector and not {ACCELERATOR, TOPOLOGY} & selector.keys():
+        selector = _of_class(selector[COMPUTE_CLASS], objects)
     topology = pods.annotations.get(SLICE_TOPOLOGY) or selector.get(TOPOLOGY, "")
     return _rows(objects, selector.get(ACCELERATOR, ""), topology, selector.get(ACCELERATOR_COUNT, ""))
+
+
+def _of_class(name: str, objects: ObjectSet) -> dict[str, str]:
+    """Return the labels of the nodes of a compute class, where all of its priorities have one TPU shape."""
+    shapes = {
+        tuple(str(at(rung, "tpu", key)) for key in ("type", "topology", "count"))
+        for candidate in objects.candidates("ComputeClass", name)
+        for _, rung in entries(at(candidate.data, "spec", "priorities"))
+    }
+    keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
+    return dict(zip(keys, shapes.pop(), strict=True)) if len(shapes) == 1 else {}
 
 
 def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
@@ -236,7 +250,13 @@ def _requests_are_limits(resource: Resource, _objects: ObjectSet) -> Findings:
 def _chips(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         rows = shapes(pods, objects)
-        if not rows or not pods.asks_for_tpu or pods.chips in {row.chips_per_host for row in rows}:
+        is_of_class = ACCELERATOR not in pods.selector  # CC109 compares chips with a compute class
+        if (
+            not rows
+            or not pods.asks_for_tpu
+            or pods.chips in {row.chips_per_host for row in rows}
+            or is_of_class
+        ):
             continue
         hosts = [f"on {row.machine_type} has {row.chips_per_host}" for row in rows]
         topology = rows[0].topology
