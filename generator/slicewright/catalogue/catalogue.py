@@ -88,7 +88,7 @@ class CpuFamily(Struct, frozen=True):
 
 
 class CpuMachines(Struct, frozen=True):
-    """The machine types that are known, by the rules of their names."""
+    """The machine types without accelerators; their sizes follow from their names."""
 
     families: Mapping[str, CpuFamily]
     custom: frozenset[str]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Protocol):
-    """What there is beside the files that are checked; a method is called only where it is needed."""
+    """The context of the checked files; a method is called only if its result is needed."""
 
     @property
     def sites(self) -> Mapping[str, ResolvedCluster]:
@@ -43,7 +43,7 @@ class Surroundings(Protocol):
 
     @property
     def origins(self) -> Origins | None:
-        """The way from what was rendered to the line that a person wrote; None where nothing was."""
+        """Finds the input field behind a rendered value; None if nothing was rendered."""
 
     @property
     def ignores(self) -> Ignores:

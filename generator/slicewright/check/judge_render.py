@@ -162,10 +162,10 @@ def _problems_of_runs(
     added: Sequence[Rule],
     beside: Sequence[Resource],
 ) -> tuple[tuple[Problem, ...], _Places]:
-    """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
+    """Return what the rules find in the runs of a cluster and its platform, and the places of their objects.
 
-    One of the runs that are alike tells of all, as long as nothing is found; but what rules of other packages
-    look at, nobody knows.
+    Of runs that are alike only one is checked first; all are checked if it has a problem. With rules of other
+    packages no runs count as alike.
     """
     below = [Resource(data, platform_folder(site.cluster.name)) for data in objects]
     alike: dict[str, list[_Run]] = {}
@@ -198,9 +198,9 @@ def _items(places: _Places) -> list[Resource]:
 
 
 def _likeness(workload: Workload) -> str:
-    """Return what all runs have in common that meet their cluster alike.
+    """Return a key that is equal for runs that pass or fail the rules together.
 
-    It is empty for one whose pods a person wrote parts of, beyond what builders read, or that wants rights.
+    It is empty for a run that is checked by itself: one with pod parts written by a person, or with rights.
     """
     spec, pathways = workload.resolved_spec, workload.pathways
     head = pathways.head.pod_template if pathways else {}

@@ -69,7 +69,7 @@ def is_application_of(resource: Resource, files: Iterable[str]) -> bool:
 
 
 def needs_gitops(ident: str) -> bool:
-    """Tell whether a rule is about what a GitOps tool syncs alone."""
+    """Tell whether a rule applies only to objects that a GitOps tool syncs."""
     return ident.startswith("GIT1") and ident not in _KUBECTL_TOO
 
 

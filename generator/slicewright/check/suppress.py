@@ -272,9 +272,9 @@ def may_suppress(resources: Iterable[Resource], ignored: Sequence[Entry] = ()) -
 def acknowledged(
     problems: Sequence[Problem], sources: Iterable[Source], ignored: Sequence[Entry]
 ) -> tuple[Problem, ...]:
-    """Return the problems of an input but the warnings that are suppressed.
+    """Return the problems of an input without the warnings that are suppressed.
 
-    What is wrong with the reasons themselves is for `validate` to say; no reason lets a render go on.
+    `validate` reports problems of the reasons themselves. No reason makes a render ignore an error.
     """
     if len(errors(problems)) == len(problems):
         return tuple(problems)

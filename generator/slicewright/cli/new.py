@@ -306,7 +306,7 @@ def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
 
 
 def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
-    """Say what a workload without a queue does, and how to name one of those that there are."""
+    """Say that a workload without a queue starts at once, and how to name one of the existing queues."""
     text = "no queue: it starts immediately, without Kueue"
     own = [name for place, name in queues if place == namespace]
     if own:

@@ -90,7 +90,7 @@ def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the value of a text of one document, and None for any other."""
+    """Return the value of a text with one document; None for another text."""
     documents, _ = read_manifests(text, "")
     return documents[0].data if len(documents) == 1 else None
 

@@ -191,9 +191,9 @@ def waiting_taints(site: ResolvedCluster, untainted: Mapping[str, list[str]]) ->
 
 
 def untolerated_taint(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
-    """Refuse a new PathwaysJob where all flavors of its own way have a taint: its workers tolerate nothing.
+    """Refuse a new PathwaysJob if all flavors of its provisioning have a taint, which it cannot tolerate.
 
-    The taints of the others keep it off them, as they should.
+    Taints of other flavors keep it off them, as they should.
     """
     workload, shape = entry.workload, entry.plan.shape
     if entry.plan.pattern != "pathwaysjob" or not site.cluster.managed:
@@ -221,9 +221,9 @@ def _capacities(site: ResolvedCluster, queue: ClusterQueue | None) -> list[TpuCa
 
 
 def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
-    """Tell whether a frozen run may have been admitted to a way; a PathwaysJob to its own alone.
+    """Tell whether a frozen run may have been admitted to the flavor of a kind of provisioning.
 
-    It begins only where the flavors of its own way have no taint, and the others keep it off.
+    A PathwaysJob tolerates no taint: it was admitted only to its own kind.
     """
     if not any(part.get("kind") == "PathwaysJob" for part in parts):
         return True

@@ -102,7 +102,7 @@ def read_file(file: str, read_text: ReadText) -> list[Any] | None:
 
 
 def is_remote(entry: str) -> bool:
-    """Tell whether a path in a kustomization is fetched from elsewhere; several lines are not a path."""
+    """Tell whether an entry of a kustomization is a URL or a git address, not a path or inline text."""
     return "\n" not in entry and bool(_REMOTE.match(entry.lstrip()))
 
 

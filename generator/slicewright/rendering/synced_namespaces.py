@@ -317,10 +317,10 @@ def _entries(folder: str, text: str) -> Iterator[str]:
 
 
 def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder]) -> bool:
-    """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
+    """Tell whether nothing prunes the runs of a folder, after its cluster is no longer synced.
 
-    What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
-    folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
+    The Application or Kustomization in the cluster still prunes what leaves its folder. It does nothing if
+    the whole folder is gone: that of a workload, or that of a namespace after its last workload.
     """
     file = f"namespace-{folder.namespace}.yaml"
     paths = [f"{gitops_folder(folder.cluster)}/{who}/{file}" for who in (ARGOCD, FLUX)]

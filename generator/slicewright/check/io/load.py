@@ -182,9 +182,9 @@ class _Tree(Struct):
     """Whether no link leads to a folder."""
 
     def __call__(self, path: str) -> str | None:
-        """Return the text of a file; None where there is none, and a note where it cannot be read.
+        """Return the text of a file; None if it does not exist, or cannot be read (kept in `refused`).
 
-        Raises Stopped for a link: where kustomize follows one, and where it refuses to, is for it to say.
+        Raises Stopped for a link, because kustomize follows some links and refuses others.
         """
         file = f"/{path}"
         if not os.path.isfile(file):  # noqa: PTH113 - a few thousand times, and a Path takes its time

@@ -216,7 +216,7 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) -> str:
-    """Say what to write where only a topology is between pods and a flavor; nothing where it is more.
+    """Return the hint if only a topology keeps pods from a flavor; '' if anything else does.
 
     A frozen run cannot be changed, and a new one asks for whole slices by itself.
     """

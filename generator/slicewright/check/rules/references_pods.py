@@ -50,7 +50,7 @@ def references(pods: Pods) -> Iterator[Reference]:
 def needed(
     templates: Iterable[Pods], namespace: str, existing: Sequence[Existing] = ()
 ) -> Iterator[tuple[Reference, bool]]:
-    """Yield what pods need, with pull secrets and classes, and whether `existing` says that it is there."""
+    """Yield each object that pods need, and whether `existing` says that the cluster has it."""
     for pods in templates:
         for needed in (*references(pods), *pull_secrets(pods), *_classes(pods)):
             yield needed, any(entry.has(needed.kind, namespace, needed.name) for entry in existing)
@@ -221,7 +221,7 @@ def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: Resolv
 def _missing(objects: ObjectSet) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:
     """Return what is neither in the tree nor on the cluster, by kind and the first object that needs it.
 
-    Of each its namespace, its name, where it is needed, and how many more objects need it.
+    Each has its namespace, its name, the place that needs it, and the number of other objects that need it.
     """
     users: dict[tuple[str, str, str], dict[int, Path]] = defaultdict(dict)
     existing = objects.site.cluster.existing if objects.site else ()

@@ -36,7 +36,7 @@ _BY_HAND = ("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES", "TPU_PROCESS_BOUNDS", "TPU_
 
 
 def is_set_up(pods: Pods) -> bool:
-    """Tell whether the pods give libtpu its place in the slice, in a variable or in their script."""
+    """Tell whether the pods set variables of libtpu that give their place in the slice."""
     for _, container in pods.containers:
         names = [text(entry.get("name")) for _, entry in entries(container.get("env"))]
         lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
@@ -51,7 +51,7 @@ def is_tpu(pods: Pods) -> bool:
 
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
-    """Return the rows whose hosts carry some labels; several where a shape exists on several machines."""
+    """Return the shapes whose hosts have these labels: several if several machine types have the topology."""
     if not is_topology(topology):
         return []
     rows = []
@@ -64,9 +64,9 @@ def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_h
 
 
 def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
-    """Return the rows that pods may mean: none where a label is missing or wrong.
+    """Return the shapes that pods may mean: none if a label is missing or wrong.
 
-    The topology is that of the part of a slice where pods ask for a part.
+    If the pods ask for a part of a slice, the topology is that of the part.
     """
     selector = pods.selector
     topology = pods.annotations.get(SLICE_TOPOLOGY) or selector.get(TOPOLOGY, "")
@@ -81,7 +81,7 @@ def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
 
 
 def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
-    """Return the row that pods mean, chosen by their chips where several have the labels."""
+    """Return the shape that pods select; if several have its labels, the chips of the pods decide."""
     rows = shapes(pods, objects)
     if len(rows) > 1:
         rows = [row for row in rows if row.chips_per_host == pods.chips] or rows
@@ -89,13 +89,13 @@ def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
 
 
 def multi_host(pods: Pods, objects: ObjectSet) -> Shape | None:
-    """Return the row of pods that are hosts of one slice, unless they tell libtpu their places by hand."""
+    """Return the shape of pods that are hosts of one slice; None if they set the variables of libtpu."""
     row = shape(pods, objects) if pods.asks_for_tpu and not is_set_up(pods) else None
     return row if row is not None and row.multi_host else None
 
 
 def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list[Pods]]]:
-    """Return the multi-host rows of an object, each with the pods that are its hosts."""
+    """Return the multi-host slice shapes that an object uses, each with the pods that are its hosts."""
     by_shape: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
     for pods in resource.pods:
         if row := multi_host(pods, objects):

@@ -58,7 +58,7 @@ def default_names(pool: str, slices: int) -> list[str]:
 
 
 class Pool(Struct, frozen=True):
-    """A pool as the file will write it, and what is known of it beside that."""
+    """An entry of `pools` in the TPUCluster, and more facts about its nodes."""
 
     entry: dict[str, Any]
     flavor: Flavor | None
@@ -82,7 +82,7 @@ class Pool(Struct, frozen=True):
 
 
 class Pools(Struct):
-    """All pools, and what has no place in any."""
+    """The pools of an imported cluster, and notes about nodes and flavors that became no pool."""
 
     pools: list[Pool] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -212,7 +212,7 @@ def _is_queued(flavor: str, pools: Pools) -> bool:
 
 
 def _unsaid(kind: str, item: Object, path: Path, *, weighs: bool = False) -> Iterable[Note]:
-    """Say which fields of an object a TPUCluster has no words for."""
+    """Yield a note on the fields of an object that a TPUCluster cannot express."""
     spec = mapping(item.get("spec"))
     known = _SAID[kind] | ({"admissionScope"} if weighs else set())
     fields = [key for key in sorted(spec) if key not in known and spec[key] not in (None, {}, [])]

@@ -240,9 +240,9 @@ def _mappings(value: Object) -> list[tuple[str, Object]]:
 
 
 def _settled(built: Any, source: Any, path: tuple[str, ...], kind: str) -> Any:
-    """Return what is given, with what is built where that means the same.
+    """Return the given object, with the built form of each value that means the same.
 
-    It does where the API server would fill in what only one of them has, and for quantities of one amount.
+    Values mean the same if the API server would fill in the one that is missing, or if quantities are equal.
     """
     if isinstance(built, dict) and isinstance(source, dict):
         merged: dict[str, Any] = {}

@@ -196,7 +196,7 @@ def _order(workload: Object) -> tuple[int, str, str]:
 
 
 def _checks(workload: Object) -> Iterator[Cause]:
-    """Yield the admission checks that hold a Workload back that has quota."""
+    """Yield the admission checks that keep a Workload with quota from being admitted."""
     for check in workload["status"].get("admissionChecks") or ():
         if check["state"] != "Ready":
             message = f"quota is reserved; admission check {check['name']} is {check['state']}"

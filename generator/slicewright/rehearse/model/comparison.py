@@ -24,14 +24,14 @@ _WAITS = ("p50WaitSeconds", "p95WaitSeconds", "maxWaitSeconds")
 
 
 class Noise(Struct, frozen=True):
-    """How far apart measured times are where nothing differs."""
+    """How much measured times differ between rehearsals of the same files."""
 
     resolution: float
     repetitions: int = 1
 
     @property
     def slack(self) -> float:
-        """Return the seconds that two ranges are apart at most."""
+        """Return the largest gap in seconds between two ranges that still counts as noise."""
         return self.resolution * (_ALONE if self.repetitions == 1 else 1)
 
     def describe(self) -> str:
@@ -116,7 +116,7 @@ def _range(values: Iterable[float | None]) -> list[float | None]:
 
 
 def number(value: float | None) -> float:
-    """Return a time of a record; infinite where it never comes."""
+    """Return a time of a record; infinity if it never came."""
     return math.inf if value is None else value
 
 

@@ -171,7 +171,7 @@ NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
 
 
 class Arriving(Struct, frozen=True):
-    """The arrivals of a profile in a ClusterQueue, '' for runs without a queue."""
+    """The arrivals of a profile in a ClusterQueue; '' stands for runs without a queue."""
 
     profile: str
     seed: int

@@ -48,12 +48,12 @@ def never_fits(
 
 
 def never_admitted(reason: str) -> bool:
-    """Tell whether `never_fits` reason of a run that it is never admitted."""
+    """Tell whether a reason of `never_fits` means that the run is never admitted."""
     return reason.startswith(_NEVER)
 
 
 def advice(reason: str) -> str:
-    """Return what to write instead, about what `never_fits` reason of a run."""
+    """Return the hint for a reason of `never_fits`."""
     return {rule.id: rule.hint for rule in _RULES}.get(reason.partition(" ")[0], "")
 
 
@@ -235,7 +235,7 @@ def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> 
 def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Problem]:
     """Yield the problem of a fault whose time did not come before the end of a rehearsal.
 
-    Where a run has not run which should, that says it.
+    If the run should have started and did not, the problem of the run is reported instead.
     """
     is_late = timeline.outcome in _ENDED
     if is_late or timeline.started is not None or part.finishes is False:

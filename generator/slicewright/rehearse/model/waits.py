@@ -250,7 +250,7 @@ def _queued(
 
 
 class _Moment:
-    """The runs that hold quota and those that wait for it, after the events so far."""
+    """The runs that hold quota and the runs that wait for it, after the events so far."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting

@@ -126,7 +126,10 @@ def config_map(plan: Plan, contents: dict[str, str]) -> Object:
 
 
 def keep(claim: Object) -> None:
-    """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
+    """Annotate a volume claim of a component so that it is not deleted with its run.
+
+    Annotations that it has already stay as they are.
+    """
     annotations = claim["metadata"].setdefault("annotations", {})
     for key, value in KEPT.items():
         annotations.setdefault(key, value)

@@ -248,7 +248,10 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
-    """Yield why a JobSet cannot tell the end of a program from that of a host: both are one reason to it."""
+    """Yield the problem of restarts by exit code beside host maintenance, for JobSet before v0.10.0.
+
+    Older releases see one reason for both: the end of a program, and the end of a host.
+    """
     policy = workload.failure_policy
     both = policy.restart_on_exit_codes and policy.on_host_maintenance and workload.pathways is None
     if both and workload.api == "JobSet" and is_older(cluster, _MESSAGE_PATTERNS):

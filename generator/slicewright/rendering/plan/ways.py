@@ -98,7 +98,7 @@ def called(way: Provisioning) -> str:
 
 
 def fits(way: Provisioning, nodes: Provisioning) -> bool:
-    """Tell whether nodes of a way are what another asks for: `Reservation r1` may be any block of it."""
+    """Tell whether nodes of one provisioning suit runs of another: `Reservation r1` takes any block."""
     is_part = provisioning_selector(way).items() <= provisioning_selector(nodes).items()
     return way.type == nodes.type and is_part
 

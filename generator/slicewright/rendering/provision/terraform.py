@@ -392,7 +392,7 @@ def _node_config(pool: NodePool) -> Block:
 
 
 def _reservation(pool: NodePool) -> Iterator[Block]:
-    """Yield the reservation that the nodes come from, or that they come from none (flex-start)."""
+    """Yield the block `reservation_affinity`: a reservation, or none for flex-start."""
     kind = "reservation_affinity"
     if pool.provisioning.is_flex_start:
         yield block(kind, consume_reservation_type="NO_RESERVATION")
