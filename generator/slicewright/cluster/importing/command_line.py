@@ -210,7 +210,7 @@ def _take(
     if option is None:
         flags.stop(
             f"unknown option '{name}'",
-            did_you_mean(name, known) or "run the command with --help to see its options",
+            did_you_mean(name, known) or "correct its name, or leave it out",
         )
         return
     if value is None and (option.switch or left):

@@ -280,7 +280,7 @@ def _without(site: ResolvedCluster) -> Iterator[Problem]:
     for at, queue in enumerate(site.cluster.cluster_queues):
         if not queue.quota:
             message = f"ClusterQueue '{queue.name}' has no quota: "
-            message += "its workloads are never admitted, or are not counted"
+            message += "Kueue never admits its workloads, or does not count them"
             hint = "write quota: [{pool: NAME}], with a pool of this cluster"
             place: Path = ("spec", "clusterQueues", at, "name")
             yield site.source.problem("QUOTA016", place, message, hint, warning=True)

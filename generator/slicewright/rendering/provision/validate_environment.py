@@ -139,9 +139,10 @@ def _ranges(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     pools = node_pools(site)
     nodes = sum(_most(pool) for pool in pools)
     pods = sum(_most(pool) * _addresses(pool) for pool in pools)
-    for field, needed in (("subnetIpRange", nodes + _RESERVED), ("podsIpRange", pods)):
+    reserved = f"; Google Cloud reserves {_RESERVED} in each subnet"
+    for field, needed, why in (("subnetIpRange", nodes + _RESERVED, reserved), ("podsIpRange", pods, "")):
         if field in networks and (size := networks[field].num_addresses) < needed:
-            message = f"{networks[field]} has {size} addresses, but {nodes} nodes need {needed}"
+            message = f"{networks[field]} has {size} addresses, but {nodes} nodes need {needed}{why}"
             hint = f"write a range of length /{32 - (needed - 1).bit_length()} or wider"
             yield _problem(site, "ENV005", field, message, hint)
 
