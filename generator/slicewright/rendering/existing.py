@@ -233,7 +233,7 @@ def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
 
 
 def _is_of(parts: list[dict[str, Any]], shape: Shape) -> bool:
-    """Tell whether pods of a frozen run select a shape; the workers of a PathwaysJob name the machine."""
+    """Tell whether pods of a frozen run select a shape; workers of a PathwaysJob name its machine type."""
     of_worker = {"type": shape.machine_type, "topology": shape.topology}
     selectors = (shape_selector(shape), of_worker)
     return any(selector.items() <= part.items() for selector in selectors for part in parts)

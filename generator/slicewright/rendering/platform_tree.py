@@ -82,7 +82,7 @@ def left_behind(
 
 
 def cluster_of(folder: str) -> str:
-    """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
+    """Return the cluster of a platform or GitOps folder; '' for a workload's folder."""
     root, cluster = f"{folder}/".split("/")[:2]
     folders = (platform_folder(cluster), controllers_folder(cluster))
     return cluster if root == PROVISION or folder in folders or is_gitops_folder(folder) else ""

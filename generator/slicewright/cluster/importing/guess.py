@@ -235,7 +235,7 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
 
 
 def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
-    """Return TPUWorkloads for what a run means, the one that says most first."""
+    """Return TPUWorkloads for a run, the one with the most fields first."""
     metadata = mapping(item.get("metadata"))
     run_labels = texts(metadata.get("labels"))
     seconds = run_labels.get(labels.MAX_EXECUTION_TIME, "")

@@ -54,7 +54,7 @@ class Inventory(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """What a TPUCluster file cannot say; it becomes a comment above a place of the file, or on top of it."""
+    """A fact that a TPUCluster file cannot express: a comment above a place of the file, or at its top."""
 
     message: str
     path: Path = ()
@@ -122,7 +122,7 @@ _NOT_OURS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|google\.com|gke\.io|slic
 
 
 class NodePool(Struct, frozen=True):
-    """The nodes of one GKE node pool that are there now."""
+    """A GKE node pool, by its existing nodes."""
 
     name: str
     labels: dict[str, str]

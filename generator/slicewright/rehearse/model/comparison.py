@@ -35,7 +35,7 @@ class Noise(Struct, frozen=True):
         return self.resolution * (_ALONE if self.repetitions == 1 else 1)
 
     def describe(self) -> str:
-        """Return what a difference would have to exceed, in words."""
+        """Return the limit above which a difference counts, in words."""
         if self.repetitions > 1:
             return f"the spread of {self.repetitions} repetitions"
         return f"{shown(self.slack)}, {_ALONE} times the time resolution"
@@ -193,12 +193,12 @@ class Move(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """Return how much later than in the base; minus infinite where it never came before."""
+        """Return how many seconds later it is than in the base; minus infinity if it never came there."""
         return self.after - self.before
 
 
 def moves(base: Object, variant: Object, field: str, noise: Noise, share: float = 0.0) -> list[Move]:
-    """Return what runs have another time (`started`, `ended` or `wait`), the largest difference first.
+    """Return the runs whose time (`started`, `ended` or `wait`) differs, the largest difference first.
 
     A difference of less than a `share` of the time in the base is left out.
     """
@@ -216,7 +216,7 @@ def moves(base: Object, variant: Object, field: str, noise: Noise, share: float 
 
 
 def last_ends(base: Object, variant: Object, noise: Noise) -> list[Move]:
-    """Return the groups of equal runs of which the last ends at another time."""
+    """Return the groups of equal runs whose last end differs between the variants."""
     found = []
     for runs in compared(base, variant):
         if len(runs.names) > 1 and runs.before and runs.after:
@@ -343,6 +343,6 @@ def slower_arrivals(
 
 
 def longest_wait(variant: Object) -> float:
-    """Return the seconds that a run waited at most; infinite where one was never admitted."""
+    """Return the longest wait of a run in seconds; infinity if a run was never admitted."""
     waits = [number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]
     return max(waits, default=0.0)

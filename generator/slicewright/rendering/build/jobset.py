@@ -131,7 +131,7 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
 
 
 def _one_a_node(spec: dict[str, Any], plan: Plan) -> None:
-    """Keep the pods of a run on CPU nodes off each other's nodes: `nodes` says how many it uses."""
+    """Keep the pods of a run on CPU nodes on different nodes: `nodes` says how many it uses."""
     if plan.hosts > 1:
         term = {
             "labelSelector": {"matchLabels": {JOBSET_NAME: plan.name, REPLICATED_JOB: PATTERNS["cpu"].job}},
@@ -148,7 +148,7 @@ def claimed(template: Steps) -> tuple[Steps, ...]:
 
 
 def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
-    """Write what keeps the pod off the nodes of other ways; each of the user's terms has to hold it too."""
+    """Add the affinity that keeps the pod off nodes of other provisioning, to each term of the user."""
     if apart.tolerations:
         merge(spec, {"tolerations": list(apart.tolerations)})
     if not (apart.required or apart.preferred):

@@ -262,7 +262,7 @@ def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _elsewhere(workload: Workload, cluster: Cluster) -> str:
-    """Return the way to a LocalQueue that other namespaces have; '' if none has it."""
+    """Return the hint to use a namespace that has a LocalQueue of this name; '' if none has it."""
     namespaces = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
     if not namespaces:
         return ""

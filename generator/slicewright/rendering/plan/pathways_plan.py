@@ -68,7 +68,7 @@ _FIELD: Path = ("spec", "pathways")
 
 
 def pathways_problems(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
-    """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
+    """Yield a problem for each field that Pathways, or another field beside it, makes meaningless."""
     source, spec = workload.source, workload.resolved_spec
     yield from _head_problems(workload, runtime)
     if runtime.elastic_slices > workload.slices:

@@ -90,10 +90,10 @@ def has_no_other_nodes(site: ResolvedCluster) -> bool:
 
 
 def _keeps_off(workload: Workload, pool: TpuPool) -> bool:
-    """Tell whether the nodes of a pool of the right shape, but of another provisioning, take no such pods.
+    """Tell whether nodes with the right shape and another provisioning exclude the pods of a run.
 
-    Pods that select a label of theirs do not find it there, and Kueue adds none that the nodes do not have.
-    Others are kept off by taints alone: the flavor of a queue tolerates them, and what people add may.
+    They do if pods select a label that these nodes do not have. A taint alone is not enough: the flavor of a
+    queue tolerates it, and a user's toleration may.
     """
     if provisioning_selector(workload.provisioning):
         return True

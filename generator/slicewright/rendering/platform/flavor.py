@@ -143,10 +143,10 @@ def used(site: ResolvedCluster) -> dict[str, Capacity]:
 
 
 def kept_apart(site: ResolvedCluster) -> dict[str, TpuCapacity]:
-    """Return a pool for each flavor whose shape queues have in several ways, by the flavor's name.
+    """Return, by the flavor's name, a pool for each flavor that needs a taint to keep other runs out.
 
-    Flavors in one resource group with those of CPU pools are among them: heads of Pathways and auxiliary
-    jobs, which ask for cpu alone, would fit them.
+    These are the flavors whose shape has several kinds of provisioning, and flavors in one resource group
+    with those of CPU pools: heads of Pathways and auxiliary jobs, which ask for cpu alone, would fit them.
     """
     tpus = {name: capacity for name, capacity in used(site).items() if isinstance(capacity, TpuCapacity)}
     known = capacities(site)

@@ -291,7 +291,7 @@ def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[d
 
 
 def _each(names: list[str], resources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a resource for each name, 0 for absent ones: all flavors of a group need the same resources."""
+    """Return a quota for each name, 0 if it is absent: all flavors of a group need the same resources."""
     had = {resource["name"]: resource for resource in resources}
     return [had.get(name) or _resource(name, "0") for name in names]
 

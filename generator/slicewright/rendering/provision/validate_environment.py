@@ -87,7 +87,7 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
 
 
 def _missing(site: ResolvedCluster, settings: Environment) -> Iterator[Problem]:
-    """Yield the fields that Terraform needs and other platforms do not; every one needs a location."""
+    """Yield the missing fields that only Terraform needs; the location is checked elsewhere."""
     needed = [("project", "my-project", settings.project)]
     if not settings.autopilot:
         needed.append(("nodeLocations", "[us-west4-a]", settings.zone))
@@ -98,9 +98,9 @@ def _missing(site: ResolvedCluster, settings: Environment) -> Iterator[Problem]:
 
 
 def _names(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
-    """Yield derived names that cannot be: a name that is written has passed the schema.
+    """Yield derived names that Google Cloud refuses; the schema checks written names.
 
-    A name with capitals is made from a placeholder such as PROJECT_ID, and nothing is said of it.
+    A name with capitals comes from a placeholder such as PROJECT_ID, and is not reported.
     """
     for field, allowed in _DERIVED.items():
         if fields[field].islower() and not allowed.fullmatch(fields[field]):

@@ -88,7 +88,7 @@ def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
 
 
 def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
-    """Return a zone to propose: of those that the pool has, else of the region, one that sources name."""
+    """Return a known zone for a hint: one of the pool's zones, or another one of the region."""
     region, known = region_of(site.cluster.spec.get("location", "")), _known_zones(pool, shape)
     choices = zones(site, pool) or [zone for zone in known if zone.startswith(f"{region}-")]
     return next((zone for zone in choices if zone in known), choices[0] if choices else "ZONE")
@@ -123,10 +123,7 @@ OLDEST_EXTENDED = "1.31"
 
 
 def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
-    """Yield what is wrong with the pools and the environment of a cluster that we provision.
-
-    The pools of one that somebody else provisions have no problems.
-    """
+    """Yield the problems of the pools and the environment of a cluster that slicewright provisions."""
     if not site.cluster.managed:
         yield from validate_environment.problems(site)
         return
@@ -158,7 +155,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
-    """Refuse slices that a sub-block of a reservation has no hosts for, of one pool or of several."""
+    """Yield a problem if the slices of pools need more chips than their sub-block of a reservation has."""
     taken: Counter[Provisioning] = Counter()
     for pool, shape in site.pools:
         way, most = pool.provisioning, size_range(site, pool).most
