@@ -251,7 +251,7 @@ def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[s
 
 
 def _refuse_together(options: Mapping[str, Any]) -> None:
-    """Refuse options that do nothing, or harm, together."""
+    """Refuse options that contradict each other or have no effect together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
     if options["unsafe"] and not mends:
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
@@ -279,7 +279,7 @@ def _change(root: Path, rev: str) -> Change:
 
 
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
-    """Return the problem of a check without objects: a repository may have none, what is named has one."""
+    """Return the problem that no object was checked: a warning if all paths are folders, else an error."""
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(passed.reason == HELM for passed in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path and the patterns of --exclude"

@@ -322,11 +322,11 @@ class _Changed:
         self._around: set[Path] = set()
 
     def meets(self, fix: Fix) -> bool:
-        """Tell whether a fix changes one of the places, what is in it, or what holds it."""
+        """Tell whether a fix changes one of the places, a value in it, or a value around it."""
         return not (self._around.isdisjoint(_places(fix)) and self._places.isdisjoint(_around(fix)))
 
     def takes(self, fix: Fix) -> bool:
-        """Add what a fix changes, and tell whether it meets nothing that is there."""
+        """Add the places that a fix changes; return False if it overlaps an earlier fix."""
         is_apart = not self.meets(fix)
         self._places.update(_places(fix))
         self._around.update(_around(fix))

@@ -1,4 +1,4 @@
-"""A document that somebody wrote: the way back to a line, and what is right in one that is refused."""
+"""An input document: finds the line of a value, and corrects a document that its schema refuses."""
 
 from __future__ import annotations
 

@@ -277,8 +277,8 @@ def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
 def held(workload: Object) -> tuple[tuple[str, int], ...]:
     """Return the chips by flavor that an admitted Workload holds.
 
-    What was reserved for a pod set shrinks while the Workload runs: pods that `reclaimablePods` names have
-    succeeded, and Kueue gives their part to others before the run is over.
+    The reserved chips shrink while it runs: `reclaimablePods` are pods that have succeeded, and Kueue gives
+    their part to other runs.
     """
     counts = {podset["name"]: podset["count"] for podset in workload.get("spec", {}).get("podSets", ())}
     status = workload["status"]

@@ -49,14 +49,14 @@ def _template() -> tuple[str, str]:
 
 
 def check(page: Path | None) -> None:
-    """End the command where the page could not be written after a play of minutes."""
+    """End the command before a rehearsal if its page could not be written afterwards."""
     problem = page and unwritable(page)
     if problem:
         show.stop((problem,))
 
 
 def unwritable(page: Path) -> Problem | None:
-    """Return why a page could not be written after the rehearsal; the file is as it was before."""
+    """Return why a page could not be written, checked before the rehearsal; the file does not change."""
     is_new = not page.exists()
     try:
         with page.open("ab"):

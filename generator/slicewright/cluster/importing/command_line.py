@@ -66,7 +66,7 @@ class Tool(Struct, frozen=True):
 
 
 class ImportedCommand(Struct, frozen=True):
-    """A TPUWorkload for a command, with what it says otherwise."""
+    """The TPUWorkload for a command, and notes on their differences."""
 
     document: Object
     remarks: tuple[Problem, ...]
@@ -224,7 +224,7 @@ def _take(
 
 
 def _judge(flags: Flags, option: Option) -> None:
-    """Say what the table says of an option that a command has."""
+    """Add the problem or the note that the table has for an option."""
     if option.refused:
         flags.refuse(option.name, option.refused, option.hint)
     elif option.left_out:

@@ -195,13 +195,13 @@ _ORDER = (
 
 
 def _in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a pool as people write it: defaults left out."""
+    """Return a pool with its fields in the usual order, without defaults."""
     ordered = {key: facts[key] for key in _ORDER if facts.get(key)}
     return {key: value for key, value in ordered.items() if (key, value) != ("provisioning", "OnDemand")}
 
 
 def _flavor_notes(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:
-    """Say where a flavor is not as a platform of ours would have it."""
+    """Return notes on the differences between a flavor and the one that slicewright renders."""
     if flavor is None:
         return
     yield from _label_notes(flavor, labels_for(shape, provisioning(way)))

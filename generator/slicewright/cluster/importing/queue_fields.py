@@ -24,7 +24,7 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 
 def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, Any]], list[Note]]:
-    """Return the `quota` of a queue or a cohort at a path of the file, and what has no place in it."""
+    """Return the `quota` of a queue or a cohort at a path of the file, and what it cannot express."""
     shares: list[dict[str, Any]] = []
     notes: list[Note] = []
 

@@ -149,7 +149,7 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
 
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
-    """Return an object without what servers and other tools wrote, and what is left out on purpose."""
+    """Return an object without fields of servers and tools, and the fields that are dropped on purpose."""
     source: Object = without_nulls({key: value for key, value in item.items() if key != "status"})
     metadata = mapping(source.get("metadata"))
     is_stored = "uid" in metadata

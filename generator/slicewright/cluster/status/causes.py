@@ -283,7 +283,7 @@ def _container_causes(pod: Object, status: Object) -> Iterator[Cause]:
 
 
 def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
-    """Return the cause if a kubelet misses a Secret or a ConfigMap, by its message: Secrets are not read."""
+    """Return the cause if a kubelet reports a missing Secret or ConfigMap. Secrets are not read."""
     reference = _MISSING.search(message)
     if reference is None:
         return None

@@ -249,7 +249,7 @@ def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
 
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
-    """Return the warning about an arrival that never ran, so that it preempted nothing."""
+    """Return the warning about an arriving run that never ran, and so preempted nothing."""
     at = part.workload.spec["rehearsal"]["faults"][index]["at"]
     message = f"{timeline.run} arrived at {at} and never ran" + (f": {timeline.why}" if timeline.why else "")
     hint = "check the preemption policy of its ClusterQueue"

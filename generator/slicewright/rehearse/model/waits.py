@@ -434,10 +434,10 @@ class _Moment:
 
 
 def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None) -> Iterator[Remedy]:
-    """Yield what lets a run that has to borrow take back what others borrow, up to the priority `level`.
+    """Yield the change that lets a run that has to borrow reclaim what others borrow, up to priority `level`.
 
-    For that Kueue v0.19 asks both policies, and a lower priority than the run's (classifyPreemptionVariant in
-    pkg/scheduler/preemption/classical).
+    Kueue v0.19 requires both policies for that, and a lower priority than the run's
+    (classifyPreemptionVariant in pkg/scheduler/preemption/classical).
     """
     borrowing = policy.get("borrowWithinCohort") or {}
     threshold = borrowing.get("maxPriorityThreshold")

@@ -222,7 +222,7 @@ def _moved(variants: Sequence[Object], noise: Noise) -> Iterator[tuple[str, ...]
 
 
 def called(runs: Runs, size: int) -> str:
-    """Return the name in a table of runs that are compared as one, with their number."""
+    """Return the name of a group of equal runs in a table, with their number."""
     name = group_name(runs, {})
     return name if size == 1 else f"{name} ({counted(size, 'run')})"
 
