@@ -216,7 +216,7 @@ class ObjectSet:
 
     @cached_property
     def _unfinished(self) -> dict[str, list[Resource]]:
-        """The objects whose names somebody still fills in, by kind."""
+        """The objects with placeholders in their names, by kind."""
         unfinished = (resource for resource in self.all if pattern(resource.name))
         return grouped(unfinished, lambda resource: resource.kind)
 
@@ -248,7 +248,7 @@ class ObjectSet:
         return tuple(resource for resource in meant if resource.file == near) or meant
 
     def named(self, kind: str, name: str, namespace: str) -> Iterator[Resource]:
-        """Return what may have a name and a namespace, where nobody knows the cluster."""
+        """Return the objects with a name and a namespace, if the cluster is not known."""
         if pattern(name):
             resources: Iterable[Resource] = self._by_kind.get(kind, ())
         else:

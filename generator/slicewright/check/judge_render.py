@@ -1,7 +1,7 @@
-"""What `validate` would say of the runs that a render begins: the same rules, before anything is written.
+"""Checks the runs that a render starts by the rules of `validate`, before anything is written.
 
-A run that stays is not looked at, unless the platform below it changes: what it then lacks is a warning, for
-nobody can change a run that is frozen, and it must not keep others from being rendered.
+An existing run is checked only if the platform below it changes. What it then lacks is a warning: a frozen
+run cannot be changed, and it must not block the render of others.
 """
 
 from __future__ import annotations

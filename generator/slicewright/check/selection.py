@@ -61,7 +61,7 @@ def syncs(tool: Resource, file: str) -> bool:
 
 
 def is_application_of(resource: Resource, files: Iterable[str]) -> bool:
-    """Tell whether an object of Argo CD that rules look at covers the folder of one of some files."""
+    """Tell whether an Application of Argo CD covers the folder of at least one of some files."""
     if resource.group != ARGOCD_GROUP or resource.kind not in _ARGOCD:
         return False
     covered = _covered(resource)
@@ -122,9 +122,9 @@ def is_below(file: str, folders: Iterable[str]) -> bool:
 
 
 class Selection(Struct, frozen=True):
-    """What somebody asks to be told.
+    """The problems that the user wants to see.
 
-    `only` hides no error that keeps an object from being checked, and nothing hides a missing tool.
+    `only` hides no error that prevented a check, and no option hides a missing tool.
     """
 
     disabled: Collection[str] = ()

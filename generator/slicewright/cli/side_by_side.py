@@ -70,7 +70,7 @@ class _Processes:
             raise KeyboardInterrupt
 
     def tell(self, number: int) -> None:
-        """Send a signal to all that play, once; 0 is none."""
+        """Send a signal once to all processes that play; 0 sends none."""
         if number and not self._signal:
             self._signal = number
             for _, process in self._running.values():

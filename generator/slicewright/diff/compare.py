@@ -238,7 +238,7 @@ def _edited(before: TreeVersion, repository: Repository, workloads: set[str]) ->
 
 
 def refused(rendering: Rendering) -> Problem | None:
-    """Return a warning where a render would refuse to write, so that nobody knows what it would do."""
+    """Return a warning if a render would fail, so that its effect is unknown."""
     wrong = len(errors(rendering.problems))
     if not wrong:
         return None

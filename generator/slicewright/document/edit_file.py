@@ -346,7 +346,7 @@ def _around(fix: Fix) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[str, ...]:
-    """Return what is before the first document, and the text of each; none of a text that is not YAML."""
+    """Return the text before the first document, and each document; none if the text is not YAML."""
     mark = _MARK if text.startswith(_MARK) else ""
     body = text.removeprefix(_MARK)
     with contextlib.suppress(yaml.YAMLError):

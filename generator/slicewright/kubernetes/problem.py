@@ -112,7 +112,7 @@ class Problem(Struct, frozen=True, eq=False):
         return replace(self, file=file, line=line, column=column)
 
     def without_place(self) -> Problem:
-        """Return the same problem without line and column, for a file that nobody can open or edits."""
+        """Return the same problem without line and column, for a text that is not a file of the user."""
         return replace(self, line=0, column=0)
 
     @property
@@ -212,9 +212,10 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def by_sweep(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the problems with those that entries of a sweep have alike as one: the first of them.
+    """Return the problems, with equal ones of several entries of a sweep joined into the first.
 
-    Alike are problems with one id and place whose words differ only in the names of entries and objects.
+    They are equal if they have one id and place, and if their words differ only in the names of entries and
+    objects.
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:

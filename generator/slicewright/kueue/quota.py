@@ -29,7 +29,7 @@ Name = TypeVar("Name", str, Key)
 
 
 class Cell(Struct, frozen=True):
-    """The quota of one resource of one flavor; a limit of None is none."""
+    """The quota of one resource of one flavor; a limit of None is unlimited."""
 
     nominal: Fraction
     borrowing: Fraction | None = None

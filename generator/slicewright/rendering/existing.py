@@ -81,7 +81,7 @@ class Existing:
         return header.body_of(text) if text.count("\n") > 1 else None
 
     def sweep_of(self, folder: str) -> str:
-        """Return the sweep of which a workload's folder holds an entry, as its runs say; '' for others."""
+        """Return the sweep that a workload's folder belongs to, from the labels of its runs; '' for none."""
         labels = (_SWEEP.search(self.texts[path]) for path in self.folders.get(folder, ()))
         return next((label[1] for label in labels if label), "")
 

@@ -125,7 +125,7 @@ def _kind_in(brought: Brought, namespace: str) -> str:
 
 
 def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source]) -> Iterator[Problem]:
-    """Yield a problem for each team, queue and workload in a namespace of whoever syncs the cluster.
+    """Yield a problem for each team, queue and workload in a namespace of Argo CD, Flux or Kubernetes.
 
     `sources` are TPUWorkloads by their folder, those of other clusters too.
     """

@@ -164,7 +164,7 @@ def below_low_classes(
 
 
 def _has_priority(workload: Workload) -> bool:
-    """Tell whether a workload names a class of Kueue, or one of pods, which Kueue takes in its place."""
+    """Tell whether a workload names a priority class of Kueue, or one of pods, which Kueue uses instead."""
     runtime = workload.pathways
     templates = (workload.pod_template, runtime.head.pod_template if runtime else {})
     of_pods = any("priorityClassName" in template.get("spec", {}) for template in templates)

@@ -148,7 +148,7 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
 
 
 def _unread(unit: Unit, problem: str) -> str:
-    """Return why a file that nobody named is passed by although it cannot be read, '' for a problem of it."""
+    """Return why an unreadable file is passed by, unless the user named it; '' if it is a problem."""
     if os.path.islink(unit.path) and not os.path.exists(unit.path):  # noqa: PTH110, PTH114 - a text
         return DEAD_LINK
     if problem not in ("FILE002", "FILE005"):  # not UTF-8, or too large

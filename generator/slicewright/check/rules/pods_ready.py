@@ -42,9 +42,9 @@ def _timeout(objects: ObjectSet) -> Fraction | None:
 
 
 def _recovery_timeout(objects: ObjectSet) -> Fraction:
-    """Return after how many seconds Kueue evicts a run that lost pods; 0 if it does not, or nobody knows.
+    """Return after how many seconds Kueue evicts a run that lost pods; 0 if it does not, or if unknown.
 
-    More than an hour that somebody wrote was chosen knowingly.
+    A written value of more than an hour counts as intended.
     """
     timeout, wait = _timeout(objects), mapping(configuration(objects).get("waitForPodsReady"))
     if timeout is None or not (configuration(objects) or objects.site):

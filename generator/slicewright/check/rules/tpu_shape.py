@@ -106,7 +106,7 @@ def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list
 def no_topology(
     catalogue: Catalogue, accelerator: str, topology: str, path: Path, message: str = ""
 ) -> Finding:
-    """Return the finding that an accelerator has no such topology; `message` where nobody knows why."""
+    """Return the finding that an accelerator lacks a topology, with `message` if the reason is unknown."""
     answer = resolve(catalogue, TpuRequest(accelerator=accelerator, topology=topology, allow_unlisted=True))
     refused = answer if isinstance(answer, Refusal) else None
     unknown = message or f"{accelerator} has no topology '{topology}'"

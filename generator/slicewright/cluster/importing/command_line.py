@@ -79,9 +79,9 @@ def imported_command(
     known: Repository,
     chosen: Mapping[str, str] | None = None,
 ) -> ImportedCommand | tuple[Problem, ...]:
-    """Return the TPUWorkload that a command means on a cluster of the repository, or why there is none.
+    """Return the TPUWorkload for a command on a cluster of the repository, or why there is none.
 
-    What is `chosen` counts instead of what the tool takes: `queue`, `namespace`, `head-pool`.
+    `chosen` overrides values of the command: `queue`, `namespace`, `head-pool`.
     """
     flags = read(words, tool)
     flags.chosen = chosen or {}

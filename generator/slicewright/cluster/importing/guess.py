@@ -21,7 +21,7 @@ _CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPoli
 
 
 def program_of(container: Object) -> tuple[Object, Object]:
-    """Return a container as `container` says it, and the fields that it does not have."""
+    """Return a container as the field `container`, and its fields that `container` does not have."""
     rest = copied(container)
     if rest.get("env"):
         own = (entry for _, entry in entries(rest["env"]))
@@ -220,7 +220,7 @@ RESERVED = (
 def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...] | str:
     """Return TPUWorkloads for a run object, the most specific first, or the reason why there is none.
 
-    A later one leaves to patches what the fields of an earlier one may refuse.
+    Later ones have fewer fields and leave the rest to patches, for the case that an earlier one is refused.
     """
     means = pathwaysjob_spec if item["kind"] == "PathwaysJob" else _run
     meant = means(item, catalogue)

@@ -224,7 +224,7 @@ def _selection(labels: Mapping[str, str]) -> str:
 def _add_empty_pools(
     pools: Pools, inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
 ) -> None:
-    """Add a pool for each flavor with quota of chips of which no node is there now."""
+    """Add a pool for each flavor with quota of chips that has no nodes now."""
     for flavor in known:
         if TPU not in flavor.resources or pools.of_flavor(flavor.name, tpu=True) is not None:
             continue

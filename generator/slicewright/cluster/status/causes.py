@@ -114,7 +114,7 @@ class Queues:
                 yield Cause("QueueInactive", f"{text} is not active", inactive, hint)
 
     def _quota(self, family: Family, words: str) -> Iterator[Cause]:
-        """Yield the arithmetic of each resource group of which the run waits for chips."""
+        """Yield the calculation of each resource group in which the run waits for chips."""
         known, queue = self._known, self._known.queues.get(self.cluster_queue(family))
         sets = pod_sets(Resource(family.run, ""), self._objects)
         causes: list[Cause] = []

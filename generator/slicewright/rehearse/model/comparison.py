@@ -291,7 +291,7 @@ def is_apart(base: Sequence[float | None], variant: Sequence[float | None], slac
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
     """Return the first variant after which no run waits shorter; None if the last one may still improve.
 
-    The last one cannot where no wait is longer than noise.
+    The last one cannot improve if no wait is longer than noise.
     """
     for at, variant in enumerate(variants):
         later = variants[at + 1 :]
@@ -333,7 +333,7 @@ def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> l
 def slower_arrivals(
     base: Object, variant: Object, noise: Noise, share: float
 ) -> list[tuple[str, Object, Object]]:
-    """Return the profiles of which 95 % wait longer than in the base by more than a share, and both rows."""
+    """Return the profiles whose 95th percentile wait grew by more than a share, with both rows."""
     before, after = _by_profile(base), _by_profile(variant)
     return [
         (move.name, before[move.name], after[move.name])

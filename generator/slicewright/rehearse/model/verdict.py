@@ -54,15 +54,13 @@ def judge(
     causes: Mapping[str, Sequence[Cause]] = NO_CAUSES,
     is_at_deadline: bool = True,
 ) -> tuple[Problem, ...]:
-    """Return the problems of a rehearsal, which ran at some `speed` where that is known.
+    """Return the problems of a rehearsal; `speed` is its speed, if known.
 
-    `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
-    `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
-    runs of which it is told elsewhere that they lack what they need to start. `causes` say why runs waited;
-    where the rehearsal did not end at its deadline, nothing more could happen. Of what arrives by a profile,
-    each problem is told once with the number of runs that have it.
-    In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
-    against anybody.
+    `never_fits` has the runs that the offline quota check rejects, with the reason. `injected` are the
+    faults: the problem of a run names its own. `missing` are the runs that lack objects, which other problems
+    report. `causes` say why runs waited. Unless `is_at_deadline`, the rehearsal ended because nothing more
+    could happen. Runs that arrive by a profile share one problem, with their number. If the rehearsal was
+    `cut_short`, by a person or because a program died, what had not happened yet is not a problem.
     """
     problems: list[Problem] = []
     by_key = {part.key: part for part in parts}
@@ -97,7 +95,7 @@ def judge(
 
 
 def too_fast(parts: Iterable[ScenarioPart], time: ClockSettings) -> Iterator[Problem]:
-    """Yield the problem of a speed that somebody chose, at which even the longest program is not measured."""
+    """Yield the problem of a `--speed` at which even the longest program cannot be measured."""
     longest = max(parts, key=lambda part: part.startup + part.duration)
     runs_for = longest.startup + longest.duration
     if time.advised < time.speed > runs_for:
@@ -111,7 +109,7 @@ def too_fast(parts: Iterable[ScenarioPart], time: ClockSettings) -> Iterator[Pro
 
 
 def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Problem]:
-    """Yield one problem of each id for the runs of a template that arrive by a profile."""
+    """Yield one problem for each id, for all runs of a template that arrive by a profile."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for part, problem in brought:
         groups.setdefault((part.profile, problem.file, problem.id), []).append(problem)

@@ -46,7 +46,7 @@ class Remedy(Struct, frozen=True):
 
 
 class Lack(Struct, frozen=True):
-    """A flavor of which a run needs more chips, and the changes that provide them."""
+    """A flavor with too few chips for a run, and the changes that provide more."""
 
     short: Shortage
     remedies: tuple[Remedy, ...] = ()

@@ -265,10 +265,10 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
 
 
 def fail_on_exit_codes(jobset: Object, name: str, plan: Plan) -> None:
-    """Let the whole fail at once where the program of a replicatedJob ends with a code that does not restart.
+    """Fail the run at once if the program of a replicatedJob ends with a code that does not restart.
 
-    A Job says in its message by which of its rules it failed: that tells the program's end from the end of
-    a host, where both are rules of one Job (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
+    The message of a Job names the rule by which it failed. That distinguishes the end of the program from the
+    end of a host if one Job has both rules (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
     """
     if not plan.failure_policy.restart_on_exit_codes:
         return

@@ -174,8 +174,8 @@ def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
 def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> tuple[Object, Object]:
     """Return the AppProject and the Application of the controllers, limited to their kinds and namespaces.
 
-    Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
-    works, so what somebody deletes comes back; no run is among it.
+    The CRDs are too large for the annotation of a client-side apply. The Application heals itself, because
+    without a controller nothing works, and it contains no run.
     """
     name = names(site, argocd).controllers
     about = f"The controllers of cluster {site.cluster.name}"

@@ -183,9 +183,9 @@ _MIB = 2**20
 
 
 def head_pool(sites: Sequence[ResolvedCluster]) -> str:
-    """Return the CPU pool that the head can use on each of some clusters; '' for none.
+    """Return the CPU pool that suits the head on all of some clusters; '' for none.
 
-    A pool of which a queue has quota comes first.
+    A pool with quota in a queue comes first.
     """
     if not sites:
         return ""

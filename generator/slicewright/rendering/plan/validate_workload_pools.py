@@ -76,11 +76,11 @@ def _alternatives(
 def has_no_other_nodes(site: ResolvedCluster) -> bool:
     """Tell whether a cluster has no other TPU nodes than those of the pools in its file.
 
-    Autopilot makes nodes for whatever pods select. What somebody else makes (`managed: false`) the file may
-    tell in part. A ComputeClass makes node pools by its ladder, for pods that name none too where it is the
-    default of a namespace or of the cluster. There remains the Standard cluster that is ours. Nothing that we
-    write turns node auto-provisioning on, and whoever did so by hand declares the shape all the same: queues
-    and rehearsals know of it by its pool alone, and with `autoscaling: {min: 0}` it is empty.
+    That is false on Autopilot, which makes nodes for all pods; with `managed: false`, where the file may be
+    incomplete; and with a ComputeClass that makes node pools, also for pods that name none if it is the
+    default of a namespace or of the cluster. On a Standard cluster of ours it is true: slicewright does not
+    turn node auto-provisioning on. Whoever does so declares the shape in a pool (`autoscaling: {min: 0}`),
+    because queues and rehearsals know only pools.
     """
     cluster = site.cluster
     by_class = cluster.compute_classes or any(

@@ -36,9 +36,9 @@ _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 def kueue_configuration(site: ResolvedCluster) -> Iterator[Object]:
-    """Yield the ConfigMap where the file has `kueue:` and somebody else installs Kueue.
+    """Yield the ConfigMap if the file has `kueue:` and slicewright does not install Kueue.
 
-    Where Kueue is ours to install, the ConfigMap of its release is patched beside it: an object has one home.
+    If it does, it patches the ConfigMap of the release instead.
     """
     written = site.cluster.spec.get("kueue")
     if written is not None and not site.cluster.installs:

@@ -161,8 +161,8 @@ def _checks(site: ResolvedCluster, queue: ClusterQueue) -> list[dict[str, Any]]:
 def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the classes in order of their value.
 
-    Those for pods preempt nobody: the scheduler would tear single pods out of slices, where Kueue takes
-    whole workloads.
+    Classes for pods have preemptionPolicy Never: the scheduler would preempt single pods of slices, while
+    Kueue preempts whole workloads.
     """
     if not has_kueue(site):
         return
