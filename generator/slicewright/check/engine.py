@@ -133,7 +133,7 @@ class Engine:
         return unknown_kind(resource, self._schemas, self._removed()).severity == "error"
 
     def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
-        """Yield how an object breaks its schema; `verdict` where it is known already."""
+        """Yield the problems of an object by its schema; `verdict` is that of the schema, if it is known."""
         verdict = verdict or self.verdict(resource)
         if verdict == "skipped":
             return

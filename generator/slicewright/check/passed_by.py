@@ -153,7 +153,7 @@ _APART = re.compile(r"^---", re.MULTILINE)
 
 
 def reason_of_folder(name: str, beside: Collection[str]) -> str:
-    """Return why a folder in a folder is passed by, from its name and what is beside it; '' for others."""
+    """Return why a subfolder is passed by, from its name and its neighbours; '' if it is checked."""
     if name in _TEST_DATA:
         return TEST_DATA
     is_of_packages = name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))

@@ -51,7 +51,7 @@ def about_gitops(
 
 
 def is_gitops_seen(resources: Iterable[Resource]) -> bool:
-    """Tell whether `about_gitops` may leave a problem of a GitOps rule, where nothing is ours."""
+    """Tell whether `about_gitops` may keep a problem of a GitOps rule, if no file is in our own tree."""
     return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
 
 

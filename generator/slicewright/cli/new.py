@@ -255,7 +255,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
 
 
 def _has_default(checkout: Checkout, clusters: list[str], namespace: str, *path: str) -> bool:
-    """Tell whether TPUDefaults have a field, such as `container`, `image`, on each of some clusters."""
+    """Tell whether TPUDefaults give a field, such as `container`, `image`, on all of some clusters."""
     levels = checkout.repository.levels
     chains = ((level.source.data["spec"] for level in levels.chain(name, namespace)) for name in clusters)
     return all(any(at(spec, *path) for spec in chain) for chain in chains)

@@ -38,7 +38,7 @@ class Place(Struct, frozen=True):
 
 
 class Reader:
-    """Reads the runs of some clusters, as often as it is asked; the tree is read once."""
+    """Reads the runs of clusters, once or repeatedly; it reads the tree only once."""
 
     def __init__(self, checkout: Checkout, places: Iterable[Place]) -> None:
         """Take the repository, and the clusters."""

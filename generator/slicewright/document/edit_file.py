@@ -72,7 +72,7 @@ def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
 
 
 def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
-    """Return a text after edits that are written in their tidiest ways; None where it reads otherwise."""
+    """Return a text after edits in their tidiest form; None if it then has other values."""
     try:
         intended = apply([edit.record() for edit in edits], copied(read(text)))
     except PatchError:
@@ -211,7 +211,7 @@ class _Writer:
         return [(at, note.text[0]) for at, note in places if start <= at < end]
 
     def _comment_lines(self, key: Node, end: int) -> str:
-        """Return the comments beside a value and in it as lines: they outlive it."""
+        """Return the comments beside a value and in it as lines, which stay when the value is removed."""
         lines = []
         for at, text in self._comments(key.start, end):
             before = self._text[self._line_start(at) : at]
@@ -232,7 +232,7 @@ class _Writer:
         return match[0] if match else ""
 
     def _newline(self, at: int) -> str:
-        """Return how the line before a place ends, or the one of the place where it is the first."""
+        """Return the line end before a place, or that of the first line."""
         end = self._text.rfind("\n", 0, at)
         end = self._text.find("\n") if end < 0 else end
         return "\r\n" if self._text[max(end - 1, 0) : end] == "\r" else "\n"

@@ -37,7 +37,7 @@ class Sweep(Struct, frozen=True):
 
     @property
     def most(self) -> int | None:
-        """How many of its runs may be admitted at once; None: as many as there is quota for."""
+        """The number of its runs that may be admitted at once; None is unlimited."""
         most: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
         return most
 

@@ -239,7 +239,7 @@ def most(known: Quotas, queue: Node, key: Key) -> Most:
 
 
 def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fraction]) -> Fraction:
-    """Return what a queue can get beside what queues use now (available in Kueue's resource_node.go)."""
+    """Return what a queue can still get, given the present usage (available in Kueue's resource_node.go)."""
     own = queue.cells.get(key, _NOTHING)
     used = known.used(key, by_queue) if by_queue else {}
     way = [(own, own.nominal, by_queue.get(queue.name, _ZERO))]

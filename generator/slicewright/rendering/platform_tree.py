@@ -91,7 +91,7 @@ def cluster_of(folder: str) -> str:
 def platform_change(
     path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluster]
 ) -> PlatformChange:
-    """Say what happens to a file of a platform, and why."""
+    """Return the change of a platform file, and its reason."""
     folder = posixpath.dirname(path)
     cluster, syncs = cluster_of(folder), is_gitops_folder(folder)
     is_configuration = effect != "removed" and posixpath.basename(path).startswith(KUEUE_CONFIG_MAP)

@@ -170,7 +170,7 @@ def _most(resource: str, most: quota.Most) -> str:
 
 
 def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.Choice]) -> str:
-    """Say what all pod sets ask for, where each alone would fit."""
+    """Return the message that all pod sets together request too much, although each one fits."""
     requests: dict[str, Fraction] = defaultdict(Fraction)
     most: dict[str, dict[str, quota.Most]] = defaultdict(dict)
     for choice in choices:

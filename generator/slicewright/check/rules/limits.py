@@ -330,7 +330,7 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def of_resources(resources: Any, path: Path) -> Findings:
-    """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
+    """Yield requests that contradict limits, and fractions of whole resources, except google.com/tpu."""
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
             message = f"the {name} request is {resources['requests'][name]}, {limit}"

@@ -32,7 +32,7 @@ _ENOUGH = 3600
 
 
 def _timeout(objects: ObjectSet) -> Fraction | None:
-    """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
+    """Return after how many seconds Kueue evicts a run whose pods are not ready; None if it never does."""
     wait = configuration(objects).get("waitForPodsReady")
     if isinstance(wait, dict):
         if wait.get("enable") is False:

@@ -150,7 +150,7 @@ def _slice_restarts(worker: Pods) -> int | None:
 
 
 def _custom(kind: str, container: Object, version: str) -> Object:
-    """Return what a component has beside what follows from other fields."""
+    """Return the fields of a Pathways component that other fields of the TPUWorkload do not express."""
     ours = {*_OURS, f"{SIDECAR_FLAG}=external"}
     more = [word for _, word in words(container.get("args")) if not {word, word.partition("=")[0]} & ours]
     image = text(container.get("image"))

@@ -287,9 +287,9 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
 def _beside(
     part: ScenarioPart, item: Object, timeline: Timeline, speed: float | None, *, cut_short: bool
 ) -> Iterator[Problem]:
-    """Tell of jobs without chips that never ran beside the others: the run may end well without them.
+    """Yield a problem for each job without chips that never ran; the run may end well without it.
 
-    Where the scheduler said nothing, a short program may have been over before they came: a warning.
+    It is a warning if the scheduler gave no reason: a short program may have ended before the job started.
     """
     if timeline.started is None or (cut_short and not timeline.is_over):
         return

@@ -82,7 +82,7 @@ def mark(name: str, *inside: Markup, x: str, y: float = 0.0) -> Markup:
 
 
 def icon(outcome: str) -> Markup:
-    """Return the sign of an outcome; what it means is written beside it."""
+    """Return the icon of an outcome, which is also written beside it."""
     return Markup(
         '<svg class="icon {0}" aria-hidden="true" width="18" height="18" viewBox="0 0 16 16">'
         '<use href="#i-{0}"/></svg>'

@@ -183,7 +183,7 @@ def _nonempty(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 
 
 def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple[Object, Object]]:
-    """Yield the rows of all variants with their variants, those of one name below each other."""
+    """Yield the rows of all variants, grouped by their names."""
     names = dict.fromkeys(row[key] for variant in variants for row in variant[field])
     for name in names:
         yield from ((row, variant) for variant in variants for row in variant[field] if row[key] == name)

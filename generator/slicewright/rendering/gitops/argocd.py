@@ -338,7 +338,7 @@ _BUILT_IN = "default"
 
 
 def argocd_problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    """Yield what is wrong with each URL, and with each AppProject that a TPUCluster names itself."""
+    """Yield the problems of URLs, and of the AppProjects that a TPUCluster names."""
     synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
     taken: dict[tuple[str, str], tuple[ResolvedCluster, ArgoCD]] = {}
     for site, argocd in synced:

@@ -81,7 +81,7 @@ def taint(way: Provisioning) -> Fields:
 
 
 def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
-    """Return a workload whose reservations name no project where it is the cluster's own, the default."""
+    """Return a workload whose reservations leave out the cluster's own project, which is the default."""
     own = cluster.spec.get("project", "")
     if not any(way.project and way.project == own for way in workload.ways):
         return workload

@@ -82,7 +82,7 @@ def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
 
 
 def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
-    """Return the zones of a cluster: what the file lists, else that of a zonal one."""
+    """Return the zones of a cluster: those in the file, else the location of a zonal cluster."""
     if zones := site.cluster.spec.get("nodeLocations"):
         return tuple(zones)
     location = site.cluster.spec.get("location", "")

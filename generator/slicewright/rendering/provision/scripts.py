@@ -73,7 +73,7 @@ def _obtained(provisioning: Provisioning) -> list[str]:
 
 
 def reservation_path(reservation: Provisioning) -> str:
-    """Return a reservation as gcloud names it: its project where that is another's, block and sub-block."""
+    """Return a reservation as gcloud names it: project (unless its own), block and sub-block."""
     project = f"projects/{reservation.project}/reservations/" if reservation.project else ""
     block = f"/reservationBlocks/{reservation.block}" if reservation.block else ""
     sub_block = f"/reservationSubBlocks/{reservation.sub_block}" if reservation.sub_block else ""

@@ -37,7 +37,7 @@ _DERIVED = {
 
 
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the environment of one cluster; nothing if it has none."""
+    """Yield the problems of the environment of one cluster; nothing if it has none."""
     if "environment" not in site.cluster.spec:
         return
     if not site.cluster.managed:

@@ -23,7 +23,7 @@ from slicewright.rendering.provision.node_pool import creates_itself, node_pools
 
 
 def zone_problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the zones of a cluster and of its pools."""
+    """Yield the problems of the zones of a cluster and of its pools."""
     yield from _outside(site, ("spec",), site.cluster.spec.get("nodeLocations", []))
     for pool, shape in site.pools:
         yield from _outside(site, pool.path, site.cluster.written(pool).get("nodeLocations", []))
