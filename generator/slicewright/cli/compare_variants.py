@@ -151,8 +151,8 @@ def play_family(
 ) -> tuple[list[Object], list[Result]]:
     """Return the measures of each variant, and the results of all plays.
 
-    A variant that plays as the base does has the numbers of the base. Plays end with the first that is
-    interrupted or breaks; then a variant that was not played to its end is left out.
+    A variant with the scenario of the base has its numbers. The first interrupted or broken play ends the
+    comparison, and its variant is left out.
     """
     noise = Noise(time.speed, repeat)
     base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))

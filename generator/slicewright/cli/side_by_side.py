@@ -77,7 +77,7 @@ class _Processes:
                 os.kill(process.ident or 0, number)
 
     def look(self) -> None:
-        """Receive results for a second."""
+        """Wait up to a second for results of the processes."""
         ready = multiprocessing.connection.wait(self._running, _LOOK_SECONDS)
         for receiver in [each for each in self._running if each in ready]:
             number, process = self._running.pop(receiver)

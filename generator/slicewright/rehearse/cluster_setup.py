@@ -110,7 +110,7 @@ class ClusterSetup:
         return created
 
     def surround(self, items: Iterable[Object]) -> None:
-        """Make the objects that runs need; existing ones stay unchanged. Raises ApiError."""
+        """Create the objects that runs need, unless they exist. Raises ApiError."""
         for item in items:
             with Ignored("AlreadyExists"):
                 self.create(item)

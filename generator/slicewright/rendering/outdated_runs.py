@@ -29,9 +29,9 @@ class Outdated(Struct, frozen=True):
 def outdated(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
 ) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
-    """Return the live runs whose intent is current and that today's tool would write differently.
+    """Return the live runs that today's version would render differently from the same intent.
 
-    Earlier runs that were kept (`onChange: Keep`) have no intent any more, and so nothing to compare with.
+    Earlier runs that were kept (`onChange: Keep`) no longer have an intent to compare with.
     """
     planned, problems = plan_all(repository)
     if errors(problems):

@@ -337,7 +337,7 @@ def plain_files(unit: Unit) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
 
 
 def unbuilt(unit: Unit, files: Sequence[Unit]) -> list[Problem]:
-    """Return a note on the files that are checked in the place of what a kustomization builds, if any."""
+    """Return a note that files are checked instead of the build of a kustomization, if there are any."""
     message = f"the kustomization cannot be built here, so its files are checked one by one ({len(files)})"
     hint = "correct the kustomization so that it builds; then the result is checked"
     return [Problem("KUS021", message, hint, "note", unit.name)] if files else []

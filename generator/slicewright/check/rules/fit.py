@@ -284,7 +284,7 @@ def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[s
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
-    """Return (chips of a slice, chips of all pools) of a flavor; 0 pools' chips where no cluster is known."""
+    """Return (chips of a slice, chips of all pools) of a flavor; the second is 0 if no cluster is known."""
     labels = quota_read.quotas(objects).flavors.get(flavor, quota.Flavor({})).labels
     keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
     rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))

@@ -214,7 +214,7 @@ def _why_never_due(timeline: Timeline) -> str:
 
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
-    """Return the end of a hint: the faults that hit a run; empty without faults."""
+    """Return the end of a hint that names the faults of a run; '' without faults."""
     faults = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
     return f"the rehearsal injected {first_of(faults, _FEW, '; ')}" if faults else ""
 

@@ -385,7 +385,7 @@ class _Moment:
                 yield Remedy("Nodes", f"{nodes}, and {lack.missing} {quota}", lack.missing)
 
     def _borrowed(self, run: str, queue: Node) -> str:
-        """Return the resources besides chips that a run has to borrow (`1 cpu and 1Gi memory`); '' if none."""
+        """Return the resources besides chips that a run has to borrow (`1 cpu and 1Gi memory`), or ''."""
         used: dict[Key, Fraction] = {}
         for event in self._held.values():
             if event.queue == queue.name:

@@ -166,7 +166,7 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
 
 
 def placed_by_policy(shape: Shape) -> bool:
-    """Tell whether a workload policy places the slice, rather than its topology."""
+    """Tell whether a workload policy, and not the topology of the node pool, places the slice."""
     return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
 
 

@@ -75,9 +75,9 @@ def kueue_object(site: ResolvedCluster, kind: str, name: str, namespace: str = "
 class Flavor(Struct, frozen=True):
     """The ResourceFlavor of a pool's nodes.
 
-    It names no taints of nodes: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it
-    adds to pods. What other pods would not tolerate, the flavor tolerates for them. The taint that it may
-    have is one that no node has.
+    It does not list the taints of the nodes: JobSets tolerate some, and GKE's admission adds tolerations for
+    others. It has a toleration for taints that pods of other kinds would not tolerate. Its own taint, if it
+    has one, is on no node.
     """
 
     name: str
