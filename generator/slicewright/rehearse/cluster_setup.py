@@ -151,7 +151,7 @@ class ClusterSetup:
         return known.issuperset(queues)
 
     def clear(self, *others: str) -> None:
-        """Remove what carries the label of this rehearsal, or of others, and wait until it has gone.
+        """Delete all objects with the label of this rehearsal or of `others`, and wait until they are gone.
 
         Raises BedError, ApiError, OSError.
         """

@@ -120,9 +120,9 @@ _UNBUILT = "name the files that hold it, or a kustomization that has only resour
 
 
 def fetch_problems(folder: str) -> list[Problem]:
-    """Return a problem for each path that a build would fetch or wait for, and for all that would hide one.
+    """Return a problem for each path that a build would fetch or wait for, and for each unreadable file.
 
-    Files are named by their absolute path.
+    Files are named by their absolute path. An unreadable file is a problem because it may name such paths.
     """
     problems: list[Problem] = []
     top = (os.path.realpath(folder), False)
@@ -183,7 +183,7 @@ def _folders_in(
 
 
 def _documents(path: str, problems: list[Problem]) -> list[Any]:
-    """Return the documents of a file; one that cannot be read is a problem, for it hides the rest."""
+    """Return the documents of a file; one that cannot be read is a problem, because it may name paths."""
     text = read_file(path, path)
     if isinstance(text, Problem):
         problems.append(text)

@@ -1,6 +1,6 @@
 """A client of the Kubernetes API: objects are dicts as YAML has them, threads share its connections.
 
-urllib3 keeps the connections; docs/decisions/0025 says why no client library of Kubernetes does it all.
+urllib3 keeps the connections; docs/decisions/0025 says why it is not a client library of Kubernetes.
 """
 
 import contextlib

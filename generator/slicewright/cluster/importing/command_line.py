@@ -206,7 +206,7 @@ def _take(
     left: list[str],
     known: Iterable[str],
 ) -> None:
-    """Take the value of an option, from the words that are left where it has none of its own."""
+    """Take the value of an option; without `=`, it is the next word."""
     if option is None:
         flags.stop(
             f"unknown option '{name}'",
