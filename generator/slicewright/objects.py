@@ -165,9 +165,9 @@ class Resource(Struct, frozen=True, dict=True):
 
 
 class ObjectSet:
-    """The objects that rules see together, and what is known beside them.
+    """The objects that rules see together, and their context.
 
-    They are those of a cluster, or those of a scope: of what one kustomization builds, or of one folder. What
+    They are the objects of a cluster, or those of a scope: what one kustomization builds, or one folder. What
     is `beyond` a scope may or may not be on the same cluster, and so may several objects of one name.
     """
 
@@ -181,10 +181,10 @@ class ObjectSet:
         beyond: ObjectSet | None = None,
         is_cluster: bool = True,
     ) -> None:
-        """Take the objects, the TPU catalogue, the TPUCluster when there is one, and what is `beside` them.
+        """Take the objects, the TPU catalogue, the TPUCluster if there is one, and the objects `beside` them.
 
-        That is what the repository holds for all of its clusters, in custom/: it can be referred to. A scope
-        takes the objects of all scopes as well.
+        Those are the objects in custom/ for all clusters: others can refer to them. A scope also takes the
+        objects of all scopes.
         """
         self.beside = tuple(beside)
         self.all = tuple(resources)
@@ -216,7 +216,7 @@ class ObjectSet:
 
     @cached_property
     def _unfinished(self) -> dict[str, list[Resource]]:
-        """The objects whose names somebody still fills in, by kind."""
+        """The objects with placeholders in their names, by kind."""
         unfinished = (resource for resource in self.all if pattern(resource.name))
         return grouped(unfinished, lambda resource: resource.kind)
 
@@ -248,7 +248,7 @@ class ObjectSet:
         return tuple(resource for resource in meant if resource.file == near) or meant
 
     def named(self, kind: str, name: str, namespace: str) -> Iterator[Resource]:
-        """Return what may have a name and a namespace, where nobody knows the cluster."""
+        """Return the objects with a name and a namespace, if the cluster is not known."""
         if pattern(name):
             resources: Iterable[Resource] = self._by_kind.get(kind, ())
         else:

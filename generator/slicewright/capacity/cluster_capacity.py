@@ -1,4 +1,4 @@
-"""The capacity of a cluster: pools, queues, cohorts, the workloads that fit, and what is wrong with each."""
+"""The capacity of a cluster: pools, queues, cohorts, the workloads that fit, and the problems of each."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

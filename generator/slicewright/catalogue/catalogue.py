@@ -88,7 +88,7 @@ class CpuFamily(Struct, frozen=True):
 
 
 class CpuMachines(Struct, frozen=True):
-    """The machine types that are known, by the rules of their names."""
+    """The machine types without accelerators; their sizes follow from their names."""
 
     families: Mapping[str, CpuFamily]
     custom: frozenset[str]
@@ -108,7 +108,7 @@ class CpuMachines(Struct, frozen=True):
         return self.sized(vcpus, int(vcpus * family.gib_per_vcpu[predefined["kind"]] * _GIB))
 
     def near(self, machine_type: str) -> str:
-        """Return the machine type of as many vCPUs that looks most like a name; '' if none is near."""
+        """Return the most similar machine type with the same number of vCPUs; '' if none is similar."""
         vcpus = machine_type.rpartition("-")[2]
         families = self.families.items()
         names = [f"{name}-{kind}-{vcpus}" for name, family in families for kind in family.gib_per_vcpu]
@@ -121,7 +121,7 @@ class CpuMachines(Struct, frozen=True):
                 yield name, machine
 
     def sized(self, vcpus: int, memory_mib: int) -> CpuMachine:
-        """Return a machine of a size that is known otherwise."""
+        """Return a machine with a known number of vCPUs and a known memory."""
         return CpuMachine(vcpus, memory_mib, self.kept)
 
 
@@ -264,11 +264,11 @@ def _generation_word(word: str) -> str:
 
 
 class Scope(Struct, frozen=True):
-    """What a word such as `v5e` or `tpu-v5-lite-podslice` stands for in a request.
+    """The shapes and machine types that a word such as `v5e` or `tpu-v5-lite-podslice` allows in a request.
 
     `shapes` maps a topology to the row that it means when no machine type is named: the one that has names.
-    `machines` are the machine types that may be named: the name of a generation admits all of its own,
-    another word only those that it stands for.
+    `machines` are the machine types that may be named: all of a generation for its name, else only those of
+    the word.
     """
 
     word: str
@@ -329,7 +329,7 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def not_offered(self) -> Mapping[str, NotOffered]:
-        """What is known and left out: machine types, and the labels and prefixes that only they have."""
+        """The machine types that Google does not document, with labels and prefixes that only they have."""
         by_word: dict[str, NotOffered] = {}
         for generation in self.generations.values():
             for left_out in generation.not_offered:
@@ -340,7 +340,7 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def misnomers(self) -> Mapping[str, str]:
-        """The right word for what other tools call an accelerator."""
+        """The GKE name of each accelerator that other tools call differently."""
         misnomers = (generation.misnomers for generation in self.generations.values())
         return {wrong: right for words in misnomers for wrong, right in words.items()}
 

@@ -288,7 +288,7 @@ class CatalogueError(ValueError):
 
 
 class Fields:
-    """The fields of one mapping: each is read once, by its type, and `finish` refuses what nobody read."""
+    """The fields of one mapping: each is read once, by its type, and `finish` refuses unknown ones."""
 
     def __init__(self, value: object, where: str, path: tuple[str | int, ...] = ()) -> None:
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
@@ -375,6 +375,6 @@ class Fields:
         return tuple(self._left)
 
     def finish(self) -> None:
-        """Refuse fields that nobody read."""
+        """Refuse the fields that were not read: they are unknown."""
         if self._left:
             raise self.wrong(f"unknown key '{min(self._left)}'")

@@ -27,7 +27,7 @@ from slicewright.kubernetes.quantity import amount
 
 
 class Refused(Struct, frozen=True):
-    """A value that a CEL rule refuses, or of which the library cannot tell."""
+    """A value that a CEL rule refuses, or that the library cannot judge."""
 
     path: Path
     rule: str
@@ -172,10 +172,10 @@ def _is_computable(rule: str) -> bool:
 
 
 def keeps(rule: str, value: Any) -> bool | None:
-    """Tell whether a value keeps a rule; None where the library cannot tell.
+    """Tell whether a value keeps a rule; None if the library cannot tell.
 
-    A rule that reads a field, an element or a quotient that is not there fails, as it does in the API server.
-    Where numbers of two types meet, the types of the schema decide there, and nobody here.
+    A rule that reads a missing field, a missing element or a division by zero fails, as in the API server.
+    The API server compares numbers of two types by the types in the schema; the library does not have them.
     """
     program, functions = _program(rule), _functions(rule)
     if _may_take_long(rule, value):

@@ -47,9 +47,9 @@ class Engine:
         *,
         requires_schemas: bool = True,
     ) -> None:
-        """Take the schemas, the kinds that are let pass, and the APIs that are no longer served.
+        """Take the schemas, the kinds to skip, and the APIs that are no longer served.
 
-        Unless it `requires_schemas`, a kind that may be that of a CRD without a schema is a note.
+        Without `requires_schemas`, a kind without a schema that may be that of a CRD is a note.
         """
         self._schemas = schemas
         self._skip = tuple(skip)
@@ -61,7 +61,7 @@ class Engine:
         return any(skip.matches(resource) for skip in self._skip)
 
     def idle_skips(self, resources: Iterable[Resource]) -> Iterator[Problem]:
-        """Yield a warning for each kind that is let pass and that no object is of: it may be misspelt."""
+        """Yield a warning for each --skip-kind that matches no object: it may be misspelt."""
         objects = [first for first, *_ in grouped(resources, _kind_of).values()]
         for skip in self._skip:
             if not any(map(skip.matches, objects)):
@@ -70,7 +70,7 @@ class Engine:
                 yield Problem("IGN104", message, hint or "leave the option out", "warning")
 
     def unevaluated(self, resources: Iterable[Resource]) -> Iterator[Problem]:
-        """Yield a warning for each kind with CEL rules that nobody evaluates here, at its first object."""
+        """Yield a warning for each kind with CEL rules that are not evaluated, at its first object."""
         for resource, *_ in grouped(resources, _kind_of).values():
             rules = self._unevaluated(resource)
             if rules:
@@ -87,7 +87,7 @@ class Engine:
                 yield replace(problem, message=f"{problem.message}: {count} checked by no schema")
 
     def is_clean(self, resource: Resource, verdict: Verdict) -> bool:
-        """Tell whether there is nothing to say of one object alone, nor of its kind."""
+        """Tell whether there is no problem of an object by itself, nor of its kind."""
         if verdict != "accepted" or self._unevaluated(resource):
             return verdict == "skipped"
         return next(self.object_problems(resource, verdict), None) is None
@@ -99,7 +99,7 @@ class Engine:
         return checks.unevaluated
 
     def _checks(self, resource: Resource) -> KindChecks | None:
-        """Return what is known about a kind; None for one that is let pass, or whose schema is broken."""
+        """Return what is known about a kind; None if the kind is skipped, or if its schema is broken."""
         try:
             return None if self.skips(resource) else self._schemas.find(resource)
         except BadSchemaError:
@@ -133,7 +133,7 @@ class Engine:
         return unknown_kind(resource, self._schemas, self._removed()).severity == "error"
 
     def schema_problems(self, resource: Resource, verdict: Verdict | None = None) -> Iterator[Problem]:
-        """Yield how an object breaks its schema; `verdict` where it is known already."""
+        """Yield the problems of an object by its schema; `verdict` is that of the schema, if it is known."""
         verdict = verdict or self.verdict(resource)
         if verdict == "skipped":
             return
@@ -187,9 +187,9 @@ def _kind_of(resource: Resource) -> tuple[str, str]:
 
 
 def _refusals(checks: KindChecks, resource: Resource) -> Iterator[Problem]:
-    """Yield what a schema says against an object, but what its status lacks: no API server asks for that.
+    """Yield what a schema refuses in an object, except for fields that its status lacks.
 
-    It drops the status of what is created, or takes it as it is, as that of a Node.
+    The API server does not require them: it drops the status of a new object, or stores it unchecked (Node).
     """
     refused = list(checks.validator.iter_errors(resource.data))
     for problem in explained(checks.schema, refused, resource.data):

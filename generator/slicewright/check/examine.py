@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Protocol):
-    """What there is beside the files that are checked; a method is called only where it is needed."""
+    """The context of the checked files; a method is called only if its result is needed."""
 
     @property
     def sites(self) -> Mapping[str, ResolvedCluster]:
@@ -43,7 +43,7 @@ class Surroundings(Protocol):
 
     @property
     def origins(self) -> Origins | None:
-        """The way from what was rendered to the line that a person wrote; None where nothing was."""
+        """Finds the input field behind a rendered value; None if nothing was rendered."""
 
     @property
     def ignores(self) -> Ignores:
@@ -199,12 +199,12 @@ def examine(
     one_cluster: bool = True,
     selection: Selection = ALL,
 ) -> Report:
-    """Check what was read, object by object, beside `earlier` problems.
+    """Check the objects of the read units, and report their problems together with `earlier` ones.
 
-    Of `values` that no placeholder takes there is a warning. All objects that no TPUCluster is declared for
-    belong to `one_cluster`, or else to scopes. All below the folders `whole` is checked by all rules, and ''
-    is a whole repository with its input: nothing is said about reasons elsewhere that suppress nothing. Of
-    what is left, `selection` is reported.
+    A value in `values` without a placeholder is a warning. Objects that belong to no TPUCluster belong to
+    `one_cluster` if it is set, else to scopes. Folders in `whole` are checked completely ('' is a whole
+    repository with its input): only there a reason that suppresses nothing is reported. `selection` decides
+    which problems are reported.
     """
     engine, rules = judges.engine, judges.rules
     read = Read(list(reading), one_cluster=one_cluster)

@@ -55,7 +55,7 @@ def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
 def filled_object(
     data: Any, file: str, values: Mapping[str, str]
 ) -> tuple[Any, tuple[Problem, ...], frozenset[str]]:
-    """Return an object that was composed with values in it, what is wrong with it then, and the names."""
+    """Return a composed object with values filled in, its new problems, and its placeholders' names."""
     before = write_document(data)
     text, used = filled(before, values)
     if text == before:
@@ -78,7 +78,7 @@ def read_values(text: str) -> Iterator[tuple[str, str] | int]:
 
 
 def not_taken(names: Iterable[str], used: Collection[str]) -> Iterator[Problem]:
-    """Yield a warning for each name that no file has: it may be misspelt."""
+    """Yield a warning for each name of a value that no file contains: it may be misspelt."""
     hint = "check the spelling; ${NAME}, $NAME, {{ NAME }} and <NAME> are filled in"
     for name in names:
         if name not in used:

@@ -1,7 +1,7 @@
-"""What `validate` would say of the runs that a render begins: the same rules, before anything is written.
+"""Checks the runs that a render starts by the rules of `validate`, before anything is written.
 
-A run that stays is not looked at, unless the platform below it changes: what it then lacks is a warning, for
-nobody can change a run that is frozen, and it must not keep others from being rendered.
+An existing run is checked only if the platform below it changes. What it then lacks is a warning: a frozen
+run cannot be changed, and it must not block the render of others.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def _problems_of_runs(
     added: Sequence[Rule],
     beside: Sequence[Resource],
 ) -> tuple[tuple[Problem, ...], _Places]:
-    """Return what the rules find in the runs of a cluster on the objects of its platform, and where it is.
+    """Return what the rules find in the runs of a cluster and its platform, and the places of their objects.
 
-    One of the runs that are alike tells of all, as long as nothing is found; but what rules of other packages
-    look at, nobody knows.
+    Of runs that are alike only one is checked first; all are checked if it has a problem. With rules of other
+    packages no runs count as alike.
     """
     below = [Resource(data, platform_folder(site.cluster.name)) for data in objects]
     alike: dict[str, list[_Run]] = {}
@@ -202,9 +202,9 @@ def _items(places: _Places) -> list[Resource]:
 
 
 def _likeness(workload: Workload) -> str:
-    """Return what all runs have in common that meet their cluster alike.
+    """Return a key that is equal for runs that pass or fail the rules together.
 
-    It is empty for one whose pods a person wrote parts of, beyond what builders read, or that wants rights.
+    It is empty for a run that is checked by itself: one with pod parts written by a person, or with rights.
     """
     spec, pathways = workload.resolved_spec, workload.pathways
     head = pathways.head.pod_template if pathways else {}

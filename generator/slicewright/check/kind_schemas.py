@@ -175,7 +175,7 @@ class KindChecks(Struct, frozen=True, dict=True):
 
 
 class KindSchemas:
-    """All schemas that there are: a way to read one by its path, each read and compiled once."""
+    """The schemas of all kinds; each is read and compiled at its first use."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class KindSchemas:
         files: Callable[[], Collection[str]] = tuple,
         added: Collection[str] = (),
     ) -> None:
-        """Take the way to read a schema, the way to list them (for hints), and those that a user added."""
+        """Take a reader of schema files, a lister of their paths (for hints), and the paths of a user."""
         self.read = read
         self._files = files
         self._added = added

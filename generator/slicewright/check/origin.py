@@ -129,7 +129,8 @@ def _at(problem: Problem, source: Source, path: Path) -> Problem:
 def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
     """Return the field of a TPUWorkload to change for a value of one of its objects.
 
-    That of a run which is frozen with another intent is nowhere in the file any more: its name is returned.
+    A value of a run that is frozen with an earlier intent is no longer in the file: the path of the name is
+    returned.
     """
     run = run_id(workload.spec) if workload.naming == "Hashed" else ""
     if resource.labels.get(RUN, run) != run:
@@ -142,7 +143,7 @@ def of_workload(workload: Workload, resource: Resource, path: Path) -> Path:
 
 
 def _ways(workload: Workload, resource: Resource, path: Path) -> Iterator[Path]:
-    """Yield the fields that may say a value, the nearest first."""
+    """Yield the fields of a TPUWorkload that may set a value, the most specific first."""
     for index, change in enumerate(workload.patches):
         if change["target"]["kind"] == resource.kind:
             for entry in change["ops"]:
@@ -180,7 +181,7 @@ def _below(path: Path, start: Path) -> bool:
 
 
 def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], holder: Path) -> Iterator[Path]:
-    """Yield the fields that may say a value in the pods of a template."""
+    """Yield the fields of a TPUWorkload that may set a value in the pods of a template."""
     template, path = way
     within = path[len(template) :]
     container = path[: len(template) + 3]
@@ -207,7 +208,10 @@ def _in_pods(workload: Workload, resource: Resource, way: tuple[Path, Path], hol
 
 
 def _along(document: Any, start: Path, built: Any, path: Path, steps: int) -> Path:
-    """Return how far the rest of a path in an object goes in a document, in lists by name or value."""
+    """Return the path in a document that corresponds to `path` in an object, as far as the document has it.
+
+    Elements of lists correspond by their name, or by equal values.
+    """
     way, value = start, value_at(document, *start)
     for at in range(steps, len(path)):
         part = path[at]

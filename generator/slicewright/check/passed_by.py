@@ -153,7 +153,7 @@ _APART = re.compile(r"^---", re.MULTILINE)
 
 
 def reason_of_folder(name: str, beside: Collection[str]) -> str:
-    """Return why a folder in a folder is passed by, from its name and what is beside it; '' for others."""
+    """Return why a subfolder is passed by, from its name and its neighbours; '' if it is checked."""
     if name in _TEST_DATA:
         return TEST_DATA
     is_of_packages = name in _PACKAGES or (name == _VENDOR and not _VENDORING.isdisjoint(beside))
@@ -166,9 +166,9 @@ def is_template(name: str) -> bool:
 
 
 def reason(text: str, documents: Sequence[Any], *, is_broken: bool) -> str:
-    """Return why a file that nobody named is passed by, '' for one that is checked.
+    """Return why a file is passed by that the user did not name; '' for one that is checked.
 
-    `documents` is what was read of its text, which is not all of it where the text `is_broken`.
+    `documents` are the parsed documents; they are incomplete if the text `is_broken`.
     """
     objects = [data for some in documents for data in _objects(some)]
     if not objects and not (is_broken and _looks_like_one(text, read=bool(documents))):
@@ -184,10 +184,10 @@ def has_marks(text: str) -> bool:
 
 
 def _looks_like_an_object(data: Any) -> bool:
-    """Tell whether a document that nobody named is meant as an object.
+    """Tell whether a document in a file that the user did not name is meant as a Kubernetes object.
 
-    It has an apiVersion and a kind, or one of the two beside `metadata` or `spec`. A list of words with
-    numbers has none that is a text.
+    It has an apiVersion and a kind, at least one of them a text, or one of the two beside `metadata` or
+    `spec`.
     """
     if not isinstance(data, dict):
         return False

@@ -26,7 +26,7 @@ _COMPARES = "KQ104"
 
 
 def with_platforms(repository: Repository) -> Repository:
-    """Return a repository with what is wrong with the platforms of its clusters for Kueue."""
+    """Return a repository with the problems that Kueue's rules find in the platforms of its clusters."""
     found = (
         problem
         for site in repository.sites.values()
@@ -38,7 +38,7 @@ def with_platforms(repository: Repository) -> Repository:
 
 
 def _problems(site: ResolvedCluster, package: Package) -> Iterator[Problem]:
-    """Yield what is wrong with one platform, one problem a rule and a field of the file."""
+    """Yield the problems of one platform, at most one for each rule and field of the file."""
     below = platform_folder(site.cluster.name)
     resources = [Resource(data, below) for data in kueue_objects(site)]
     objects = ObjectSet(resources, package.catalogue, site)
@@ -55,7 +55,7 @@ def _problems(site: ResolvedCluster, package: Package) -> Iterator[Problem]:
 
 
 def _summed(site: ResolvedCluster, path: Path) -> str:
-    """Return the pools whose quotas make the numbers of a flavor, where there are several."""
+    """Return the end of a message that names the pools whose quotas are added up; '' for a single pool."""
     quotas = at(site.cluster.spec, *path[1:4])
     flavors = {pool: capacity.flavor.name for pool, capacity in capacities(site).items()}
     flavor = flavors[at(quotas, path[4], "pool")]

@@ -40,7 +40,7 @@ def object_sets(
     *,
     one_cluster: bool,
 ) -> dict[Scope, ObjectSet]:
-    """Return the objects of each scope, and beside those of a TPUCluster what is of no cluster."""
+    """Return the objects of each scope; a TPUCluster also has the objects that belong to no cluster."""
     by_scope: dict[Scope, list[Resource]] = defaultdict(list)
     of_no_cluster: list[Resource] = []
     for scope, resource in resources:
@@ -106,10 +106,9 @@ class RuleSet:
         return tuple(chain.from_iterable(self.of_each([(resource, objects) for resource in chosen])))
 
     def of_each(self, pairs: Iterable[tuple[Resource, ObjectSet]]) -> list[list[Problem]]:
-        """Return what the rules find in each of some objects, each among others.
+        """Return the problems of each object, with the rules applied one after the other to all objects.
 
-        Each rule looks at all objects before the next one does: its code stays in the cache of the processor,
-        which saves a third of the time.
+        The code of a rule then stays in the processor's cache, which saves a third of the time.
         """
         found: list[list[Problem]] = []
         groups: dict[str, list[tuple[Resource, ObjectSet, list[Problem]]]] = defaultdict(list)

@@ -205,7 +205,7 @@ def _mistakes(resource: Resource, api_version: str, schemas: KindSchemas) -> Ite
 
 
 def _is_misspelt(kind: str, other: str) -> bool:
-    """Tell whether the words of one kind are those of another, misspelt; `Node` is not `Pod`."""
+    """Tell whether one kind is a misspelling of another, word by word: `Node` is not one of `Pod`."""
     words, others = _WORD.findall(kind), _WORD.findall(other)
     if len(words) != len(others):
         return True

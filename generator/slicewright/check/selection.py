@@ -51,7 +51,7 @@ def about_gitops(
 
 
 def is_gitops_seen(resources: Iterable[Resource]) -> bool:
-    """Tell whether `about_gitops` may leave a problem of a GitOps rule, where nothing is ours."""
+    """Tell whether `about_gitops` may keep a problem of a GitOps rule, if no file is in our own tree."""
     return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
 
 
@@ -89,7 +89,7 @@ def tools_of(resource: Resource, objects: ObjectSet) -> list[Resource]:
 
 
 def needs_gitops(ident: str) -> bool:
-    """Tell whether a rule is about what a GitOps tool syncs alone."""
+    """Tell whether a rule applies only to objects that a GitOps tool syncs."""
     return ident.startswith("GIT1") and ident not in _KUBECTL_TOO
 
 
@@ -141,9 +141,9 @@ def is_below(file: str, folders: Iterable[str]) -> bool:
 
 
 class Selection(Struct, frozen=True):
-    """What somebody asks to be told.
+    """The problems that the user wants to see.
 
-    `only` hides no error that keeps an object from being checked, and nothing hides a missing tool.
+    `only` hides no error that prevented a check, and no option hides a missing tool.
     """
 
     disabled: Collection[str] = ()

@@ -123,7 +123,7 @@ _start = attrgetter("start")
 
 
 class Ignores(Struct, frozen=True):
-    """Reasons to ignore problems, and what is wrong with them."""
+    """Reasons to ignore problems, and the problems of these reasons."""
 
     entries: tuple[Entry, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -225,7 +225,7 @@ def suppress(
     ignored: Sequence[Entry] = (),
     known: Callable[[], Collection[str]] = tuple,
 ) -> tuple[Problem, ...]:
-    """Return the problems that no reason suppresses, and what is wrong with the reasons.
+    """Return the problems that no reason suppresses, and the problems of the reasons.
 
     `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
     any id is taken for one.
@@ -272,9 +272,9 @@ def may_suppress(resources: Iterable[Resource], ignored: Sequence[Entry] = ()) -
 def acknowledged(
     problems: Sequence[Problem], sources: Iterable[Source], ignored: Sequence[Entry]
 ) -> tuple[Problem, ...]:
-    """Return the problems of an input but the warnings that are suppressed.
+    """Return the problems of an input without the warnings that are suppressed.
 
-    What is wrong with the reasons themselves is for `validate` to say; no reason lets a render go on.
+    `validate` reports problems of the reasons themselves. No reason makes a render ignore an error.
     """
     if len(errors(problems)) == len(problems):
         return tuple(problems)

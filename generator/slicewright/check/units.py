@@ -151,7 +151,7 @@ class Read:
         return self._files(part for part in self.parts if part.unit.beside)
 
     def files_of_clusters(self) -> set[str]:
-        """Return the files and folders of our own tree; what only joins a cluster is not of it."""
+        """Return the files and folders of our own tree, without those that only join a cluster."""
         resources = (
             *(one.resource for one in self.objects if not is_input(one.resource)),
             *self.kustomizations,

@@ -18,7 +18,7 @@ _LISTS = 4
 
 
 def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Resource | Problem]:
-    """Yield the objects in a document, those that it holds too, or what keeps it from being one.
+    """Yield the objects in a document, also those in a List, and problems of what is not an object.
 
     The key `sops` of a file that SOPS encrypted is gone when Flux or KSOPS have decrypted it.
     """

@@ -65,7 +65,7 @@ def schema_line(root: Path, name: str) -> str:
 
 
 def already_there(root: Path, path: str, *, write: bool) -> tuple[Problem, ...]:
-    """Return the problem of a file that exists where one would be written; without that, it is a warning."""
+    """Return the problem of an existing file that `write` would overwrite; without `write`, a warning."""
     if not (root / path).exists():
         return ()
     hint = "compare it with what the command prints without --write, or give another name"

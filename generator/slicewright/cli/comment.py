@@ -42,7 +42,7 @@ class Conversation:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token goes to one address, and to no other that this one names."""
+    """Follows no redirect, so that a token is sent to one address only."""
 
     def redirect_request(self, *_arguments: Any) -> None:
         """Follow no redirect; it is an error of the service then."""

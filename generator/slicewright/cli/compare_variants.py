@@ -151,8 +151,8 @@ def play_family(
 ) -> tuple[list[Object], list[Result]]:
     """Return the measures of each variant, and the results of all plays.
 
-    A variant that plays as the base does has the numbers of the base. Plays end with the first that is
-    interrupted or breaks; then a variant that was not played to its end is left out.
+    A variant with the scenario of the base has its numbers. The first interrupted or broken play ends the
+    comparison, and its variant is left out.
     """
     noise = Noise(time.speed, repeat)
     base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))
@@ -207,9 +207,9 @@ def families_of_change(
 ) -> list[Family]:
     """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
 
-    It is the scenario before the change and that of now; of a cluster that cannot be rehearsed before the
-    change it is that of now alone, and `tell` gets the reason. It is also told of what is not one of the
-    `clusters` any more. Raises Refused for an unknown revision.
+    These are the scenarios before and after the change. If a cluster cannot be rehearsed before the change,
+    only the present scenario is played, and `tell` gets the reason. `tell` also gets the names of removed
+    clusters. Raises Refused for an unknown revision.
     """
     families: list[Family] = []
     with git_errors_shown(), tree_before(root, rev) as folder:
@@ -246,10 +246,9 @@ def _before(checkout: Checkout, cluster: str) -> tuple[Scenario | None, str]:
 
 
 def new_errors(family: Family, group: Group, share: float) -> list[Object]:
-    """Return the errors that came with a change; where nothing was played of the tree before it, all.
+    """Return the errors of a change that its base does not have; all if the base was not played.
 
-    One is added to the problems of the working tree for each run that waits longer by more than a share,
-    unless it fails besides.
+    A run that does not fail, but waits longer by more than a share, is an error too.
     """
     *befores, after = group.variants
     if not befores:
@@ -316,9 +315,10 @@ def compare(
     is_sweep: bool,
     share: float | None,
 ) -> NoReturn:
-    """Play variants, those of a cluster at one speed, print how they compare, and end the command.
+    """Play variants, print the comparison, and end the command.
 
-    Where a `share` is given they are a change: what got worse by more than it is an error.
+    The variants of a cluster run at one speed. With a `share` they are a change: a wait that grew by more is
+    an error.
     """
     groups: list[Group] = []
     problems: tuple[Problem, ...] = ()

@@ -120,9 +120,9 @@ def import_workload(
 def _imported(
     objects: Iterable[Candidate], cluster: str, checkout: Checkout, *, write: bool
 ) -> tuple[dict[str, str], list[dict[str, Any]], dict[str, Any], list[Problem]]:
-    """Return files, what is said of each, the numbers, and why other objects are not imported.
+    """Return the imported files, their notes and numbers, and why other objects are not imported.
 
-    An object of a folder that cannot be imported is a warning where another one can.
+    An object of a folder that cannot be imported is a warning if another one can.
     """
     engine = Engine(kind_schemas(), requires_schemas=False)
     others: Counter[str] = Counter()
@@ -170,7 +170,7 @@ def _imported(
 
 
 def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
-    """Return the errors of the object that a TPUWorkload renders, which is that of a person."""
+    """Return the schema errors of the object that a TPUWorkload renders; the imported object has them too."""
     return tuple(
         replace(problem, message=f"{problem.object} {problem.dotted()}: {problem.message}")
         for problem in schema_errors(engine, Resource(run.rendered, ""))
@@ -178,7 +178,7 @@ def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
 
 
 def _refused_by_render(texts: Mapping[str, str], checkout: Checkout) -> tuple[Problem, ...]:
-    """Return the errors of files by which the next render would stop."""
+    """Return the errors of files that would stop the next render."""
     if not texts:
         return ()
     files = (SourceFile(path, text) for path, text in texts.items())
@@ -218,7 +218,7 @@ def _objects(
 
 
 def _made_by(item: Object) -> str:
-    """Return the kind of what made a living run and is to be imported in its place, if anything did."""
+    """Return the kind of the object that created a run and is to be imported instead; '' if none did."""
     metadata = item["metadata"]
     if WORKLOAD in metadata.get("labels", {}):
         return "TPUWorkload"

@@ -163,7 +163,7 @@ class Commands(click.Group):
 
 
 def _wants_json(arguments: list[str]) -> bool:
-    """Tell whether JSON is wanted, also where the arguments are wrong and click stops at them."""
+    """Tell whether the command line asks for JSON, even if its other arguments are wrong."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     forms = {"-ojson", "--output=json", ("-o", "json"), ("--output", "json")}
     return not forms.isdisjoint((*own, *pairwise(own)))

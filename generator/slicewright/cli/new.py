@@ -255,7 +255,7 @@ def _plan(checkout: Checkout, file: SourceFile) -> tuple[list[Planned], tuple[Pr
 
 
 def _has_default(checkout: Checkout, clusters: list[str], namespace: str, *path: str) -> bool:
-    """Tell whether TPUDefaults have a field, such as `container`, `image`, on each of some clusters."""
+    """Tell whether TPUDefaults give a field, such as `container`, `image`, on all of some clusters."""
     levels = checkout.repository.levels
     chains = ((level.source.data["spec"] for level in levels.chain(name, namespace)) for name in clusters)
     return all(any(at(spec, *path) for spec in chain) for chain in chains)
@@ -306,7 +306,7 @@ def _queues(checkout: Checkout, clusters: list[str]) -> list[tuple[str, str]]:
 
 
 def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
-    """Say what a workload without a queue does, and how to name one of those that there are."""
+    """Say that a workload without a queue starts at once, and how to name one of the existing queues."""
     text = "no queue: it starts immediately, without Kueue"
     own = [name for place, name in queues if place == namespace]
     if own:

@@ -97,7 +97,7 @@ class Lines:
         self._stream.flush()
 
     def show(self, event_log: EventLog, _clock: Clock) -> None:
-        """Write what runs do now that they did not do before."""
+        """Write a line for each run whose state has changed since the last call."""
         with event_log.reading() as timelines:
             rows = [(timelines.since(run), run, timelines.state_of(run)) for run in timelines.of]
         for since, run, state in sorted(rows):  # what is seen late did not happen late
@@ -142,7 +142,7 @@ class Player(Struct, frozen=True):
 
 
 def exit_code(played: Sequence[Result]) -> int:
-    """Return the exit code for the results of some plays."""
+    """Return the exit code of the command for the results of its rehearsals."""
     reports = [result.report for result in played]
     if any(report.interrupted for report in reports):
         return _SIGNALLED + (played[-1].signal or signal.SIGINT)
@@ -152,7 +152,7 @@ def exit_code(played: Sequence[Result]) -> int:
 
 
 def check_without_pods(scenarios: Iterable[Scenario]) -> None:
-    """End the command where a scenario has what only pods bring about."""
+    """End the command if a scenario needs pods, which this rehearsal does not simulate."""
     needs = (needs_pods(scenario.site, scenario.platform, scenario.parts) for scenario in scenarios)
     if problems := dict.fromkeys(chain.from_iterable(needs)):
         show.stop(problems)

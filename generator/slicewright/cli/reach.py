@@ -38,7 +38,7 @@ class Place(Struct, frozen=True):
 
 
 class Reader:
-    """Reads the runs of some clusters, as often as it is asked; the tree is read once."""
+    """Reads the runs of clusters, once or repeatedly; it reads the tree only once."""
 
     def __init__(self, checkout: Checkout, places: Iterable[Place]) -> None:
         """Take the repository, and the clusters."""
@@ -57,7 +57,7 @@ class Reader:
         return statuses
 
     def first(self) -> list[Status]:
-        """Return what runs in each cluster; where one cannot be read, the command ends."""
+        """Return the runs of each cluster at the first reading, or end the command."""
         with unreadable_shown(*(place.context for place in self.places)):
             return self.read()
 
@@ -89,7 +89,7 @@ def _not_listed(cluster: str, unread: Mapping[str, str]) -> Iterator[Problem]:
 def living_runs(
     cluster: str, checkout: Checkout, context: str | None, file: Path | None
 ) -> tuple[list[Object], list[Problem]]:
-    """Return the runs of a cluster, and what may not be listed; where it cannot be read, the command ends."""
+    """Return the runs of a cluster, and the kinds that may not be listed, or end the command."""
     (place,) = reach([cluster], checkout, context, file)
     with unreadable_shown(place.context):
         namespaces = {workload.namespace for workload in checkout.repository.workloads}

@@ -142,7 +142,7 @@ class Span(click.ParamType[Override]):
 
 
 def more_than_none(_ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Return a value that is not 0. Raises UsageError."""
+    """Refuse the value 0. Raises UsageError."""
     if value == 0:
         raise click.UsageError(f"--{param.name} 0s leaves no time to simulate")
     return value

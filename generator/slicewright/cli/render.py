@@ -113,7 +113,7 @@ def _about(
 
 
 def _next_step(checkout: Checkout) -> str:
-    """Return what a person may do after a render that changed nothing, as the first one in a clone."""
+    """Return a line on what to do next after a render without changes, such as the first one in a clone."""
     command = "slicewright" if shutil.which("slicewright") else shlex.quote(sys.argv[0])
     new = f"{command} new NAME --tpu TPU --image IMAGE"
     if not checkout.repository.sites:
@@ -287,7 +287,7 @@ def _on_one_cluster(
 
 
 def _body(entry: Planned, bases: Bases, existing: Existing, problems: list[Problem], levels: Levels) -> str:
-    """Return the objects of a run as text: as they are frozen, else as slicewright makes them today."""
+    """Return the objects of a run as text: from its frozen file, else as this version renders them."""
     path = frozen_file(entry.plan)
     if path in existing.frozen:
         problems += (*edited(existing, [path], [entry], bases), *reused(existing, path, entry))

@@ -69,7 +69,7 @@ def _outdated(checkout: Checkout, selected: frozenset[str] | None) -> frozenset[
 
 @dataclass(frozen=True, slots=True)
 class _Rerun:
-    """A number that changes in a document: that of a workload or of a whole sweep, or of one entry."""
+    """The run number to raise in a document: of a workload, of a whole sweep, or of one entry."""
 
     key: str
     path: tuple[str, ...]

@@ -70,14 +70,14 @@ class _Processes:
             raise KeyboardInterrupt
 
     def tell(self, number: int) -> None:
-        """Send a signal to all that play, once; 0 is none."""
+        """Send a signal once to all processes that play; 0 sends none."""
         if number and not self._signal:
             self._signal = number
             for _, process in self._running.values():
                 os.kill(process.ident or 0, number)
 
     def look(self) -> None:
-        """Receive results for a second."""
+        """Wait up to a second for results of the processes."""
         ready = multiprocessing.connection.wait(self._running, _LOOK_SECONDS)
         for receiver in [each for each in self._running if each in ready]:
             number, process = self._running.pop(receiver)

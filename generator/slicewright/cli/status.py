@@ -110,7 +110,7 @@ def status(
 
 
 def _names(run: Run) -> tuple[str, ...]:
-    """Return what a person may call a run that only its cluster knows."""
+    """Return the names that a user may give for a run that is only on its cluster."""
     if not run.workload:
         return ()
     own = (run.workload.rpartition("/")[2], run.sweep, run.run)

@@ -64,7 +64,7 @@ def exact(text: str) -> None:
 
 
 def is_redrawn(stream: IO[str], environ: Mapping[str, str]) -> bool:
-    """Tell whether a stream is a terminal that draws over itself, which somebody looks at."""
+    """Tell whether a stream is an interactive terminal that can be redrawn."""
     return stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("CI")
 
 
@@ -82,7 +82,7 @@ def guard() -> None:
 
 
 def mute() -> None:
-    """Discard stderr during completion: a shell would show it in the middle of the prompt."""
+    """Discard stderr during shell completion, which would appear in the prompt."""
     sys.stderr = io.StringIO()
 
 

@@ -194,5 +194,5 @@ def build(names: tuple[str, ...], output: str) -> None:
 
 
 def _interrupted(number: int, _frame: FrameType | None) -> None:
-    """Leave by the way on which builds are ended and half-built files removed."""
+    """Exit on a signal, so that builds end and half-built files are removed."""
     sys.exit(128 + number)

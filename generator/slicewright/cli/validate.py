@@ -251,7 +251,7 @@ def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[s
 
 
 def _refuse_together(options: Mapping[str, Any]) -> None:
-    """Refuse options that do nothing, or harm, together."""
+    """Refuse options that contradict each other or have no effect together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
     if options["unsafe"] and not mends:
         raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
@@ -279,7 +279,7 @@ def _change(root: Path, rev: str) -> Change:
 
 
 def _nothing_in(paths: Sequence[str], report: Report) -> Problem:
-    """Return the problem of a check without objects: a repository may have none, what is named has one."""
+    """Return the problem that no object was checked: a warning if all paths are folders, else an error."""
     only = paths[0] if len(paths) == 1 else ""
     has_charts = any(passed.reason == HELM for passed in report.passed_by)
     hint = "render its Helm charts: --helm" if has_charts else "check the path and the patterns of --exclude"
@@ -316,7 +316,7 @@ def _tree_files(root: Path, exclude: Sequence[str]) -> Targets:
 
 
 class _Surroundings:
-    """What there is beside some files: reasons to ignore problems, and a repository's input and render."""
+    """The context of the checked files: reasons to ignore problems, and a repository's input and render."""
 
     def __init__(
         self,
@@ -350,7 +350,7 @@ class _Surroundings:
         return tuple(ids())
 
     def render_problems(self) -> tuple[Problem, ...]:
-        """Return what a render of the repository finds, beside what the rules say of runs."""
+        """Return the problems that a render of the repository finds, without those of rules."""
         if not self._is_whole:
             return ()
         from slicewright.rendering.changes import render  # noqa: PLC0415 - 110 ms, few need it
@@ -359,7 +359,7 @@ class _Surroundings:
         return render(checkout.repository, checkout.existing).problems
 
     def as_rendered(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-        """Return the problems, those of edited runs with the first change, as a render finds it."""
+        """Return the problems; for edited frozen runs, with the first changed line that a render finds."""
         more = self.render_problems() if any(problem.id == "RUN001" for problem in problems) else ()
         found = {problem.file: problem for problem in more if problem.id == "RUN001"}
         return tuple(

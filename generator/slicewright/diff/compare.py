@@ -62,7 +62,7 @@ def _body(version: TreeVersion, path: str) -> str | None:
 
 
 def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
-    """Return what becomes of the node pools that `destroy.sh` deleted before, and deletes no more."""
+    """Return a sentence about the node pools that `destroy.sh` no longer deletes; '' if there are none."""
     kept = _NODE_POOL.findall(new)
     gone = [name for name in _NODE_POOL.findall(old) if name not in kept]
     if not gone:
@@ -230,7 +230,7 @@ def unrendered(
 
 
 def _edited(before: TreeVersion, repository: Repository, workloads: set[str]) -> bool:
-    """Tell whether a file of the input is another one than in an earlier version, or is gone."""
+    """Tell whether an input file differs from its earlier version, or was deleted."""
     sources = [workload.source for workload in repository.workloads]
     sources += [site.cluster.source for site in repository.sites.values()]
     gone = workloads - {workload.key for workload in repository.workloads}
@@ -238,7 +238,7 @@ def _edited(before: TreeVersion, repository: Repository, workloads: set[str]) ->
 
 
 def refused(rendering: Rendering) -> Problem | None:
-    """Return a warning where a render would refuse to write, so that nobody knows what it would do."""
+    """Return a warning if a render would fail, so that its effect is unknown."""
     wrong = len(errors(rendering.problems))
     if not wrong:
         return None

@@ -29,7 +29,7 @@ from slicewright.rendering.platform.controller_files import installed
 
 
 class ObjectChange(Struct, frozen=True):
-    """An object that a cluster gets, loses, or is told to change."""
+    """An object that is added to a cluster, removed or changed."""
 
     effect: Effect
     cluster: str
@@ -65,10 +65,10 @@ class _Reading(Struct):
 
 
 def read_both(before: TreeVersion, after: TreeVersion) -> tuple[Objects, Objects, tuple[Problem, ...]]:
-    """Return the objects of both sides by cluster and identity, and what could not be composed.
+    """Return the objects of both trees by cluster and identity, and what could not be composed.
 
-    A folder that cannot be composed is left out on both sides: half of a difference would be a false one. A
-    folder of which every text that it was made from is the same on both sides is composed once.
+    A folder that cannot be composed is left out on both sides: all its objects would seem new or removed. A
+    folder whose files are equal on both sides is composed once.
     """
     known: dict[str, _Reading] = {}
     first, second = _compose_all(before, known), _compose_all(after, known)
@@ -88,7 +88,7 @@ def _broken(readings: Mapping[Folder, _Reading]) -> set[Folder]:
 
 
 def _compose_all(version: TreeVersion, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
-    """Return what the folders hold that are applied: with their namespace, or by what syncs them alone."""
+    """Return the contents of the applied folders: those in lists, and those with an Application alone."""
     present = list(folders(version))
     readings = {folder: _compose(folder, version, known) for folder in present if folder.is_listed}
     if len(readings) < len(present):
@@ -127,11 +127,11 @@ def _compose(folder: Folder, version: TreeVersion, known: dict[str, _Reading]) -
 
 
 def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
-    """Return the objects in some files of a folder; None for one that is composed as a whole.
+    """Return the objects of a folder that is read in part; None if it has to be composed as a whole.
 
-    Of a namespace, those are the files that its list names beside the workloads. Of a Component they are its
-    patches: it changes what somebody else has, and says no more of it. Of controllers it is what is not as
-    released.
+    Of a namespace, these are the files in its list that are not folders of workloads. Of a Component, these
+    are its patches: the objects that they change belong to somebody else. Of controllers, these are the
+    objects that differ from the release.
     """
     controllers = installed(folder.path, read_text) if is_controllers_folder(folder.path) else None
     if controllers is not None and not controllers.edited:
@@ -151,7 +151,7 @@ def _in_part(folder: Folder, read_text: ReadText) -> tuple[Object, ...] | None:
 def _unread(
     readings: Mapping[Folder, _Reading], version: TreeVersion, severity: Literal["error", "warning"]
 ) -> Iterator[Problem]:
-    """Yield what could not be composed; in the tree that is being left, it is not what is to be mended."""
+    """Yield a problem for each folder that could not be composed; in the earlier tree it is a warning."""
     for folder, reading in readings.items():
         if problem := reading.problem:
             message = f"{folder.path} in {version.name} is not compared: {problem.message}"

@@ -1,8 +1,8 @@
-"""What becomes of objects when the tree changes: who prunes them, takes them along, or makes them elsewhere.
+"""What happens to objects when the tree changes: who prunes, deletes or moves them.
 
-What syncs a cluster is in the tree itself. It does not see what nobody shows it any more: so an object that
-leaves the tree goes on in its cluster where what synced it leaves as well, finds its folder gone, or looks at
-another cluster. One that stays in the tree may end all the same, with what synced it.
+The tree itself says what syncs a cluster. An Application sees only its own folder. So an object that leaves
+the tree stays in its cluster if its Application leaves too, finds no folder, or syncs another cluster. An
+object in the tree can still end together with its Application.
 """
 
 from collections import defaultdict
@@ -126,7 +126,7 @@ class Pruning:
         """Folders in which something is left to build."""
 
     def staying(self, before: Objects, after: Objects) -> dict[Key, str]:
-        """Return what nobody removes from its cluster when it leaves the tree or its destination, and why."""
+        """Return the objects that stay in their cluster when they leave the tree, and why."""
         reasons: dict[Key, str] = {}
         for key, item in before.items():
             if key not in after:
@@ -139,9 +139,9 @@ class Pruning:
         return reasons
 
     def taken(self, item: TreeObject) -> tuple[str, str]:
-        """Return why an object that stays in the tree ends, and why it comes again; empty if it does not.
+        """Return why an object in the tree is deleted, and why it is created again; '' if it is not.
 
-        Where all that syncs a cluster leaves the tree at once, nothing goes: nobody finds its folder then.
+        If everything that syncs a cluster leaves the tree at once, nothing is deleted: the folder is gone.
         """
         path = item.folder.path
         for app in _apps_of(self._before, path):
@@ -152,7 +152,7 @@ class Pruning:
         return "", ""
 
     def elsewhere(self, path: str) -> str:
-        """Return the kind of what syncs a folder to another cluster than before; empty if nothing does."""
+        """Return the kind of the object that now syncs a folder to another cluster; '' if none does."""
         applied = [app for app in _apps_of(self._before, path) if app.applies]
         for app in _apps_of(self._after, path):
             olds = {old.destination for old in applied if old.kind == app.kind}
@@ -161,7 +161,7 @@ class Pruning:
         return ""
 
     def notes(self) -> Iterator[tuple[Key, str]]:
-        """Yield what syncs another cluster now, with what this means."""
+        """Yield each object that now syncs another cluster, with the consequence."""
         for old in self._old:
             new = self._new.get(old.key, old)
             if new.destination != old.destination:
@@ -173,9 +173,10 @@ class Pruning:
         return app.key not in self._new and app.home in self._homes
 
     def _why_it_stays(self, item: TreeObject) -> str:
-        """Return why an object that leaves the tree stays in its cluster; empty if somebody removes it.
+        """Return why an object that leaves the tree stays in its cluster; '' if something removes it.
 
-        Where nothing in the tree synced it, somebody does so by other means, and only annotations are known.
+        If nothing in the tree syncs it, another tool is assumed to prune it; only its annotations can forbid
+        that.
         """
         apps = [app for app in _apps_of(self._before, item.folder.path) if app.applies or app.takes_along]
         if not apps:

@@ -1,4 +1,4 @@
-"""What queues may use, what is asked of them, and whether they are stopped: before and after.
+"""How queues change between two trees: quota, requested chips, and whether they are stopped.
 
 The object of a run does not change when its queue stops. With HoldAndDrain Kueue evicts the runs of a queue,
 and starts them again when the queue is opened. With Hold it admits no run, and admitted runs continue.
@@ -88,9 +88,9 @@ def _cells(objects: Objects) -> Iterator[tuple[Cell, str]]:
 def asked(
     before: Objects, after: Objects, staying: Objects, chips_of: Callable[[TreeObject], int]
 ) -> Iterator[Asked]:
-    """Yield the chips that are requested of each queue.
+    """Yield the chips that runs request of each queue, before and after.
 
-    Runs that are `staying` in the cluster after they leave the tree still count.
+    `staying` are runs that left the tree but stay on the cluster: their chips still count.
     """
     old, new = +_chips(before, chips_of), _chips(after, chips_of) + _chips(staying, chips_of)
     behind = _behind(before) | _behind(after)
@@ -134,7 +134,7 @@ class Stop(Struct, frozen=True):
 
 
 class StopChange(Struct, frozen=True):
-    """The stopPolicy of a queue that is another now."""
+    """A changed stopPolicy of a queue."""
 
     cluster: str
     kind: str

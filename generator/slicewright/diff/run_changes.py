@@ -22,7 +22,7 @@ _NO_ENTRY = "the sweep no longer has this entry"
 
 
 class RunChange(Struct, frozen=True):
-    """What happens to one run; a Fixed workload is one that has no end of its own."""
+    """What happens to one run. The run of a Fixed workload changes in place."""
 
     effect: Effect
     cluster: str
@@ -54,7 +54,7 @@ class Context(Struct, frozen=True):
 
 
 def changes(before: Objects, after: Objects, context: Context) -> Iterator[RunChange]:
-    """Yield what happens to runs, by workload, and there what ends before what starts."""
+    """Yield the changes of runs by workload; those that end come before those that start."""
     old, new = runs_of(before), runs_of(after)
     sweeps = {
         (*place[:2], run.labels[SWEEP])
@@ -120,7 +120,7 @@ def _remaining(
 
 
 def _stopped(place: Place, run: TreeObject, context: Context) -> Iterator[RunChange]:
-    """Yield that a run which is there before and afterwards is evicted by its queue, or no more."""
+    """Yield the change of a run in both trees that its queue evicts, or no longer evicts."""
     before, after = context.stops.stop(run)
     if after.policy == DRAIN != before.policy:
         reason = f"{after.by} is set to {DRAIN}: the run starts again when the queue admits again"
@@ -137,7 +137,7 @@ def _change(effect: Effect, place: Place, run: TreeObject, reason: str, context:
 
 
 def _beside_the_old(change: RunChange, started: Objects, ended: Objects) -> RunChange:
-    """Return the change with the difference to the run whose place it takes, where that is one."""
+    """Return the change with its difference to the replaced run, if exactly one run replaces one."""
     if len(started) != 1 or len(ended) != 1:
         return change
     (old,), (new,) = ended.values(), started.values()

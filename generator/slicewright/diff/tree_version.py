@@ -78,7 +78,7 @@ Runs = dict[Place, Objects]
 
 
 def runs_of(objects: Objects) -> Runs:
-    """Return the run objects of each workload: of a kind that runs, and called as we call them."""
+    """Return the run objects of each workload: of a run kind, and with a name that slicewright gives runs."""
     runs: Runs = defaultdict(dict)
     for key, item in objects.items():
         folder = item.folder
@@ -89,10 +89,10 @@ def runs_of(objects: Objects) -> Runs:
 
 
 def folders(version: TreeVersion) -> Iterator[Folder]:
-    """Yield the folders that clusters are given, in order of their paths.
+    """Yield the folders that are applied to clusters, in order of their paths.
 
-    A workload that the list of its namespace does not name is not applied with it; where the list is missing
-    or cannot be read, all of them are.
+    A workload that the list of its namespace does not name is not applied with it. If the list is missing or
+    cannot be read, all workloads are.
     """
     listed: dict[str, frozenset[str] | None] = {}
     for path in sorted(version.paths):

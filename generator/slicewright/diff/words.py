@@ -45,7 +45,7 @@ def words(difference: Difference) -> str:
 
 
 def waiting(unrendered: Unrendered) -> str:
-    """Return as text what is edited and not rendered yet, and what the render does."""
+    """Return the edits that are not rendered yet, and the effect of the next render, as text."""
     parts = ((unrendered.workloads, "workload"), (unrendered.clusters, "cluster"))
     counts = " and ".join(counted(len(names), noun) for names, noun in parts if names)
     state = "edited and not rendered yet" if unrendered.edited else "not as slicewright renders today"
@@ -79,7 +79,7 @@ def _cluster(difference: Difference, cluster: str) -> Iterator[str]:
 
 
 def _runs(runs: list[RunChange]) -> Iterator[str]:
-    """Yield a line for each run, and one for many of a sweep to which the same happens."""
+    """Yield a line for each run, or one line for many runs of a sweep with the same change."""
     groups: dict[tuple[str, ...], list[RunChange]] = {}
     for run in runs:
         groups.setdefault((run.namespace, run.sweep or run.name, run.effect), []).append(run)

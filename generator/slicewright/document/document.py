@@ -64,13 +64,13 @@ TOKEN = re.compile(
 
 
 def is_unfinished(value: object) -> bool:
-    """Tell whether somebody still fills in a value, or a part of it."""
+    """Tell whether a value contains a placeholder."""
     return TOKEN.search(repr(value)) is not None
 
 
 @lru_cache(maxsize=1024)
 def pattern(name: str) -> re.Pattern[str] | None:
-    """Return what the names match that a name with placeholders can become; None for a finished name."""
+    """Return a pattern for the names that a name with placeholders can become; None for a finished name."""
     parts = TOKEN.split(name)
     return re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else None
 

@@ -62,14 +62,14 @@ def _shown(value: Any) -> str:
 
 
 def fix_of_key(key: str, holder: Mapping[str, Any], known: Iterable[str], path: Path) -> Fix | None:
-    """Return the fix of an unknown key of a mapping: the one known key that it is near to."""
+    """Return the fix of an unknown key of a mapping: the one known key that is similar."""
     near, is_safe = only_near(key, [name for name in known if name not in holder])
     edit = Edit("move", (*path, near), source=(*path, key))
     return Fix(f"Rename '{key}' to '{near}'", (edit,), is_safe) if near else None
 
 
 def fix_of_choice(value: Any, choices: Iterable[Any], path: Path) -> Fix | None:
-    """Return the fix of a value that is none of the choices: the one that it is near to."""
+    """Return the fix of an invalid value: the one choice that is similar."""
     words = [choice for choice in choices if isinstance(choice, str)]
     near, is_safe = only_near(value, words) if path and isinstance(value, str) else ("", False)
     return Fix(f"Write '{near}'", (Edit("replace", path, near),), is_safe) if near else None

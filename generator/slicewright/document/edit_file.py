@@ -72,7 +72,7 @@ def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
 
 
 def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
-    """Return a text after edits that are written in their tidiest ways; None where it reads otherwise."""
+    """Return a text after edits in their tidiest form; None if it then has other values."""
     try:
         intended = apply([edit.record() for edit in edits], copied(read(text)))
     except PatchError:
@@ -90,7 +90,7 @@ def _at_once(text: str, edits: Sequence[Edit]) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the value of a text of one document, and None for any other."""
+    """Return the value of a text with one document; None for another text."""
     documents, _ = read_manifests(text, "")
     return documents[0].data if len(documents) == 1 else None
 
@@ -211,7 +211,7 @@ class _Writer:
         return [(at, note.text[0]) for at, note in places if start <= at < end]
 
     def _comment_lines(self, key: Node, end: int) -> str:
-        """Return the comments beside a value and in it as lines: they outlive it."""
+        """Return the comments beside a value and in it as lines, which stay when the value is removed."""
         lines = []
         for at, text in self._comments(key.start, end):
             before = self._text[self._line_start(at) : at]
@@ -232,7 +232,7 @@ class _Writer:
         return match[0] if match else ""
 
     def _newline(self, at: int) -> str:
-        """Return how the line before a place ends, or the one of the place where it is the first."""
+        """Return the line end before a place, or that of the first line."""
         end = self._text.rfind("\n", 0, at)
         end = self._text.find("\n") if end < 0 else end
         return "\r\n" if self._text[max(end - 1, 0) : end] == "\r" else "\n"
@@ -322,11 +322,11 @@ class _Changed:
         self._around: set[Path] = set()
 
     def meets(self, fix: Fix) -> bool:
-        """Tell whether a fix changes one of the places, what is in it, or what holds it."""
+        """Tell whether a fix changes one of the places, a value in it, or a value around it."""
         return not (self._around.isdisjoint(_places(fix)) and self._places.isdisjoint(_around(fix)))
 
     def takes(self, fix: Fix) -> bool:
-        """Add what a fix changes, and tell whether it meets nothing that is there."""
+        """Add the places that a fix changes; return False if it overlaps an earlier fix."""
         is_apart = not self.meets(fix)
         self._places.update(_places(fix))
         self._around.update(_around(fix))
@@ -346,7 +346,7 @@ def _around(fix: Fix) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[str, ...]:
-    """Return what is before the first document, and the text of each; none of a text that is not YAML."""
+    """Return the text before the first document, and each document; none if the text is not YAML."""
     mark = _MARK if text.startswith(_MARK) else ""
     body = text.removeprefix(_MARK)
     with contextlib.suppress(yaml.YAMLError):

@@ -71,7 +71,7 @@ def merge(fields: dict[str, Any], item: dict[str, Any]) -> None:
         if isinstance(value, dict) and isinstance(present, dict):
             merge(value, present)
         elif key in item and isinstance(value, dict) != isinstance(present, dict):
-            raise PatchError(f"'{key}' is {_short(present)} in the object, and {_short(value)} in the patch")
+            raise PatchError(f"{_short(value)} cannot be merged into '{key}', which is {_short(present)}")
         else:
             item[key] = copied(value)
 

@@ -22,14 +22,14 @@ def is_json(text: str) -> bool:
 
 
 def yaml_of_json(text: str) -> str:
-    """Return a text of JSON such that a reader of YAML takes it for the same, and any other as it is."""
+    """Return JSON text that a YAML reader reads alike; other text is returned unchanged."""
     if is_json(text) and "\t" in text:
         text = _TABS.sub(lambda tabs: " " * len(tabs[0]), text)
     return paired(text)
 
 
 def paired(text: str) -> str:
-    """Return a text of JSON with the two escapes of one character as one of YAML, any other as it is."""
+    """Return JSON text with each surrogate pair as one YAML escape; other text is returned unchanged."""
     return _PAIR.sub(_joined, text) if is_json(text) and "\\u" in text else text
 
 

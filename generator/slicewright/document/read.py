@@ -1,4 +1,4 @@
-"""Text to documents, bounded in depth and in alias expansion, and the places of what is in them."""
+"""Reads text into documents, within limits of depth and aliases, and finds the places of their values."""
 
 import re
 from functools import lru_cache

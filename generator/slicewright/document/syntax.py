@@ -44,7 +44,7 @@ def of_parser(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
 
 
 def of_template(problem: Problem, lines: list[str]) -> Problem:
-    """Return the problem with the hint that a template needs, where it is in a line of one."""
+    """Return the problem with the hint for a template, if its line has marks of one."""
     if problem.id not in ("YAML001", "YAML003"):
         return problem
     line = "".join(lines[problem.line - 1 : problem.line])[:_LONG]
@@ -53,7 +53,7 @@ def of_template(problem: Problem, lines: list[str]) -> Problem:
 
 
 def of_character(text: str, file: str) -> Problem:
-    """Say which character YAML does not allow; the parser itself counts bytes."""
+    """Return the problem of a character that YAML does not allow; the parser itself counts bytes."""
     character = _NOT_ALLOWED.search(text)
     at = character.start() if character else 0
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

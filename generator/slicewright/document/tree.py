@@ -203,7 +203,7 @@ def _has_value(line: str) -> bool:
 
 
 def _layout(text: str) -> tuple[list[tuple[_Mark, _Mark]], list[int], int]:
-    """Return where scalars begin and end, the first line of each document, and the last line that is read."""
+    """Return where scalars begin and end, the first line of each document, and the last line read."""
     scalars: list[tuple[_Mark, _Mark]] = []
     starts: list[int] = []
     end, is_new = 0, False

@@ -383,7 +383,7 @@ class _Reader:
     def _report(
         self, ident: str, message: str, event: Any, hint: str = "", severity: Severity = "error"
     ) -> None:
-        """Keep a problem; where no manifest is read, nothing of the file is read any more."""
+        """Keep a problem of a manifest and read on; raise a problem of our own input."""
         refusal = self._refusal(ident, message, event, hint, severity)
         if not self._lenient:
             raise refusal

@@ -153,7 +153,7 @@ def _unknown(source: Source, matrix: dict[str, Any], names: list[str]) -> Iterat
 
 
 def _name(source: Source, values: dict[Path, Any]) -> str:
-    """Return what an entry is called: its values where they fit a name, else a digest of them."""
+    """Return the name of an entry: its values if they fit into a name, else a digest of them."""
     parts = [_part(path[0], value) for path, value in values.items()]
     name = "-".join(parts)
     spec = source.data["spec"]

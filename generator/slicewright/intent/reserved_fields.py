@@ -1,4 +1,4 @@
-"""What the generator owns in a pod and in an object's metadata, and the field to use instead."""
+"""The fields of pods and metadata that slicewright sets itself, and the input field to use instead."""
 
 from collections.abc import Iterator, Mapping
 
@@ -94,7 +94,7 @@ def _in_metadata(source: Source, metadata: Object, path: Path) -> Iterator[Probl
 
 
 def _in_template(source: Source, template: Object, path: Path, *, pool: str = "") -> Iterator[Problem]:
-    """Look through a pod template; `pool` says what else decides on which node pool the pod runs."""
+    """Yield the reserved fields in a pod template; `pool` says which field selects the node pool."""
     spec, where = template.get("spec", {}), (*path, "spec")
     yield from _in_metadata(source, template.get("metadata", {}), (*path, "metadata"))
     yield from _in_selector(source, spec.get("nodeSelector", {}), (*where, "nodeSelector"))

@@ -1,4 +1,4 @@
-"""A document that somebody wrote: the way back to a line, and what is right in one that is refused."""
+"""An input document: finds the line of a value, and corrects a document that its schema refuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sweep(Struct, frozen=True):
 
     @property
     def most(self) -> int | None:
-        """How many of its runs may be admitted at once; None: as many as there is quota for."""
+        """The number of its runs that may be admitted at once; None is unlimited."""
         most: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
         return most
 
@@ -147,7 +147,10 @@ _KEYS = ("name", "mountPath")
 
 
 def _way(merged: Any, layer: Any, path: Path) -> Path:
-    """Return how far a path in a merged document leads in one of its layers, in lists by key or by value."""
+    """Return the part of a path in a merged document that one of its layers has.
+
+    Elements of lists correspond by their key, or by equal values.
+    """
     way: Path = ()
     for part in path:
         at: str | int | None = None
@@ -175,19 +178,19 @@ _INSIDE = 3
 
 
 class Mended(Struct, frozen=True):
-    """A document as it may have been meant, and what had to be left out for that."""
+    """An invalid document after its likely correction, and the paths of the values that were left out."""
 
     source: Source
     removed: tuple[Path, ...]
 
     def tells_of_workloads(self) -> bool:
-        """Tell whether workloads can be judged by a TPUCluster although parts of it are left out."""
+        """Tell whether workloads can be checked against a TPUCluster although parts of it are left out."""
         return all(len(path) >= _INSIDE and path[1] not in _NAMED for path in self.removed)
 
     def follows(self, problem: Problem) -> bool:
-        """Tell whether a problem may follow from what is left out: then nothing is said of it.
+        """Tell whether a problem may follow from a value that was left out: then it is not reported.
 
-        What a field names is there or not, whatever else the document holds.
+        An unknown name is reported in any case: the rest of the document does not change it.
         """
         if not self.removed or (problem.file, problem.object) != (self.source.file.path, self.source.subject):
             return False
@@ -197,9 +200,9 @@ class Mended(Struct, frozen=True):
 
 
 def mended(source: Source, problems: Iterable[Problem], accepts: Callable[[Any], bool]) -> Mended | None:
-    """Return a document with misspelt keys as they are nearest to, and without other values that are refused.
+    """Return a document with misspelt keys corrected and other refused values left out.
 
-    None where that does not do: a list would be another one, or the schema refuses what is left.
+    None if a list would change, or if the schema still refuses the result.
     """
     data = copy.deepcopy(source.data)
     renamed: dict[Path, Path] = {}

@@ -109,7 +109,7 @@ class LocalQueue(Struct, frozen=True, rename="camel"):
 
 
 class Quota(Struct, frozen=True, rename="camel"):
-    """What a queue or a cohort has of one pool; at most one of the nominal numbers is written."""
+    """The quota of a queue or a cohort for one pool; at most one of the nominal numbers is set."""
 
     pool: str
     nominal_slices: int | None = None
@@ -132,7 +132,7 @@ class Cohort(Struct, frozen=True, rename="camel"):
 
 
 class ClusterQueue(Struct, frozen=True, rename="camel"):
-    """A queue with quota; what Kueue takes as it is written stays in `written`."""
+    """A queue with quota; `written` has the fields that are copied to Kueue's object."""
 
     name: str
     cohort_name: str = ""
@@ -194,7 +194,7 @@ class PriorityClass(Struct, frozen=True, rename="camel"):
 
 
 class Existing(Struct, frozen=True, rename="camel"):
-    """Objects that the cluster has and the repository does not hold; `*` and `?` stand for others."""
+    """Objects that exist on the cluster but are not in the repository; `*` and `?` are wildcards."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""TPUDefaults: what workloads have where they do not say otherwise, and what they may not have.
+"""TPUDefaults: default values for workloads, and limits on their values.
 
 A document of defaults becomes a layer in the form of a TPUWorkload. The layers that apply to a workload are
 merged, the wider first, and the workload last. The rest of slicewright sees ordinary workloads.
@@ -148,7 +148,7 @@ def _cleared(base: Object, addition: Object) -> Object:
 
 
 def _fitting(defaults: Object, own: Object) -> Object:
-    """Return the defaults that have a meaning for a workload, by what it writes itself."""
+    """Return the defaults that apply to this kind of workload."""
     spec = defaults["spec"]
     pathways = own.get("pathways")
     excluded = [field for _, fields in lacks(own) for field in fields]

@@ -241,7 +241,7 @@ class Schemas:
         return self._fast[name].is_valid(data)
 
     def at(self, name: str, way: Path) -> dict[str, Any]:
-        """Return what a schema says of a value; nothing of an unknown one. Steps into lists are any."""
+        """Return the schema of the value at a path, with any list index; {} if it is unknown."""
         schema: dict[str, Any] = self._documents[name]
         for step in way:
             schema = schema.get("items") or schema.get("properties", {}).get(step, {})
@@ -300,7 +300,7 @@ def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Ite
 
 
 def explain(error: Any) -> Iterator[Problem]:
-    """Yield what a refusal means: that of a ValidationError, or of anything else that has its fields."""
+    """Yield the problems behind an error of a validator (a ValidationError, or an object with its fields)."""
     path: Path = tuple(error.absolute_path)
     limit: Any = error.validator_value
     schema: Any = error.schema
@@ -355,7 +355,7 @@ def _unknown_keys(schema: dict[str, Any], value: dict[str, Any], path: Path) -> 
 
 
 def _instead(unknown: Problem) -> str:
-    """Return the key that the hint of an unknown key names."""
+    """Return the key in the hint of an unknown key."""
     return meant(unknown.hint) or _TRIED.get(str(unknown.path[-1]), ("",))[0]
 
 

@@ -1,4 +1,4 @@
-"""Reads objects that nobody has checked yet: what has the wrong type is empty. Conditions of a status."""
+"""Reads fields of unchecked objects: a value of the wrong type counts as empty. Conditions of a status."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

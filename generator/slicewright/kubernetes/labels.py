@@ -252,7 +252,7 @@ def _meant_key(key: str) -> str:
 
 
 def _by_prefix(prefix: str, known: str) -> str:
-    """Return a known key where a prefix is another one by mistake."""
+    """Return the known key that a key with a wrong prefix means."""
     right = known.rpartition("/")[0] + "/"
     if not prefix:
         return ""

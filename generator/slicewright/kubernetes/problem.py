@@ -101,7 +101,7 @@ class Problem(Struct, frozen=True, eq=False):
     fix: Fix | None = None
 
     def __eq__(self, other: builtins.object) -> bool:
-        """Return whether they say the same of the same place, whatever mends it."""
+        """Return whether both report the same at the same place; fixes are not compared."""
         return isinstance(other, Problem) and astuple(self)[:-1] == astuple(other)[:-1]
 
     def __hash__(self) -> int:
@@ -112,7 +112,7 @@ class Problem(Struct, frozen=True, eq=False):
         return replace(self, file=file, line=line, column=column)
 
     def without_place(self) -> Problem:
-        """Return the same problem without line and column, for a file that nobody can open or edits."""
+        """Return the same problem without line and column, for a text that is not a file of the user."""
         return replace(self, line=0, column=0)
 
     @property
@@ -212,9 +212,10 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def by_sweep(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the problems with those that entries of a sweep have alike as one: the first of them.
+    """Return the problems, with equal ones of several entries of a sweep joined into the first.
 
-    Alike are problems with one id and place whose words differ only in the names of entries and objects.
+    They are equal if they have one id and place, and if their words differ only in the names of entries and
+    objects.
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
@@ -282,7 +283,7 @@ MOST = 1000
 
 
 def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
-    """Return those that people are shown, of many the worst first, and a word on the rest."""
+    """Return the problems to print and a line about the rest: of many, only the worst."""
     if len(problems) <= MOST:
         return problems, ""
     ranked = sorted(range(len(problems)), key=lambda at: SEVERITIES.index(problems[at].severity))
@@ -292,7 +293,7 @@ def foremost(problems: Sequence[Problem]) -> tuple[Sequence[Problem], str]:
 
 
 def bounded(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems of one document, and of very many the first with a word on the rest."""
+    """Return the problems of one document; of very many, the first ones and a line about the rest."""
     first = list(islice(problems, MOST + 1))
     if len(first) > MOST:
         message = f"the document has more than {MOST:,} errors; the others are not listed"
@@ -301,7 +302,7 @@ def bounded(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def nearest(word: str, choices: Iterable[str], *, count: int = 1) -> list[str]:
-    """Return the choices that look most like a word, best first; none when nothing is near."""
+    """Return the choices that look most like a word, best first; none if no choice is similar."""
     by_lower = {choice.lower(): choice for choice in choices}
     matches = difflib.get_close_matches(word.lower(), list(by_lower), n=count, cutoff=0.6)
     return [by_lower[match] for match in matches]
@@ -328,9 +329,9 @@ _LONG_WORD = 5
 
 
 def are_both_meant(name: str, other: str) -> bool:
-    """Tell whether two names that are nearly alike are two on purpose.
+    """Tell whether two similar names may both be right.
 
-    They differ by numbers, or by a letter of short words: cpu and gpu, east and west, a and b.
+    They may if they differ by numbers, or by a letter of short words: cpu and gpu, east and west, a and b.
     """
     words, others = (re.findall("[a-z]+", text) for text in (name, other))
     pairs = zip(words, others, strict=False)

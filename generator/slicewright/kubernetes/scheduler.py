@@ -52,10 +52,10 @@ class NodeSelector(Struct, frozen=True):
     terms: tuple[tuple[Requirement, ...], ...] = ()
 
     def suits(self, labels: Mapping[str, str], keys: Container[str] = ()) -> bool:
-        """Tell whether nodes with some labels may do, whatever labels they have of other keys.
+        """Tell whether nodes with these labels, and any labels with other keys, may suit the pods.
 
-        `keys` are more of which all is known: where they are not among the labels, nodes do not have them.
-        What is said of other keys is left out; a term that says nothing of these accepts every node.
+        If a label with a key in `keys` is missing, the nodes do not have it. Requirements on other keys are
+        not checked; a term with only such requirements accepts every node.
         """
         if any(
             labels.get(key) != value for key, value in self.labels.items() if key in labels or key in keys
@@ -73,7 +73,7 @@ class NodeSelector(Struct, frozen=True):
         return self.suits(node, {*self.labels, *(entry.key for term in self.terms for entry in term)})
 
     def fixed(self) -> dict[str, str]:
-        """Return the labels of which every such node has the one value that is given."""
+        """Return the labels that every suitable node has, with the only value that is accepted."""
         if len(self.terms) != 1:
             return dict(self.labels)
         ones = {

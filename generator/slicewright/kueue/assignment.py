@@ -68,7 +68,7 @@ def only_topologies(known: Quotas, queue: Node) -> bool:
 
 
 def counted(known: Quotas, queue: Node, pods: PodSet) -> dict[str, Fraction]:
-    """Return what a queue has to have quota of for pods; what is left out, Kueue does not look at."""
+    """Return the requests of pods that a queue needs quota for; Kueue ignores the others."""
     requests = asked(known, pods).items()
     return {name: value for name, value in requests if _is_counted(known, queue, name, value)}
 
@@ -129,7 +129,7 @@ def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
 
 
 def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
-    """Return what has to be chosen to admit a workload: a flavor for each pod set and resource group."""
+    """Return the choices that admit a workload: one flavor for each pod set and resource group."""
     groups: dict[str, list[PodSet]] = {}
     for index, pods in enumerate(sets):
         groups.setdefault(pods.topology_group or f"{index}", []).append(pods)
@@ -151,10 +151,10 @@ def choices(known: Quotas, queue: Node, sets: Iterable[PodSet]) -> list[Choice]:
 
 
 def assign(known: Quotas, queue: Node, open_choices: Sequence[Choice]) -> tuple[str, ...] | None:
-    """Return the flavor that is taken for each choice; None where the workload waits.
+    """Return the flavor of each choice; None if the workload waits.
 
-    Where a pod set finds nothing, Kueue tries again at once, and those before it go on with the flavor after
-    the one that they had. It stops when none of them has a flavor left to go on with.
+    If a pod set finds no flavor, Kueue tries again at once: the pod sets before it continue with the flavor
+    after theirs. It stops when none of them has another flavor.
     """
     after: dict[int, int] = {}
     seen: list[dict[int, int]] = []
@@ -256,9 +256,9 @@ def _has_topology(known: Quotas, flavor: str) -> bool:
 
 
 def misplaced(known: Quotas, queue: Node, assignment: Assignment) -> bool:
-    """Tell whether pods have to get a place in a topology, and get none.
+    """Tell whether pods need a place in a topology and get none.
 
-    Their flavors have to have one and only one, and the pods have to ask for something.
+    They get one if their flavors have exactly one topology and the pods request something.
     """
     pods = assignment.pods
     if not pods.count or (pods.levels is None and not only_topologies(known, queue)):

@@ -23,7 +23,7 @@ def integration(resource: Resource) -> str:
 
 
 def handles(resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether Kueue manages a kind; where no Configuration lists integrations, nobody knows."""
+    """Tell whether Kueue may manage a kind: also true if no Configuration lists integrations."""
     settings = mapping(configuration(objects).get("integrations"))
     known = {name for _, name in words(settings.get("frameworks"))}
     others = {name.lower() for _, name in words(settings.get("externalFrameworks"))}
@@ -44,7 +44,7 @@ def keeps_without_queue(resource: Resource, objects: ObjectSet) -> bool:
 
 
 def selects(selector: dict[str, Any], name: str, labels: dict[str, str] | None) -> bool | None:
-    """Tell whether a selector takes a namespace; None where its labels decide and nobody knows them."""
+    """Tell whether a selector selects a namespace; None if that depends on unknown labels."""
     own = {**(labels or {}), NAMESPACE_NAME: name}
     selected = texts(selector.get("matchLabels"))
     expressions = [requirement(expression) for _, expression in entries(at(selector, "matchExpressions"))]

@@ -29,7 +29,7 @@ Name = TypeVar("Name", str, Key)
 
 
 class Cell(Struct, frozen=True):
-    """The quota of one resource of one flavor; a limit of None is none."""
+    """The quota of one resource of one flavor; a limit of None is unlimited."""
 
     nominal: Fraction
     borrowing: Fraction | None = None
@@ -239,7 +239,7 @@ def most(known: Quotas, queue: Node, key: Key) -> Most:
 
 
 def available(known: Quotas, queue: Node, key: Key, by_queue: Mapping[str, Fraction]) -> Fraction:
-    """Return what a queue can get beside what queues use now (available in Kueue's resource_node.go)."""
+    """Return what a queue can still get, given the present usage (available in Kueue's resource_node.go)."""
     own = queue.cells.get(key, _NOTHING)
     used = known.used(key, by_queue) if by_queue else {}
     way = [(own, own.nominal, by_queue.get(queue.name, _ZERO))]
@@ -277,8 +277,8 @@ def distance(known: Quotas, queue: Node, key: Key, value: Fraction) -> int:
 def held(workload: Object) -> tuple[tuple[str, int], ...]:
     """Return the chips by flavor that an admitted Workload holds.
 
-    What was reserved for a pod set shrinks while the Workload runs: pods that `reclaimablePods` names have
-    succeeded, and Kueue gives their part to others before the run is over.
+    The reserved chips shrink while it runs: `reclaimablePods` are pods that have succeeded, and Kueue gives
+    their part to other runs.
     """
     counts = {podset["name"]: podset["count"] for podset in workload.get("spec", {}).get("podSets", ())}
     status = workload["status"]

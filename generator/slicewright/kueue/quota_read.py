@@ -300,7 +300,7 @@ def _fraction(number: int | None) -> Fraction | None:
 
 @once
 def configuration(objects: ObjectSet) -> dict[str, Any]:
-    """Return Kueue's own configuration: an object's or a ConfigMap's, else that of the TPUCluster.
+    """Return Kueue's Configuration: from an object or a ConfigMap, else from the TPUCluster.
 
     A platform that slicewright renders has our defaults; of an existing one only the file is known.
     """

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
-    """Return a rendering with the problems of its new runs; where one is an error, nothing is written.
+    """Return a rendering with the problems of its new runs; with an error, nothing is written.
 
-    Warnings that the repository ignores are left out. Where no run begins and no cluster changes, no rule is
+    Warnings that the repository ignores are left out. If no run starts and no cluster changes, no rule is
     imported.
     """
     if not rendering.begun and not rendering.platform:

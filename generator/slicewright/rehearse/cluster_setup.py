@@ -110,7 +110,7 @@ class ClusterSetup:
         return created
 
     def surround(self, items: Iterable[Object]) -> None:
-        """Make the objects that runs need; existing ones stay unchanged. Raises ApiError."""
+        """Create the objects that runs need, unless they exist. Raises ApiError."""
         for item in items:
             with Ignored("AlreadyExists"):
                 self.create(item)
@@ -151,7 +151,7 @@ class ClusterSetup:
         return known.issuperset(queues)
 
     def clear(self, *others: str) -> None:
-        """Remove what carries the label of this rehearsal, or of others, and wait until it has gone.
+        """Delete all objects with the label of this rehearsal or of `others`, and wait until they are gone.
 
         Raises BedError, ApiError, OSError.
         """

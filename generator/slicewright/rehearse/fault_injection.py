@@ -161,10 +161,10 @@ class Injector:
                     self._timers.at(started + fault.at, partial(self._inject, part, item, index))
 
     def problems(self) -> list[Problem]:
-        """Return the problems of faults that did not happen as written, in a rehearsal that reached its end.
+        """Return the problems of faults that did not happen as written, if the rehearsal reached its end.
 
-        Expectations are about the current run of a workload, and so is this: one that was kept from earlier
-        may be of another shape.
+        They are about the current run of a workload, as expectations are: a run that was kept from earlier
+        may have another shape.
         """
         problems = list(self._problems)
         with self._event_log.reading() as timelines:

@@ -105,7 +105,7 @@ def _arriving(entry: Planned, objects: Collection[Object], arrival: Arrival) -> 
 def load_of(
     repository: Repository, cluster: str, planned: Iterable[Planned]
 ) -> tuple[Load, tuple[Problem, ...]]:
-    """Return the load of a cluster of which the workloads are planned, and what is wrong in its profiles."""
+    """Return the load of a cluster with planned workloads, and the problems of its profiles."""
     meant: dict[str, list[Workload]] = {}
     for entry in planned:
         workload = entry.workload

@@ -74,7 +74,7 @@ class JobController:
         self._over += pods
 
     def play(self, api: Api) -> None:
-        """Do what the Job controller, the scheduler and the kubelets have to do now. Raises ApiError."""
+        """Act as the Job controller, the scheduler and the kubelets at this moment. Raises ApiError."""
         changes = [self._changes.get() for _ in range(self._changes.qsize())]
         over, self._over = self._over, []
         if not (changes or over):

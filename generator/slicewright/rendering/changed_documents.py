@@ -166,9 +166,9 @@ def changed_documents(repository: Repository, cluster: str, changes: Iterable[Ch
 
 
 def without_quota(site: ResolvedCluster, changes: Iterable[Change]) -> list[str]:
-    """Return sentences about changed pools of which queues have quota for a part only.
+    """Return sentences about changed pools whose queues have quota for a part of them only.
 
-    Kueue admits by quota: the other slices change nothing.
+    Kueue admits by quota, so the other slices have no effect.
     """
     cluster = site.cluster
     shortfalls = []

@@ -248,14 +248,14 @@ def _render_hashed(draft: _Draft, entry: Planned, bases: Bases) -> None:
 
 
 def _nameless(path: str) -> Problem:
-    """Refuse to end a kept run because somebody removed the line by which we know its file."""
+    """Return the problem of a kept run whose file lost its header line, so that a render cannot end it."""
     message = "the file of a kept run has no header line, so slicewright cannot recognize it"
     hint = f"restore it: git checkout -- {path}; to end the run, delete the file"
     return Problem("RUN006", message, hint, file=path)
 
 
 def _end_workload(draft: _Draft, folder: RunFolder, reason: str, remaining: Iterable[RunFolder]) -> None:
-    """Let all runs of a workload end; its files go, as nothing keeps them."""
+    """End all runs of a workload; the render deletes their files, because nothing keeps them."""
     existing = draft.existing
     if not draft.is_synced(folder.cluster) and synced_namespaces.is_left(folder, existing, remaining):
         reason = f"{reason}; {_GOES_ON}"
@@ -293,7 +293,10 @@ def _write_lists(
 
 
 def _synced_clusters(draft: _Draft, listed: set[NamespaceFolder], *, everything: bool) -> list[str]:
-    """Return the clusters whose syncing is rendered: with workloads named, where it was rendered before."""
+    """Return the clusters whose GitOps objects are rendered.
+
+    If workloads are named, these are their clusters that already have such objects.
+    """
     named = {namespace.cluster for namespace in listed}
     named &= {folder.split("/")[1] for folder in draft.existing.folders if is_gitops_folder(folder)}
     return [name for name in filter(draft.is_synced, draft.repository.sites) if everything or name in named]

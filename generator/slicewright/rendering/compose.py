@@ -68,7 +68,7 @@ class Composed(Struct, frozen=True):
 
 
 class _Item(Struct):
-    """An object, and what it was called before any patch: targets match that name as well."""
+    """An object and its name before any patch: targets match that name as well."""
 
     data: dict[str, Any]
     name: str
@@ -130,7 +130,7 @@ def compose(folder: str, read_text: ReadText) -> Composed:
 
 
 def _finished(item: _Item) -> dict[str, Any]:
-    """Return an object as kustomize writes it: without annotations that are an empty mapping."""
+    """Return an object as kustomize writes it: without empty annotations."""
     _refuse_annotations(item.data, item.file)
     if item.data["metadata"].get("annotations") == {}:
         del item.own()["metadata"]["annotations"]

@@ -1,6 +1,6 @@
-"""Limits of TPUDefaults, held against finished objects: no pod template and no patch gets around them.
+"""Checks the finished objects of runs against the limits of TPUDefaults, so that patches cannot evade them.
 
-A limit of any level holds. What runs frozen already is reported, and goes on.
+The limits of all levels apply. A frozen run above a limit is reported, and continues.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -81,7 +81,7 @@ class Existing:
         return header.body_of(text) if text.count("\n") > 1 else None
 
     def sweep_of(self, folder: str) -> str:
-        """Return the sweep of which a workload's folder holds an entry, as its runs say; '' for others."""
+        """Return the sweep that a workload's folder belongs to, from the labels of its runs; '' for none."""
         labels = (_SWEEP.search(self.texts[path]) for path in self.folders.get(folder, ()))
         return next((label[1] for label in labels if label), "")
 
@@ -191,9 +191,9 @@ def waiting_taints(site: ResolvedCluster, untainted: Mapping[str, list[str]]) ->
 
 
 def untolerated_taint(entry: Planned, site: ResolvedCluster) -> Iterator[Problem]:
-    """Refuse a new PathwaysJob where all flavors of its own way have a taint: its workers tolerate nothing.
+    """Refuse a new PathwaysJob if all flavors of its provisioning have a taint, which it cannot tolerate.
 
-    The taints of the others keep it off them, as they should.
+    Taints of other flavors keep it off them, as they should.
     """
     workload, shape = entry.workload, entry.plan.shape
     if entry.plan.pattern != "pathwaysjob" or not site.cluster.managed:
@@ -221,9 +221,9 @@ def _capacities(site: ResolvedCluster, queue: ClusterQueue | None) -> list[TpuCa
 
 
 def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
-    """Tell whether a frozen run may have been admitted to a way; a PathwaysJob to its own alone.
+    """Tell whether a frozen run may have been admitted to the flavor of a kind of provisioning.
 
-    It begins only where the flavors of its own way have no taint, and the others keep it off.
+    A PathwaysJob tolerates no taint: it was admitted only to its own kind.
     """
     if not any(part.get("kind") == "PathwaysJob" for part in parts):
         return True
@@ -233,7 +233,7 @@ def _may_take(parts: list[dict[str, Any]], way: Provisioning) -> bool:
 
 
 def _is_of(parts: list[dict[str, Any]], shape: Shape) -> bool:
-    """Tell whether pods of a frozen run select a shape; the workers of a PathwaysJob name the machine."""
+    """Tell whether pods of a frozen run select a shape; workers of a PathwaysJob name its machine type."""
     of_worker = {"type": shape.machine_type, "topology": shape.topology}
     selectors = (shape_selector(shape), of_worker)
     return any(selector.items() <= part.items() for selector in selectors for part in parts)

@@ -46,7 +46,7 @@ def live(inputs: str, body: str) -> str:
 
 
 def inputs(file: str, cluster: str) -> str:
-    """Name the file that a live file is made from, without a digest: two branches would conflict in it."""
+    """Return the header line with the input file. It has no digest, because two branches would conflict."""
     return f"{' '.join(file.splitlines())}, cluster {cluster}"
 
 

@@ -102,7 +102,7 @@ def read_file(file: str, read_text: ReadText) -> list[Any] | None:
 
 
 def is_remote(entry: str) -> bool:
-    """Tell whether a path in a kustomization is fetched from elsewhere; several lines are not a path."""
+    """Tell whether an entry of a kustomization is a URL or a git address, not a path or inline text."""
     return "\n" not in entry and bool(_REMOTE.match(entry.lstrip()))
 
 
@@ -221,7 +221,7 @@ def _content(text: str, file: str) -> tuple[list[dict[str, Any]], dict[str, Any]
 
 
 def merges_alike(value: Any) -> bool:
-    """Tell whether a strategic merge does the same to it in each kind: it has no list, null or directive."""
+    """Tell whether a strategic merge needs no schema of a kind: the patch has no list, null or directive."""
     if isinstance(value, dict):
         named = (key for key in map(str, value) if key.startswith("$") or OF_KUSTOMIZE.match(key))
         return not any(named) and all(map(merges_alike, value.values()))

@@ -29,9 +29,9 @@ class Outdated(Struct, frozen=True):
 def outdated(
     repository: Repository, existing: Mapping[str, str], selected: frozenset[str] | None = None
 ) -> tuple[tuple[Outdated, ...], tuple[Problem, ...]]:
-    """Return the live runs whose intent is current and that today's tool would write differently.
+    """Return the live runs that today's version would render differently from the same intent.
 
-    Earlier runs that were kept (`onChange: Keep`) have no intent any more, and so nothing to compare with.
+    Earlier runs that were kept (`onChange: Keep`) no longer have an intent to compare with.
     """
     planned, problems = plan_all(repository)
     if errors(problems):
@@ -52,9 +52,9 @@ def forged(
     """Return the frozen runs that are new since an earlier version of the tree and not what a render writes.
 
     `before` reads the earlier version, which the user calls `since`; `planned` holds all plans. Each run
-    comes with its difference and with a problem. A run that a render `deletes` is left to it, as after a
-    merge. A run that was there before stays frozen: what today's tool would write for it says nothing about
-    who wrote it.
+    comes with its difference and with a problem. Runs that a render `deletes` are left out, as after a merge.
+    A run of the earlier version stays frozen: that today's tool renders it differently does not show who
+    wrote it.
     """
     present = Existing(existing)
     new = {

@@ -187,7 +187,7 @@ def shown(identified: Identity) -> str:
 
 
 def _unlike(plan: Plan, objects: list[Object]) -> Problem | None:
-    """Return the problem of a base whose objects are not those of its pattern."""
+    """Return the problem of a base that does not have the objects of its pattern."""
     ours = [item for item in objects if item["metadata"]["name"] == MARKER]
     has = sorted((item.get("apiVersion", ""), item["kind"]) for item in ours if item["kind"] in _KINDS)
     needs = PATTERNS[plan.pattern].objects
@@ -345,7 +345,7 @@ def conflicts(
 def _brought(
     entry: Planned, frozen: list[str], bases: Bases, existing: Existing
 ) -> Iterator[tuple[str, Identity]]:
-    """Yield the other objects of a workload's runs, such as those of components, each with its run."""
+    """Yield the further objects of a workload's runs, such as those of components, each with its run."""
     for path in frozen:
         run = path.rpartition("/")[2].removesuffix(".yaml")
         for brought in _in_text(existing.texts[path], run):

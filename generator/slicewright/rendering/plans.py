@@ -69,10 +69,7 @@ def plan_all(repository: Repository) -> tuple[tuple[Planned, ...], tuple[Problem
 def _once(
     workload: Workload, cluster: str, problems: Iterable[Problem], noted: set[tuple[str | int, ...]]
 ) -> Iterator[Problem]:
-    """Yield problems once for a sweep, and not again for each entry with the same place.
-
-    What is wrong in defaults is told once for all workloads.
-    """
+    """Yield each problem once for all entries of a sweep, and one of defaults once for all workloads."""
     for problem in problems:
         scope = (workload.declared, cluster) if problem.file == workload.source.file.path else (problem.file,)
         key = (*scope, problem.id, problem.line, problem.column)

@@ -63,10 +63,10 @@ def platform_tree_files(
 def left_behind(
     folders: Mapping[str, Iterable[str]], sites: Mapping[str, ResolvedCluster]
 ) -> Iterator[tuple[list[str], Problem]]:
-    """Yield the files that take down a cluster which no file declares any more, and a warning of them.
+    """Yield the files that take down a cluster without a TPUCluster file, and a warning about them.
 
-    A render cannot know whether the cluster is gone. It keeps `destroy.sh` with its library, and where
-    Terraform made the cluster all that Terraform needs, until somebody deletes the folder.
+    A render cannot know whether the cluster still exists. It keeps `destroy.sh` with its library, and all
+    files of Terraform if Terraform made the cluster, until somebody deletes the folder.
     """
     for folder, paths in sorted(folders.items()):
         root, _, cluster = folder.partition("/")
@@ -82,7 +82,7 @@ def left_behind(
 
 
 def cluster_of(folder: str) -> str:
-    """Return the cluster whose platform, or what syncs it, a folder belongs to, '' for one of workloads."""
+    """Return the cluster of a platform or GitOps folder; '' for a workload's folder."""
     root, cluster = f"{folder}/".split("/")[:2]
     folders = (platform_folder(cluster), controllers_folder(cluster))
     return cluster if root == PROVISION or folder in folders or is_gitops_folder(folder) else ""
@@ -91,7 +91,7 @@ def cluster_of(folder: str) -> str:
 def platform_change(
     path: str, effect: PlatformEffect, sites: Mapping[str, ResolvedCluster]
 ) -> PlatformChange:
-    """Say what happens to a file of a platform, and why."""
+    """Return the change of a platform file, and its reason."""
     folder = posixpath.dirname(path)
     cluster, syncs = cluster_of(folder), is_gitops_folder(folder)
     is_configuration = effect != "removed" and posixpath.basename(path).startswith(KUEUE_CONFIG_MAP)
@@ -120,9 +120,9 @@ _LOCK = "-lock-timeout=10m"
 
 
 def provision_files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of one cluster by path; none if the platform is somebody else's.
+    """Return the files of one cluster by path; none with `managed: false`.
 
-    `shared` are the files that are equal for all clusters but for their header, by name.
+    `shared` are the files that are equal for all clusters except for their header, by name.
     """
     if not site.cluster.managed:
         return {}

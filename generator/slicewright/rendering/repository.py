@@ -112,7 +112,7 @@ def _elastic_on(workload: Workload, levels: Levels) -> Iterator[str]:
 
 
 def causes(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return problems without unknown accelerators where a file of catalog/ is wrong: it may hold them."""
+    """Return problems without unknown accelerators if a file of catalog/ is wrong: it may declare them."""
     is_incomplete = any(problem.file.startswith("catalog/") for problem in errors(problems))
     unsure = _UNKNOWN_ACCELERATOR if is_incomplete else ""
     return tuple(problem for problem in problems if problem.id != unsure)
@@ -211,7 +211,7 @@ def _platform_problems(
 def _mended(
     source: Source, refusals: Iterable[Problem], schema: str, schemas: Schemas, parts: list[Mended]
 ) -> Source | None:
-    """Return a document if enough of it is valid, and note whether that is only a part."""
+    """Return a document if enough of it is valid, and note whether parts are left out."""
 
     def accepts(data: Any) -> bool:
         return schemas.accepts(schema, data) and not any(_whole_floats(source, data))

@@ -41,7 +41,7 @@ def read(
 ) -> tuple[dict[NamespaceFolder, list[Source]], list[Problem]]:
     """Return the objects of all files below shared/ by their namespaces, and their problems.
 
-    `refused` are clusters that are declared wrongly: what is shared there is left out without a word.
+    `refused` are clusters with an invalid file: what is shared there is left out without a report.
     """
     shared: dict[NamespaceFolder, list[Source]] = {}
     problems: list[Problem] = []
@@ -68,10 +68,10 @@ def read(
 
 
 def _place(path: str, clusters: Collection[str]) -> tuple[NamespaceFolder | None, Problem | None]:
-    """Return the namespace that shares a file, or why there is none.
+    """Return the namespace that shares a file, or a problem if the path does not name one.
 
-    The latter is a warning, said once of a folder, and not of one with a kustomization: somebody may have
-    a folder `shared` for bases of their own.
+    The problem is a warning, reported once for a folder. A folder with a kustomization has none: it may hold
+    a user's own bases.
     """
     parts = path.split("/")
     folder = namespace_folder("/".join(("overlays", *parts[1:3]))) if len(parts) > 3 else None  # noqa: PLR2004 - with the file

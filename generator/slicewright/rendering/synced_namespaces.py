@@ -92,7 +92,7 @@ def is_granted(brought: Brought, namespace: str) -> bool:
 
 
 def why_refused(brought: Brought, namespace: str) -> int | None:
-    """Return why the rights of a namespace exclude an object, as an index of the reasons."""
+    """Return why the rights of a namespace exclude an object, as an index into the reasons."""
     if brought.group == ARGOCD_GROUP or brought.group.endswith(".fluxcd.io"):
         return 2
     if not is_namespaced(brought.group, brought.kind):
@@ -125,7 +125,7 @@ def _kind_in(brought: Brought, namespace: str) -> str:
 
 
 def against_namespaces(site: ResolvedCluster, sources: Mapping[RunFolder, Source]) -> Iterator[Problem]:
-    """Yield a problem for each team, queue and workload in a namespace of whoever syncs the cluster.
+    """Yield a problem for each team, queue and workload in a namespace of Argo CD, Flux or Kubernetes.
 
     `sources` are TPUWorkloads by their folder, those of other clusters too.
     """
@@ -171,10 +171,10 @@ def is_synced(site: ResolvedCluster | None) -> bool:
 
 
 def lasting(sites: Mapping[str, ResolvedCluster], existing: Existing) -> set[NamespaceFolder]:
-    """Return the folders of the namespaces that are synced whatever is in them.
+    """Return the folders of the namespaces that are synced even when they are empty.
 
-    They are those of teams and of LocalQueues, and every one that was synced before: what was in it last is
-    pruned by whoever syncs it. It stays until somebody deletes the folder. None is that of who syncs.
+    They are those of teams and of LocalQueues, and every one that was synced before, so that its last objects
+    are pruned. It stays until somebody deletes the folder. Namespaces of Argo CD and Flux are left out.
     """
     synced = {name: site for name, site in sites.items() if is_synced(site)}
     folders = {
@@ -267,7 +267,7 @@ def _namespaces(
 
 
 def _apart(folder: RunFolder, existing: Existing) -> frozenset[str]:
-    """Return who has a file that syncs a workload apart from its namespace."""
+    """Return the tools (Argo CD, Flux) with a file that syncs a workload apart from its namespace."""
     syncs, file = gitops_folder(folder.cluster), workload_file(folder.namespace, folder.workload)
     return frozenset(who for who in (ARGOCD, FLUX) if existing.is_ours(f"{syncs}/{who}/{file}"))
 
@@ -317,10 +317,10 @@ def _entries(folder: str, text: str) -> Iterator[str]:
 
 
 def is_left(folder: RunFolder, existing: Existing, staying: Iterable[RunFolder]) -> bool:
-    """Tell whether nobody prunes the runs of a folder that leaves a cluster which is synced no more.
+    """Tell whether nothing prunes the runs of a folder, after its cluster is no longer synced.
 
-    What synced the cluster is still there, and prunes what leaves a folder. It does nothing where its own
-    folder is gone: that of a workload by itself, and that of a namespace with the last workload in it.
+    The Application or Kustomization in the cluster still prunes what leaves its folder. It does nothing if
+    the whole folder is gone: that of a workload, or that of a namespace after its last workload.
     """
     file = f"namespace-{folder.namespace}.yaml"
     paths = [f"{gitops_folder(folder.cluster)}/{who}/{file}" for who in (ARGOCD, FLUX)]

@@ -36,7 +36,7 @@ def against_flavors(workload: Workload, plan: Plan, site: ResolvedCluster) -> It
 
 
 def _ways(workload: Workload, plan: Plan, site: ResolvedCluster, queue: ClusterQueue) -> Iterator[Problem]:
-    """Yield kinds of provisioning of a run for which its queue has no quota, but has quota of others."""
+    """Yield each kind of provisioning of a run that its queue has no quota of, if it has quota of others."""
     quoted = {quota.pool for quota in queue.quota}
     has = [pool.provisioning for pool in alike(site, plan.shape) if pool.name in quoted]
     if not has:
@@ -164,7 +164,7 @@ def below_low_classes(
 
 
 def _has_priority(workload: Workload) -> bool:
-    """Tell whether a workload names a class of Kueue, or one of pods, which Kueue takes in its place."""
+    """Tell whether a workload names a priority class of Kueue, or one of pods, which Kueue uses instead."""
     runtime = workload.pathways
     templates = (workload.pod_template, runtime.head.pod_template if runtime else {})
     of_pods = any("priorityClassName" in template.get("spec", {}) for template in templates)
@@ -217,7 +217,7 @@ def _held(runs: _Runs, site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def _at_once(runs: _Runs, queue: ClusterQueue, site: ResolvedCluster) -> int:
-    """Return how many runs the quota of a queue can hold together, the smallest first, in every flavor."""
+    """Return how many runs the quota of a queue holds at the same time, in every flavor, smallest first."""
     number = 0
     for flavor, limit in _limits(queue, site).items():
         pools = [capacity for capacity in _pools(site) if capacity.flavor.name == flavor]
@@ -237,7 +237,7 @@ def _alike(plan: Plan, capacity: TpuCapacity) -> bool:
 
 
 def _takes(workload: Workload, plan: Plan, capacity: TpuCapacity) -> bool:
-    """Tell whether a run asks for slices such as those of a pool: of its shape, in one of its ways."""
+    """Tell whether a run can use a pool: its shape and one of its kinds of provisioning fit."""
     return _alike(plan, capacity) and any(fits(way, capacity.pool.provisioning) for way in workload.ways)
 
 

@@ -262,7 +262,7 @@ class Definitions:
     """The definitions that several kinds need, read from their file."""
 
     def __init__(self, text: str) -> None:
-        """Parse them. Raises ValueError and KeyError."""
+        """Parse the text of the file. Raises ValueError and KeyError."""
         self._schemas: dict[str, Schema] = json.loads(text.replace(f'"{_HERE}', f'"{_HERE}{_BUNDLED}'))[
             "definitions"
         ]

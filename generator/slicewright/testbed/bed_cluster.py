@@ -155,10 +155,10 @@ class Kept(Bed):
 
 
 def kept_bed(install: Installation, generations: object, *, has_pods: bool, **options: Any) -> Bed:
-    """Return the bed that an earlier rehearsal kept for the same controllers, or one to be started and kept.
+    """Return the bed that an earlier rehearsal kept with the same controllers, or a new one to keep.
 
-    `generations` is what the simulated operator of PathwaysJobs knows. Raises BedError where a program is
-    missing.
+    `generations` are the TPU generations of the simulated operator of PathwaysJobs. Raises BedError if a
+    program is missing.
     """
     # Its name is a digest of the programs and of everything that they are started with.
     programs = process_group.locate_programs(process_group.CONTROL_PLANE)

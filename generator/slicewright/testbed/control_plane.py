@@ -256,7 +256,7 @@ def _file(credentials: Credentials, user: str) -> Path:
 
 
 def kueue_config_map(credentials: Credentials) -> Object:
-    """Return the ConfigMap with the configuration that Kueue was started with, as a cluster has it."""
+    """Return a ConfigMap with Kueue's configuration, as a cluster has it after an installation."""
     return config_map(_file(credentials, "kueue").read_text(encoding="utf-8"))
 
 
@@ -268,7 +268,7 @@ SIMULATED_OPERATOR = "simulated operator"
 
 
 def operator_name(environ: Mapping[str, str]) -> str:
-    """Return the name in results of the operator that an environment asks for."""
+    """Return the name for reports of the PathwaysJob operator that the environment selects."""
     return "PathwaysJob controller" if environ.get(OPERATOR_VARIABLE) else SIMULATED_OPERATOR
 
 

@@ -40,12 +40,12 @@ def provisioning_requests() -> list[Object]:
 
 
 def pinned(controller: Controller) -> Release:
-    """Return the release whose program the test bed has."""
+    """Return the release of a controller that the test bed runs."""
     return Release(controller, versions()[controller.field])
 
 
 def completed(items: Iterable[Object]) -> list[Object]:
-    """Return the objects that install some controllers, and those of our releases of the others."""
+    """Return the given objects of controllers, with the test bed's releases of missing controllers."""
     objects = list(items)
     namespaces = {item["metadata"]["name"] for item in objects if item["kind"] == "Namespace"}
     for controller in CONTROLLERS:
@@ -74,7 +74,7 @@ def for_host(
 
 
 def in_order(items: Collection[Object]) -> Iterable[list[Object]]:
-    """Yield the objects that have to be there first, then the others; each list may be created at once."""
+    """Yield the objects that others need, then the others; the objects of one list can be created at once."""
     yield [item for item in items if item["kind"] in _FIRST]
     yield [item for item in items if item["kind"] not in _FIRST]
 

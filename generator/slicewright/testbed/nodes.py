@@ -144,7 +144,7 @@ def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
 
 
 def _pool_labels(site: ResolvedCluster, pool: TpuPool | CpuPool) -> dict[str, str]:
-    """Return where the nodes of a pool are, and the labels that the file gives them."""
+    """Return the labels of a pool's nodes: their location, and those in the file."""
     spec = site.cluster.spec
     entry = spec["pools"][pool.index]
     zone, *_ = entry.get("nodeLocations") or spec.get("nodeLocations") or [""]
@@ -224,7 +224,7 @@ class Capacity(Struct, frozen=True):
         return _chips(self.fixed + self.growing)
 
     def chips_at_start(self) -> dict[str, int]:
-        """Return the chips that those pools begin with that grow."""
+        """Return the chips that each growing pool has at the start."""
         fixed = _chips(self.fixed)
         return {pool: fixed.get(pool, 0) for pool in _chips(self.growing)}
 

@@ -244,7 +244,7 @@ _END_SECONDS = 30
 
 
 class Running(Struct, frozen=True):
-    """A cluster whose supervisor lives. `state` is what `supervisor.Supervisor` wrote."""
+    """A cluster with a running supervisor. `state` is what `supervisor.Supervisor` wrote."""
 
     name: str
     folder: Path

@@ -62,7 +62,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Tell whether a cluster's folder belongs to a supervisor that lives."""
+    """Tell whether the supervisor of a cluster's folder is still running."""
     try:
         with (folder / LOCK).open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask at the same time

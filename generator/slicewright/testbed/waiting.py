@@ -43,11 +43,11 @@ def until(
     check: Callable[[], object] = lambda: None,
     blame: Callable[[str, str], Problem] = Problem,
 ) -> Answer:
-    """Ask until the answer is something, and return it.
+    """Call a function until it returns a true value, and return that.
 
-    An API error or a refused connection counts as "not yet"; `check` may raise BedError when there is no more
-    point in waiting; `blame` makes the problem of a deadline that passed, which a busy machine puts off.
-    Raises BedError.
+    An API error or a refused connection counts as "not yet". `check` may raise BedError when waiting is
+    useless. `blame` makes the problem for a deadline that passed; a busy machine gets more time. Raises
+    BedError.
     """
     began = time.monotonic()
     pause = _FIRST_PAUSE

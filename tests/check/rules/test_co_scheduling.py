@@ -19,6 +19,11 @@ FLEX_START = "cloud.google.com/gke-flex-start"
 RESERVATION = "cloud.google.com/reservation-name"
 CLASS = "cloud.google.com/compute-class"
 
+SHARED = (
+    "pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool: "
+    "JobSet keeps only pods of the same priority apart"
+)
+
 
 def selecting(**labels: str) -> dict[str, Any]:
     """Return a pod that selects v5e, and nodes with some labels, by the names of the keys above."""
@@ -157,9 +162,7 @@ def test_slices_in_one_node_pool_are_compared_by_its_name() -> None:
     """Pods that ask for chips of a node pool by its name claim it, although nobody knows its shape."""
     other = in_pool("b", "")
 
-    assert findings("TPU119", in_pool("a", "low"), other) == [
-        "pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"
-    ]
+    assert findings("TPU119", in_pool("a", "low"), other) == [SHARED]
     assert findings("TPU119", in_pool("a", "low", hosts=1), other) == []
     assert findings("TPU119", in_pool("a", "low", chips=0), other) == []
 
@@ -173,9 +176,9 @@ def of_class(name: str, priority: str) -> dict[str, Any]:
     ("value", "default", "messages"),
     [
         (0, None, []),
-        (5, None, ["pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"]),
+        (5, None, [SHARED]),
         (5, 5, []),
-        (0, 5, ["pods of priority class 'low' and of JobSet 'b' (no class) can share a node pool"]),
+        (0, 5, [SHARED]),
     ],
 )
 def test_pods_without_a_class_have_the_default(value: int, default: int | None, messages: list[str]) -> None:

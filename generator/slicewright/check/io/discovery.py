@@ -50,7 +50,7 @@ class Targets(Struct):
         return {unit.cluster for unit in self.units if unit.cluster}
 
     def join(self, cluster: str, beside: Iterable[Unit] = ()) -> None:
-        """Make what is of no cluster's tree part of a cluster, and read what it may refer to there."""
+        """Add the units without a cluster to a cluster, and read the units that they may refer to there."""
         self.units = [
             unit if unit.cluster else replace(unit, cluster=cluster, joins=True) for unit in self.units
         ]
@@ -229,7 +229,7 @@ def _is_of_helm(folder: str, chart: str) -> bool:
 
 
 def _straight(path: str) -> Path:
-    """Return a path without steps back, so that two ways to a file are one; a link on the way keeps them."""
+    """Return an absolute path without `..`, unless a link makes that another file."""
     absolute = os.path.abspath(path)  # noqa: PTH100 - a Path keeps ..
     try:
         same = os.path.samefile(path, absolute)  # noqa: PTH121 - of texts
@@ -268,7 +268,7 @@ def _without_included(targets: Targets, kustomizations: Kustomizations, componen
 
 
 def of_custom(root: Path, exclude: Iterable[str] = ()) -> Targets:
-    """Return what is in custom/ of a repository, but what is beside a component: its runs bring that."""
+    """Return what to check in custom/. Parts of components are left out: runs include them."""
     folder = root / "custom"
     targets = Discovery(exclude, root).find([str(folder)]) if folder.is_dir() else Targets()
     targets.units = [unit for unit in targets.units if not unit.inside]

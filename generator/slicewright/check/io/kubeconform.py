@@ -101,7 +101,7 @@ class Kubeconform(Struct, frozen=True):
 
 
 def _findings(message: str, document: Any) -> Iterable[tuple[FieldPath, str]]:
-    """Yield place and text of the findings in a message; the whole message where it has another form."""
+    """Yield the path and text of each finding in a message, or the whole message if it names no path."""
     findings = [(_path(match["path"], document), match["finding"].strip()) for match in _AT.finditer(message)]
     inner = [(path, text) for path, text in findings if text and "failed" not in text]
     return inner or findings or [((), message)]

@@ -120,9 +120,9 @@ _UNBUILT = "name the files that hold it, or a kustomization that has only resour
 
 
 def fetch_problems(folder: str) -> list[Problem]:
-    """Return a problem for each path that a build would fetch or wait for, and for all that would hide one.
+    """Return a problem for each path that a build would fetch or wait for, and for each unreadable file.
 
-    Files are named by their absolute path.
+    Files are named by their absolute path. An unreadable file is a problem because it may name such paths.
     """
     problems: list[Problem] = []
     top = (os.path.realpath(folder), False)
@@ -183,7 +183,7 @@ def _folders_in(
 
 
 def _documents(path: str, problems: list[Problem]) -> list[Any]:
-    """Return the documents of a file; one that cannot be read is a problem, for it hides the rest."""
+    """Return the documents of a file; one that cannot be read is a problem, because it may name paths."""
     text = read_file(path, path)
     if isinstance(text, Problem):
         problems.append(text)
@@ -212,7 +212,7 @@ def _problems_of_path(entry: str, folder: str, file: str) -> Iterator[Problem]:
 
 
 def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text in a path's place, with its field in small letters."""
+    """Yield every text at the place of a path, with its field in lower case."""
     if isinstance(data, dict):
         for name, value in data.items():
             folded = name.casefold()
@@ -262,7 +262,7 @@ def output_of(
 
 
 def last_of_chain(error: str, folder: str) -> str:
-    """Return the last part of an error of kustomize, which is a chain of all folders on the way."""
+    """Return the last part of an error of kustomize, which first names all folders on the way."""
     error = error.removeprefix("Error: ").rpartition("must resolve to a file': ")[2]
     error = re.sub(r"': must build at directory.*|recursed accumulation of path '[^']*': ", "", error)
     error = re.sub(r"(accumulating|merging) (resources|components): |accumulation err='", "", error)
@@ -298,7 +298,7 @@ def _refused(name: str, message: str) -> Problem:
 
 
 def offline() -> dict[str, str]:
-    """Return an environment in which neither a program nor the git that it calls reaches anything."""
+    """Return an environment in which a program, and the git that it calls, cannot use the network."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"), _NOWHERE)
     kept = {key: value for key, value in os.environ.items() if key.upper() not in {"NO_PROXY", "PATH"}}
     return {**kept, **proxies, "PATH": "", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
@@ -337,7 +337,7 @@ def plain_files(unit: Unit) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
 
 
 def unbuilt(unit: Unit, files: Sequence[Unit]) -> list[Problem]:
-    """Return a note on the files that are checked in the place of what a kustomization builds, if any."""
+    """Return a note that files are checked instead of the build of a kustomization, if there are any."""
     message = f"the kustomization cannot be built here, so its files are checked one by one ({len(files)})"
     hint = "correct the kustomization so that it builds; then the result is checked"
     return [Problem("KUS021", message, hint, "note", unit.name)] if files else []

@@ -148,7 +148,7 @@ def load(unit: Unit, values: Mapping[str, str] | None = None) -> Loaded:
 
 
 def _unread(unit: Unit, problem: str) -> str:
-    """Return why a file that nobody named is passed by although it cannot be read, '' for a problem of it."""
+    """Return why an unreadable file is passed by, unless the user named it; '' if it is a problem."""
     if os.path.islink(unit.path) and not os.path.exists(unit.path):  # noqa: PTH110, PTH114 - a text
         return DEAD_LINK
     if problem not in ("FILE002", "FILE005"):  # not UTF-8, or too large
@@ -182,9 +182,9 @@ class _Tree(Struct):
     """Whether no link leads to a folder."""
 
     def __call__(self, path: str) -> str | None:
-        """Return the text of a file; None where there is none, and a note where it cannot be read.
+        """Return the text of a file; None if it does not exist, or cannot be read (kept in `refused`).
 
-        Raises Stopped for a link: where kustomize follows one, and where it refuses to, is for it to say.
+        Raises Stopped for a link, because kustomize follows some links and refuses others.
         """
         file = f"/{path}"
         if not os.path.isfile(file):  # noqa: PTH113 - a few thousand times, and a Path takes its time

@@ -23,7 +23,7 @@ _ID = re.compile(r"[A-Z][A-Z0-9]*-[0-9]+")
 
 
 class Added(Struct, frozen=True):
-    """The rules of other packages, and what is wrong with them."""
+    """The rules of other packages, and the problems of loading them."""
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -167,7 +167,7 @@ class Subject(Struct, frozen=True):
 
 
 def subjects() -> tuple[Subject, ...]:
-    """Return what no rule of validate says: what is wrong with input, tree, tools and command lines."""
+    """Return the texts of problems that are not rules: about input, tree, tools and command lines."""
     return tuple(_subject(name) for name in SUBJECTS)
 
 

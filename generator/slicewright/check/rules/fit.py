@@ -170,7 +170,7 @@ def _most(resource: str, most: quota.Most) -> str:
 
 
 def _together(known: quota.Quotas, queue: quota.Node, choices: list[assignment.Choice]) -> str:
-    """Say what all pod sets ask for, where each alone would fit."""
+    """Return the message that all pod sets together request too much, although each one fits."""
     requests: dict[str, Fraction] = defaultdict(Fraction)
     most: dict[str, dict[str, quota.Most]] = defaultdict(dict)
     for choice in choices:
@@ -216,7 +216,7 @@ def _no_flavor(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _hint(known: quota.Quotas, choice: assignment.Choice, resource: Resource) -> str:
-    """Say what to write where only a topology is between pods and a flavor; nothing where it is more.
+    """Return the hint if only a topology keeps pods from a flavor; '' if anything else does.
 
     A frozen run cannot be changed, and a new one asks for whole slices by itself.
     """
@@ -284,7 +284,7 @@ def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[s
 
 
 def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
-    """Return (chips of a slice, chips of all pools) of a flavor; 0 pools' chips where no cluster is known."""
+    """Return (chips of a slice, chips of all pools) of a flavor; the second is 0 if no cluster is known."""
     labels = quota_read.quotas(objects).flavors.get(flavor, quota.Flavor({})).labels
     keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
     rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))

@@ -121,7 +121,7 @@ def _instead(ask: Asked, assigned: assignment.Assignment) -> Iterator[tuple[str,
 def _contradiction(
     objects: ObjectSet, ask: Asked, pods: PodSet, names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (why pods never run on nodes of all of some flavors, what to write); nothing where they may."""
+    """Return (why pods never run on nodes of all these flavors, what to write); None if they may."""
     known = ask.known
     labels: dict[str, str] = {}
     source: dict[str, str] = {}
@@ -143,7 +143,7 @@ def _contradiction(
 
 
 def _two_ways(labels: dict[str, str], source: dict[str, str]) -> tuple[str, str] | None:
-    """Say that a node would have to be bought in two ways."""
+    """Explain that no node has two kinds of provisioning, such as Spot and a reservation."""
     ways = [key for key in PURCHASE if key in labels]
     if len(ways) <= 1:
         return None
@@ -155,7 +155,10 @@ def _two_ways(labels: dict[str, str], source: dict[str, str]) -> tuple[str, str]
 def _sibling(
     known: Quotas, queue: Node, fixed: dict[str, str], names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Say that another flavor of the group has all labels of one, and those beside that the pods select."""
+    """Explain that pods run on the nodes of another flavor of the group than Kueue counts them in.
+
+    The other flavor has all labels of the first one, and further labels that the pods select.
+    """
     for _, group in queue.groups:
         for name in names:
             if name in group:
@@ -174,7 +177,7 @@ def _sibling(
 def _no_pool(
     objects: ObjectSet, known: Quotas, pods: PodSet, labels: dict[str, str], names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Say that no pool of the cluster has nodes for pods with these flavors, where its pools are known."""
+    """Explain that no pool of the cluster has nodes for pods with these flavors, if its pools are known."""
     pools = _pools(objects)
     own = {name: pools[name] for name in names if name in pools and known.flavors[name].labels}
     if not own:
@@ -197,7 +200,7 @@ def _no_pool(
 
 
 def _keys(objects: ObjectSet) -> frozenset[str]:
-    """Return the label keys of which it is known which pools have them."""
+    """Return the keys of node labels whose values are known for all pools."""
     return frozenset(PURCHASE).union(*(pool for pools in _pools(objects).values() for pool in pools))
 
 
@@ -218,7 +221,7 @@ def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
 def _no_chips(
     objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Say that pods that ask for chips are sent to machines without any."""
+    """Explain that a flavor sends pods that request chips to machines without TPUs."""
     if not pods.requests.get(TPU):
         return None
     machines, families = objects.widest.once("machines with chips", _machines)
@@ -240,7 +243,7 @@ def _machines(objects: ObjectSet) -> tuple[set[str], set[str]]:
 
 
 def _elsewhere(objects: ObjectSet, known: Quotas, pods: PodSet, names: Sequence[str]) -> str:
-    """Say that a flavor for other resources binds pods that ask for chips to a node pool."""
+    """Explain that one of the flavors ties the pods to a node pool that may lack their TPUs."""
     bound = [name for name in names if NODE_POOL in known.flavors[name].labels]
     if not pods.requests.get(TPU) or len(bound) in (0, len(names)) or _pools(objects):
         return ""

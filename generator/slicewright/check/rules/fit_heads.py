@@ -24,9 +24,9 @@ _DEFAULT_NODE = (2, 4096)
 
 @rule("FIT131", QUEUED_KINDS)
 def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare pods that select no nodes with all pools; Autopilot makes nodes for them.
+    """Compare pods without a node selector with all pools; Autopilot makes nodes for them.
 
-    The file of a cluster that exists need not have its CPU pools: where it has none, nobody knows them.
+    The file of an existing cluster may leave out its CPU pools: if it has none, nothing is reported.
     """
     site = objects.site
     if site is None or site.cluster.mode != "Standard":
@@ -95,7 +95,7 @@ def _at_once(objects: ObjectSet) -> dict[str, dict[str, int]]:
 
 
 def _has_node(resource: Resource, pod_set: PodSet) -> bool:
-    """Tell whether a pod set is a head that shares its node with no other."""
+    """Tell whether a pod set is a head that needs a node for itself."""
     if resource.kind == "PathwaysJob":
         return pod_set.name == PATHWAYS_HEAD
     return any(pods.name == pod_set.name and exclusive(resource, pods) == HOSTNAME for pods in resource.pods)

@@ -96,7 +96,7 @@ def listed(each: Mapping[str, Fraction]) -> str:
 
 
 def holds(machine: CpuMachine | None, each: Mapping[str, Fraction]) -> bool:
-    """Tell whether a node may hold a pod; one of which nothing is known may."""
+    """Tell whether a node may have room for a pod; a node of unknown size may."""
     return machine is None or all(value <= _sizes(machine).get(name, value) for name, value in each.items())
 
 

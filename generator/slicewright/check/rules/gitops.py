@@ -132,7 +132,7 @@ def _tolerations(resource: Resource, objects: ObjectSet) -> Findings:
 def _added(
     pods: quota.PodSet, flavors: Iterable[str], known: quota.Quotas
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (flavor, toleration) of what Kueue would add to those of some pods."""
+    """Yield (flavor, toleration) of the tolerations that Kueue would add to some pods."""
     own = {_toleration(entry) for entry in pods.tolerations}
     for name in flavors:
         for entry in known.flavors.get(name, quota.Flavor({})).tolerations:

@@ -55,7 +55,7 @@ def table(rows: Mapping[str, Test]) -> Table:
 
 
 def against(tests: Table, holder: dict[str, Any], path: Path) -> Findings:
-    """Yield what the tests of a table say of the fields that a mapping has, and of those that they lack."""
+    """Yield the findings of a table of tests for the fields of a mapping, present and missing ones."""
     for key, value in holder.items():
         if key in tests:
             yield from _against(tests[key], key, value, holder, (*path, key))
@@ -96,12 +96,12 @@ def needed(value: Any, _within: dict[str, Any]) -> Refusal | None:
 
 
 def filled(value: Any, _within: dict[str, Any]) -> Refusal | None:
-    """Refuse an empty field; the schema asks for the field itself."""
+    """Refuse an empty value; the schema refuses a missing field."""
     return ("is empty", "write a value") if value in ("", [], {}) else None
 
 
 def first(*tests: Test) -> Test:
-    """Return the test that says what the first says that refuses a value."""
+    """Return a test that runs other tests in order, and returns the first message."""
     return lambda value, within: next(filter(None, (test(value, within) for test in tests)), None)
 
 
@@ -330,7 +330,7 @@ def unlike_limits(resources: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def of_resources(resources: Any, path: Path) -> Findings:
-    """Yield requests beside limits, and parts of what comes whole; google.com/tpu is another rule's."""
+    """Yield requests that contradict limits, and fractions of whole resources, except google.com/tpu."""
     for name, limit in unlike_limits(mapping(resources)):
         if name != TPU:
             message = f"the {name} request is {resources['requests'][name]}, {limit}"

@@ -83,7 +83,7 @@ def _contradictions(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _affinity(pods: Pods) -> Findings:
-    """Yield the label of the nodeSelector that each term of the node affinity refuses."""
+    """Yield each label of the nodeSelector that all terms of the node affinity exclude."""
     labels, terms = texts(pods.spec.get("nodeSelector")), node_selector(pods.spec).terms
     for key, value in labels.items():
         of_key = [[entry for entry in term if entry.key == key] for term in terms]

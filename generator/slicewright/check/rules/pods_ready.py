@@ -32,7 +32,7 @@ _ENOUGH = 3600
 
 
 def _timeout(objects: ObjectSet) -> Fraction | None:
-    """Return after how many seconds Kueue evicts what is not ready; None where it waits."""
+    """Return after how many seconds Kueue evicts a run whose pods are not ready; None if it never does."""
     wait = configuration(objects).get("waitForPodsReady")
     if isinstance(wait, dict):
         if wait.get("enable") is False:
@@ -42,9 +42,9 @@ def _timeout(objects: ObjectSet) -> Fraction | None:
 
 
 def _recovery_timeout(objects: ObjectSet) -> Fraction:
-    """Return after how many seconds Kueue evicts a run that lost pods; 0 if it does not, or nobody knows.
+    """Return after how many seconds Kueue evicts a run that lost pods; 0 if it does not, or if unknown.
 
-    More than an hour that somebody wrote was chosen knowingly.
+    A written value of more than an hour counts as intended.
     """
     timeout, wait = _timeout(objects), mapping(configuration(objects).get("waitForPodsReady"))
     if timeout is None or not (configuration(objects) or objects.site):

@@ -23,8 +23,9 @@ def _priorities(resource: Resource, objects: ObjectSet) -> Findings:
         if rival is not None:
             other, theirs = rival
             their_class = f"'{theirs}'" if theirs else "no class"
-            message = f"pods of priority class '{name}' and of JobSet '{other}' ({their_class}) can share"
-            yield Finding((*pods.spec_path, "priorityClassName"), f"{message} a node pool")
+            message = f"pods of priority class '{name}' and of JobSet '{other}' ({their_class}) can share "
+            message += "a node pool: JobSet keeps only pods of the same priority apart"
+            yield Finding((*pods.spec_path, "priorityClassName"), message)
 
 
 def _rival(own: Nodes, priority: Priority, claims: _Claims) -> tuple[str, str] | None:

@@ -83,7 +83,7 @@ def _replicas(resource: Resource, _objects: ObjectSet) -> Findings:
             continue
         within = max(least, replicas) if most is None else min(most, max(least, replicas))
         if within != replicas:
-            message = f"replicas is {replicas}, but the bounds of the group change it to {within}"
+            message = f"replicas is {replicas}, but minReplicas and maxReplicas change it to {within}"
             place = (*path, "replicas")
             yield Finding(place, message, fix=edits.write(resource.data, {place: within}))
 

@@ -1,4 +1,7 @@
-"""Rules of references between workloads and Kueue; a kind of which nothing is said is taken on trust."""
+"""Rules of references between workloads and Kueue.
+
+A reference to a kind of which there is no object is not reported.
+"""
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
@@ -160,14 +163,14 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:
-    """Tell whether a ClusterQueue does not select a namespace; of None nobody knows more than its name."""
+    """Tell whether a ClusterQueue excludes a namespace; `labels` are None if they are not known."""
     selector = at(queue.data, "spec", "namespaceSelector")
     return isinstance(selector, dict) and managed.selects(selector, name, labels) is False
 
 
 @rule("REF132", QUEUED_KINDS, "warning")
 def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare namespaces in a scope, where somebody may still choose one for what has none."""
+    """Compare namespaces in a scope, where an overlay or kubectl may still set a missing namespace."""
     name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
     queues = () if objects.is_cluster else objects.candidates("LocalQueue", name, namespace, resource.file)
 

@@ -1,7 +1,7 @@
-"""Rules of references from pods. They are warnings: others may create what is not among the objects.
+"""Rules of references from pods. They are warnings: others may create the missing objects.
 
-Of objects that nobody declared a cluster for, nothing is said of a kind of which their scope has none. In a
-repository with a TPUCluster everything is in the tree, or the TPUCluster says that it is there.
+In a scope without a TPUCluster, a kind without objects is not reported. In a repository with a TPUCluster
+everything is in the tree, or the TPUCluster lists it under `existing`.
 """
 
 from collections import defaultdict
@@ -51,14 +51,14 @@ def references(pods: Pods) -> Iterator[Reference]:
 def needed(
     templates: Iterable[Pods], namespace: str, existing: Sequence[Existing] = ()
 ) -> Iterator[tuple[Reference, bool]]:
-    """Yield what pods need, with pull secrets and classes, and whether `existing` says that it is there."""
+    """Yield each object that pods need, and whether `existing` says that the cluster has it."""
     for pods in templates:
         for needed in (*references(pods), *pull_secrets(pods), *_classes(pods)):
             yield needed, any(entry.has(needed.kind, namespace, needed.name) for entry in existing)
 
 
 def absent_keys(keys: Iterable[str], holder: Mapping[str, Any]) -> list[str]:
-    """Return which keys a ConfigMap or Secret lacks; none where it is empty, for somebody else fills it."""
+    """Return the keys that a ConfigMap or Secret lacks; none if it is empty: something else fills it."""
     own = {key for field in ("data", "binaryData", "stringData") for key in mapping(holder.get(field))}
     return [key for key in keys if key not in own] if own else []
 
@@ -224,7 +224,7 @@ def _not_in_tree(kind: str, resource: Resource, objects: ObjectSet, site: Resolv
 def _missing(objects: ObjectSet) -> dict[tuple[str, int], list[tuple[str, str, Path, int]]]:
     """Return what is neither in the tree nor on the cluster, by kind and the first object that needs it.
 
-    Of each its namespace, its name, where it is needed, and how many more objects need it.
+    Each has its namespace, its name, the place that needs it, and the number of other objects that need it.
     """
     users: dict[tuple[str, str, str], dict[int, Path]] = defaultdict(dict)
     existing = objects.site.cluster.existing if objects.site else ()
@@ -269,9 +269,9 @@ def _keys(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("REF125", TEMPLATE_KINDS)
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare with all classes of a cluster, and with those of a scope where it has one of either kind.
+    """Compare a priority class with those of the cluster, or with those of a scope that has any.
 
-    A cluster that others manage may have classes of which its file says nothing.
+    A cluster with `managed: false` may have classes that are not in its file.
     """
     site = objects.site
     is_ours = site is None or site.cluster.managed

@@ -154,7 +154,7 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
-    """Return after how many seconds the nodes of pods end; 0 where that is not known."""
+    """Return how many seconds the nodes of pods exist at most; 0 if that is not known."""
     spans = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
     lives = [life for span in spans if (life := digits(span or "")) is not None]
     classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
@@ -168,7 +168,7 @@ def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
 
 
 def _of_rung(rung: dict[str, Any]) -> int:
-    """Return how long the nodes of a priority of a ComputeClass live; 0 where they have no end."""
+    """Return how many seconds the nodes of a priority of a ComputeClass exist at most; 0 without a limit."""
     flex = FLEX_START_SECONDS[1] if at(rung, "flexStart", "enabled") is True else 0
     return number(rung.get("maxRunDurationSeconds")) or flex
 

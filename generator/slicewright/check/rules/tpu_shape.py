@@ -79,7 +79,7 @@ def is_tpu(pods: Pods) -> bool:
 
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
-    """Return the rows whose hosts carry some labels; several where a shape exists on several machines."""
+    """Return the shapes whose hosts have these labels: several if several machine types have the topology."""
     if not is_topology(topology):
         return []
     rows = []
@@ -92,7 +92,7 @@ def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_h
 
 
 def shapes(pods: Pods, objects: ObjectSet) -> list[Shape]:
-    """Return the rows that pods may mean: none where a label is missing or wrong.
+    """Return the shapes that pods may mean: none if a label is missing or wrong.
 
     The topology is that of the part of a slice where pods ask for a part. Pods that select only a compute
     class have its shape.
@@ -123,7 +123,7 @@ def _rows(objects: ObjectSet, *labels: str) -> list[Shape]:
 
 
 def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
-    """Return the row that pods mean, chosen by their chips where several have the labels."""
+    """Return the shape that pods select; if several have its labels, the chips of the pods decide."""
     rows = shapes(pods, objects)
     if len(rows) > 1:
         rows = [row for row in rows if row.chips_per_host == pods.chips] or rows
@@ -137,7 +137,7 @@ def multi_host(pods: Pods, objects: ObjectSet) -> Shape | None:
 
 
 def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list[Pods]]]:
-    """Return the multi-host rows of an object, each with the pods that are its hosts."""
+    """Return the multi-host slice shapes that an object uses, each with the pods that are its hosts."""
     by_shape: dict[tuple[str, str], tuple[Shape, list[Pods]]] = {}
     for pods in resource.pods:
         if row := multi_host(pods, objects):
@@ -148,7 +148,7 @@ def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list
 def no_topology(
     catalogue: Catalogue, accelerator: str, topology: str, path: Path, message: str = ""
 ) -> Finding:
-    """Return the finding that an accelerator has no such topology; `message` where nobody knows why."""
+    """Return the finding that an accelerator lacks a topology, with `message` if the reason is unknown."""
     answer = resolve(catalogue, TpuRequest(accelerator=accelerator, topology=topology, allow_unlisted=True))
     refused = answer if isinstance(answer, Refusal) else None
     unknown = message or f"{accelerator} has no topology '{topology}'"

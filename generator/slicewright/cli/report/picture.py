@@ -86,7 +86,7 @@ class Picture:
 
 
 class Redrawn(Picture):
-    """Shows a rehearsal as a picture; the report that follows says it better, so it does not stay."""
+    """Shows a rehearsal as a picture, which the report replaces at the end."""
 
     def __init__(self, scenario: Scenario, stream: IO[str]) -> None:
         super().__init__(stream, is_kept=False)
@@ -168,7 +168,7 @@ def _line(text: str, colour: str = "", rest: str = "") -> Text:
 
 
 def _end(runs: Sequence[Run], now: float) -> str:
-    """Return when all is over, where that is known of each run that is left."""
+    """Return when the last remaining run ends; None if that is not known for all of them."""
     ends = [run.ends_at for run in runs if run.state not in OVER]
     known = [end for end in ends if end is not None]
     return f", all in {shown(max(0.0, max(known) - now))}" if known and len(known) == len(ends) else ""

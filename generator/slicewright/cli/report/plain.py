@@ -33,7 +33,7 @@ _OF_BUILDS = ("GIT111",)
 
 
 def _grouped(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems with those that repeat as one: the first, and how many others are like it."""
+    """Return the problems with repeated ones merged: the first of them, and the number of the others."""
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
         of_build = problem.object if problem.id in _OF_BUILDS else problem

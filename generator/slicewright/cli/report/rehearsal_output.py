@@ -49,14 +49,14 @@ def _template() -> tuple[str, str]:
 
 
 def check(page: Path | None) -> None:
-    """End the command where the page could not be written after a play of minutes."""
+    """End the command before a rehearsal if its page could not be written afterwards."""
     problem = page and unwritable(page)
     if problem:
         show.stop((problem,))
 
 
 def unwritable(page: Path) -> Problem | None:
-    """Return why a page could not be written after the rehearsal; the file is as it was before."""
+    """Return why a page could not be written, checked before the rehearsal; the file does not change."""
     is_new = not page.exists()
     try:
         with page.open("ab"):
@@ -115,12 +115,12 @@ _MOST_ENTRIES = 60
 
 
 def junit(reports: Iterable[Report], began: Mapping[str, str] | None = None) -> str:
-    """Return the reports; the case of problems without a workload has the name of the cluster.
+    """Return the reports as JUnit XML; the case of problems without a workload has the cluster's name.
 
-    Skipped, neither right nor wrong, is what had not come to its end where a rehearsal was cut short, and a
-    workload with an expectation of which the rehearsal cannot tell whether it holds. Times are seconds of the
-    rehearsal's clock: of a case from the first submission of its runs to their last end. The output of a case
-    is what happened to its runs. `began` says of clusters when their rehearsals began, in UTC.
+    A case is `skipped` if it had not ended when the rehearsal was cut short, or if an expectation cannot be
+    decided. Times are seconds of the rehearsal's clock: a case lasts from the first submission of its runs to
+    their last end. Its output is the events of its runs. `began` has the start of each cluster's rehearsal,
+    in UTC.
     """
     suites: dict[str, dict[str, list[Problem]]] = {}
     facts: dict[str, form.SuiteFacts] = {}

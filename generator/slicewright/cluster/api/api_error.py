@@ -14,7 +14,7 @@ class AccessError(Exception):
 
 
 class ApiError(Exception):
-    """The API server said no; `reason` is its word for it, `code` the HTTP status."""
+    """The API server refused a request; `reason` is its reason, `code` the HTTP status."""
 
     def __init__(self, code: int, status: Object) -> None:
         self.code = code

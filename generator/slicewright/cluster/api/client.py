@@ -1,6 +1,6 @@
 """A client of the Kubernetes API: objects are dicts as YAML has them, threads share its connections.
 
-urllib3 keeps the connections; docs/decisions/0025 says why no client library of Kubernetes does it all.
+urllib3 keeps the connections; docs/decisions/0025 says why it is not a client library of Kubernetes.
 """
 
 import contextlib
@@ -208,7 +208,7 @@ class Api:
         self.request("POST", f"{self._path(pod)}/eviction", eviction)
 
     def each(self, verb: Callable[[Item], Any], items: Iterable[Item]) -> None:
-        """Do something with many items at once; the first error is raised when all are through."""
+        """Call a function with many items in parallel; the first error is raised when all calls are done."""
         with ThreadPoolExecutor(_WORKERS) as pool:
             for done in [pool.submit(verb, item) for item in items]:
                 done.result()

@@ -1,6 +1,7 @@
-"""Kubeconfig files: write one for a client of our own cluster, read anybody's to reach a cluster.
+"""Reads kubeconfig files to reach a cluster, and writes one for the test bed.
 
-Its user may name a credential plugin: a program that prints who asks, such as gke-gcloud-auth-plugin.
+The user of a context may name a credential plugin: a program that prints a token or a certificate, such as
+gke-gcloud-auth-plugin.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _VERSIONS = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1"
 
 
 class Credential(NamedTuple):
-    """Who asks: a bearer token, or a client certificate with its key, as PEM texts."""
+    """A bearer token, or a client certificate with its key, as PEM texts."""
 
     certificate: str = ""
     key: str = ""
@@ -170,7 +171,7 @@ class Access:
         return self.plugin is not None
 
     def context(self) -> ssl.SSLContext:
-        """Return how connections are made and trusted. Raises AccessError for a certificate that is none."""
+        """Return the TLS context of connections. Raises AccessError for an invalid certificate."""
         try:
             context = ssl.create_default_context(cadata=self.authority or None)
             if self.insecure:

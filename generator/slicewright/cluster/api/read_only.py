@@ -24,7 +24,7 @@ _Count = Annotated[int, Meta(ge=0)]
 
 
 class _Fields(Struct, frozen=True, rename="camel"):
-    """The fields that are read; other fields may have any value."""
+    """The fields that slicewright reads, with their types; other fields may have any value."""
 
 
 class _Owner(_Fields, frozen=True):

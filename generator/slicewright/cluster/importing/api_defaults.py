@@ -65,7 +65,7 @@ _GROUPS = ("network", "startupPolicy", "successPolicy", "failurePolicy")
 
 
 def without_defaults(value: Any, kind: str, path: tuple[str, ...] = ()) -> Any:
-    """Return an object that the API server stored without what it fills in."""
+    """Return an object from the API server without the values that the server filled in."""
     if isinstance(value, list):
         return [without_defaults(entry, kind, path) for entry in value]
     if not isinstance(value, dict):

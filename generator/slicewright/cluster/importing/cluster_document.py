@@ -50,7 +50,7 @@ def name_from(context: str) -> str:
 
 
 def place(inventory: Inventory, context: str) -> dict[str, Any]:
-    """Return `project` and `location` as far as the context's name and the nodes tell them."""
+    """Return `project` and `location`, if the name of the context and the nodes show them."""
     match = _OF_GCLOUD.fullmatch(context)
     if match:
         project, location = match["project"], match["location"]
@@ -139,7 +139,7 @@ def imported(inventory: Inventory, catalogue: Catalogue, *, name: str, context: 
 
 
 def _zones(pools: Pools) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the zones of all nodes, and the pools with their own where they are fewer."""
+    """Return the zones of all nodes, and the zones of each pool that is only in some of them."""
     zones = frozenset[str]().union(*(pool.zones for pool in pools.pools))
     pool_entries = [
         {**pool.entry, "nodeLocations": sorted(pool.zones)}

@@ -66,7 +66,7 @@ class Tool(Struct, frozen=True):
 
 
 class ImportedCommand(Struct, frozen=True):
-    """A TPUWorkload for a command, with what it says otherwise."""
+    """The TPUWorkload for a command, and notes on their differences."""
 
     document: Object
     remarks: tuple[Problem, ...]
@@ -79,9 +79,9 @@ def imported_command(
     known: Repository,
     chosen: Mapping[str, str] | None = None,
 ) -> ImportedCommand | tuple[Problem, ...]:
-    """Return the TPUWorkload that a command means on a cluster of the repository, or why there is none.
+    """Return the TPUWorkload for a command on a cluster of the repository, or why there is none.
 
-    What is `chosen` counts instead of what the tool takes: `queue`, `namespace`, `head-pool`.
+    `chosen` overrides values of the command: `queue`, `namespace`, `head-pool`.
     """
     flags = read(words, tool)
     flags.chosen = chosen or {}
@@ -206,11 +206,11 @@ def _take(
     left: list[str],
     known: Iterable[str],
 ) -> None:
-    """Take the value of an option, from the words that are left where it has none of its own."""
+    """Take the value of an option; without `=`, it is the next word."""
     if option is None:
         flags.stop(
             f"unknown option '{name}'",
-            did_you_mean(name, known) or "run the command with --help to see its options",
+            did_you_mean(name, known) or "correct its name, or leave it out",
         )
         return
     if value is None and (option.switch or left):
@@ -224,7 +224,7 @@ def _take(
 
 
 def _judge(flags: Flags, option: Option) -> None:
-    """Say what the table says of an option that a command has."""
+    """Add the problem or the note that the table has for an option."""
     if option.refused:
         flags.refuse(option.name, option.refused, option.hint)
     elif option.left_out:

@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class Flags:
-    """The options of a command with their values, and what is said of them on the way to fields."""
+    """The options of a command with their values, and the notes and problems of their conversion."""
 
     def __init__(self) -> None:
         self.verb = ""
@@ -39,11 +39,11 @@ class Flags:
         self.stop(f"--{option} cannot be imported: {why}", hint)
 
     def remark(self, option: str, difference: str) -> None:
-        """Say what the TPUWorkload has otherwise than the command."""
+        """Add a note on a difference between the TPUWorkload and the command."""
         self.problems.append(Problem("IMP031", f"--{option} {difference}", severity="note"))
 
     def text(self, option: str) -> str:
-        """Return the last value, nothing if the option is not there."""
+        """Return the last value of an option; '' if the option is missing."""
         return self.values[option][-1] if option in self.values else ""
 
     def on(self, option: str) -> bool:

@@ -124,7 +124,7 @@ def _scheduler(flags: Flags, *, under_pathways: bool) -> str:
 
 
 def _seconds(flags: Flags, flag: str) -> int | None:
-    """Return a duration in seconds: one of Go's, or a number of them."""
+    """Return the seconds of a duration, written as in Go or as a plain number."""
     span = flags.text(flag)
     value = seconds(span)
     if value is not None and value >= 0:

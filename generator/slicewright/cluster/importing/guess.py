@@ -21,7 +21,7 @@ _CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPoli
 
 
 def program_of(container: Object) -> tuple[Object, Object]:
-    """Return a container as `container` says it, and the fields that it does not have."""
+    """Return a container as the field `container`, and its fields that `container` does not have."""
     rest = copied(container)
     if rest.get("env"):
         own = (entry for _, entry in entries(rest["env"]))
@@ -150,7 +150,7 @@ def _slice_restarts(worker: Pods) -> int | None:
 
 
 def _custom(kind: str, container: Object, version: str) -> Object:
-    """Return what a component has beside what follows from other fields."""
+    """Return the fields of a Pathways component that other fields of the TPUWorkload do not express."""
     ours = {*_OURS, f"{SIDECAR_FLAG}=external"}
     more = [word for _, word in words(container.get("args")) if not {word, word.partition("=")[0]} & ours]
     image = text(container.get("image"))
@@ -220,7 +220,7 @@ RESERVED = (
 def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...] | str:
     """Return TPUWorkloads for a run object, the most specific first, or the reason why there is none.
 
-    A later one leaves to patches what the fields of an earlier one may refuse.
+    Later ones have fewer fields and leave the rest to patches, for the case that an earlier one is refused.
     """
     means = pathwaysjob_spec if item["kind"] == "PathwaysJob" else _run
     meant = means(item, catalogue)
@@ -235,7 +235,7 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
 
 
 def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:
-    """Return TPUWorkloads for what a run means, the one that says most first."""
+    """Return TPUWorkloads for a run, the one with the most fields first."""
     metadata = mapping(item.get("metadata"))
     run_labels = texts(metadata.get("labels"))
     seconds = run_labels.get(labels.MAX_EXECUTION_TIME, "")

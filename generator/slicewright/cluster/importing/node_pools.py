@@ -54,7 +54,7 @@ class Inventory(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """What a TPUCluster file cannot say; it becomes a comment above a place of the file, or on top of it."""
+    """A fact that a TPUCluster file cannot express: a comment above a place of the file, or at its top."""
 
     message: str
     path: Path = ()
@@ -122,7 +122,7 @@ _NOT_OURS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|google\.com|gke\.io|slic
 
 
 class NodePool(Struct, frozen=True):
-    """The nodes of one GKE node pool that are there now."""
+    """A GKE node pool, by its existing nodes."""
 
     name: str
     labels: dict[str, str]
@@ -275,10 +275,10 @@ def _flavor(item: Object, resources: frozenset[str]) -> Flavor:
 
 
 def flavor_of(pool: NodePool, known: Iterable[Flavor]) -> Flavor | None:
-    """Return the flavor that stands for a node pool: the one that says most of it.
+    """Return the flavor of a node pool: of the matching ones, the one with the most labels.
 
-    One without labels is for what no other takes. Flavors of queued flex-start and of standing nodes differ
-    by their tolerations only.
+    A flavor without labels is for node pools that no other matches. Flavors of queued flex-start and of
+    standing nodes differ only by their tolerations.
     """
     special = pool.taints.intersection(_OF_GKE)
 
@@ -302,10 +302,10 @@ def _fits(pool: NodePool, flavor: Flavor) -> bool:
 
 
 def is_ours(flavor: Flavor, shape: Shape, way: Provisioning) -> bool:
-    """Tell whether a flavor is just what a managed platform has for a shape and a way of provisioning."""
+    """Tell whether a flavor is the one that slicewright renders for a shape and its provisioning."""
     return flavor.labels == labels_for(shape, way) and flavor.tolerated == {*tolerated_taints(way)}
 
 
 def labels_for(shape: Shape, way: Provisioning) -> dict[str, str]:
-    """Return the labels by which a managed platform's flavor selects nodes."""
+    """Return the node labels of the flavor that slicewright renders."""
     return {**shape_selector(shape), **provisioning_selector(way)}

@@ -58,7 +58,7 @@ def default_names(pool: str, slices: int) -> list[str]:
 
 
 class Pool(Struct, frozen=True):
-    """A pool as the file will write it, and what is known of it beside that."""
+    """An entry of `pools` in the TPUCluster, and more facts about its nodes."""
 
     entry: dict[str, Any]
     flavor: Flavor | None
@@ -82,7 +82,7 @@ class Pool(Struct, frozen=True):
 
 
 class Pools(Struct):
-    """All pools, and what has no place in any."""
+    """The pools of an imported cluster, and notes about nodes and flavors that became no pool."""
 
     pools: list[Pool] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -195,13 +195,13 @@ _ORDER = (
 
 
 def _in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a pool as people write it: defaults left out."""
+    """Return a pool with its fields in the usual order, without defaults."""
     ordered = {key: facts[key] for key in _ORDER if facts.get(key)}
     return {key: value for key, value in ordered.items() if (key, value) != ("provisioning", "OnDemand")}
 
 
 def _flavor_notes(flavor: Flavor | None, shape: Shape, way: str | dict[str, Any]) -> Iterator[str]:
-    """Say where a flavor is not as a platform of ours would have it."""
+    """Return notes on the differences between a flavor and the one that slicewright renders."""
     if flavor is None:
         return
     yield from _label_notes(flavor, labels_for(shape, provisioning(way)))
@@ -224,7 +224,7 @@ def _selection(labels: Mapping[str, str]) -> str:
 def _add_empty_pools(
     pools: Pools, inventory: Inventory, known: Sequence[Flavor], catalogue: Catalogue, taken: set[str]
 ) -> None:
-    """Add a pool for each flavor with quota of chips of which no node is there now."""
+    """Add a pool for each flavor with quota of chips that has no nodes now."""
     for flavor in known:
         if TPU not in flavor.resources or pools.of_flavor(flavor.name, tpu=True) is not None:
             continue

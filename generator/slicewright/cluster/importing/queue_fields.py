@@ -24,7 +24,7 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 
 def quota_of(holder: Object, pools: Pools, path: Path) -> tuple[list[dict[str, Any]], list[Note]]:
-    """Return the `quota` of a queue or a cohort at a path of the file, and what has no place in it."""
+    """Return the `quota` of a queue or a cohort at a path of the file, and what it cannot express."""
     shares: list[dict[str, Any]] = []
     notes: list[Note] = []
 
@@ -212,7 +212,7 @@ def _is_queued(flavor: str, pools: Pools) -> bool:
 
 
 def _unsaid(kind: str, item: Object, path: Path, *, weighs: bool = False) -> Iterable[Note]:
-    """Say which fields of an object a TPUCluster has no words for."""
+    """Yield a note on the fields of an object that a TPUCluster cannot express."""
     spec = mapping(item.get("spec"))
     known = _SAID[kind] | ({"admissionScope"} if weighs else set())
     fields = [key for key in sorted(spec) if key not in known and spec[key] not in (None, {}, [])]

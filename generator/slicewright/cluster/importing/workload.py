@@ -149,7 +149,7 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
 
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
-    """Return an object without what servers and other tools wrote, and what is left out on purpose."""
+    """Return an object without fields of servers and tools, and the fields that are dropped on purpose."""
     source: Object = without_nulls({key: value for key, value in item.items() if key != "status"})
     metadata = mapping(source.get("metadata"))
     is_stored = "uid" in metadata
@@ -203,9 +203,9 @@ def _moved(source: Object) -> Iterator[Difference]:
 
 
 def _with_exclusive_placement(source: Object, built: Object) -> tuple[Object, list[Difference]]:
-    """Return a JobSet in which slices of several hosts have the exclusive placement that is rendered.
+    """Return a JobSet whose slices have the exclusive placement that a render writes.
 
-    Where Kueue or dynamic slicing places the pods, they keep that.
+    JobSets that Kueue or dynamic slicing places keep their placement.
     """
     meant, differences = copied(source), []
     pairs = (entries(at(jobset, "spec", "replicatedJobs")) for jobset in (meant, built))
@@ -240,9 +240,9 @@ def _mappings(value: Object) -> list[tuple[str, Object]]:
 
 
 def _settled(built: Any, source: Any, path: tuple[str, ...], kind: str) -> Any:
-    """Return what is given, with what is built where that means the same.
+    """Return the given object, with the built form of each value that means the same.
 
-    It does where the API server would fill in what only one of them has, and for quantities of one amount.
+    Values mean the same if the API server would fill in the one that is missing, or if quantities are equal.
     """
     if isinstance(built, dict) and isinstance(source, dict):
         merged: dict[str, Any] = {}
@@ -273,7 +273,7 @@ def _settled(built: Any, source: Any, path: tuple[str, ...], kind: str) -> Any:
 
 
 def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: str) -> list[tuple[Any, Any]]:
-    """Return each entry that is built with the given one that means the same, or None, in any order."""
+    """Return each built entry with the given one that means the same, or None; the order does not matter."""
     left = list(source)
     pairs = []
     for entry in built:
@@ -285,7 +285,7 @@ def _paired(built: list[Any], source: list[Any], path: tuple[str, ...], kind: st
 
 
 def _why_added(path: Sequence[str]) -> str:
-    """Return why the render may write something at a path that was not given, nothing if it may not."""
+    """Return why the render may add a value at a path; '' if it may not."""
     if path[-1].startswith(labels.OURS):
         return "slicewright finds its runs by it"
     return next((why for name, why in _ADDED.items() if name in path), "")

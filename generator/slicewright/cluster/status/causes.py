@@ -114,7 +114,7 @@ class Queues:
                 yield Cause("QueueInactive", f"{text} is not active", inactive, hint)
 
     def _quota(self, family: Family, words: str) -> Iterator[Cause]:
-        """Yield the arithmetic of each resource group of which the run waits for chips."""
+        """Yield the calculation of each resource group in which the run waits for chips."""
         known, queue = self._known, self._known.queues.get(self.cluster_queue(family))
         sets = pod_sets(Resource(family.run, ""), self._objects)
         causes: list[Cause] = []
@@ -196,7 +196,7 @@ def _order(workload: Object) -> tuple[int, str, str]:
 
 
 def _checks(workload: Object) -> Iterator[Cause]:
-    """Yield the admission checks that hold a Workload back that has quota."""
+    """Yield the admission checks that keep a Workload with quota from being admitted."""
     for check in workload["status"].get("admissionChecks") or ():
         if check["state"] != "Ready":
             message = f"quota is reserved; admission check {check['name']} is {check['state']}"
@@ -283,7 +283,7 @@ def _container_causes(pod: Object, status: Object) -> Iterator[Cause]:
 
 
 def _missing(message: str, reason: str = "FailedMount") -> Cause | None:
-    """Return the cause if a kubelet misses a Secret or a ConfigMap, by its message: Secrets are not read."""
+    """Return the cause if a kubelet reports a missing Secret or ConfigMap. Secrets are not read."""
     reference = _MISSING.search(message)
     if reference is None:
         return None

@@ -38,7 +38,10 @@ class Inventory(Struct, frozen=True, dict=True):
 
     @cached_property
     def families(self) -> dict[str, Family]:
-        """The runs with what they own, by uid: runs that nothing owns, of a TPUWorkload or in a queue."""
+        """The runs and the objects that each owns, by uid.
+
+        A run is an object without an owner that has a label of a TPUWorkload or of a queue.
+        """
         controllers = {item["metadata"]["uid"]: item for kind in RUN_KINDS for item in self.of(kind)}
         families: dict[str, Family] = {}
         for kind in (*RUN_KINDS, "Workload", "Pod"):

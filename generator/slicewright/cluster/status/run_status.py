@@ -66,7 +66,7 @@ class Status(Struct, frozen=True):
 
 
 def status(cluster: str, context: str, tree: Objects, inventory: Inventory, catalogue: Catalogue) -> Status:
-    """Return the runs that a tree has for a cluster, and those that the cluster has."""
+    """Return the runs of a cluster, from the tree and from the cluster itself."""
     queues = Queues(inventory, catalogue)
     places = queues.positions()
     in_tree = {
@@ -185,7 +185,7 @@ def _run_conditions(family: Family) -> list[Conditions]:
 
 
 def expected(family: Family) -> int:
-    """Return how many pods run at once: of a run whose Jobs wait for others, those of the Jobs that exist."""
+    """Return how many pods run at once: only those of existing Jobs while other Jobs wait for them."""
     jobsets = family.members["JobSet"]
     maker = jobsets[0] if jobsets else family.run
     jobs = [item for item in family.members["Job"] if not item["spec"].get("suspend")]

@@ -42,9 +42,9 @@ class Change:
         self._submodules = [f"{top}/{path}" for path, is_submodule in tracked.items() if is_submodule]
 
     def reported(self, report: Report, units: Iterable[Unit]) -> Report:
-        """Return a report without the problems of files that did not change; it counts these.
+        """Return a report without the problems of unchanged files, which it counts.
 
-        A problem of a file that git does not track is reported: nobody knows what the file was.
+        A problem of a file that git does not track is reported: its earlier content is unknown.
         """
         is_unchanged = self._is_unchanged(units)
 

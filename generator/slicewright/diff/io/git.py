@@ -70,7 +70,7 @@ def _program() -> str:
 def _run(
     root: Path, *arguments: str, settings: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder and return what it did, right or wrong. Raises GitError."""
+    """Run git in a folder and return its result, also a failed one. Raises GitError."""
     command = [_program(), *arguments]
     try:
         return subprocess.run(
@@ -200,10 +200,7 @@ def resolve(root: Path, name: str) -> str:
 
 
 def merge_base(root: Path, rev: str, other: str) -> str:
-    """Return the commit from which two revisions went apart.
-
-    Raises UnknownRevisionError, UnrelatedError, GitError.
-    """
+    """Return the merge base of two revisions. Raises UnknownRevisionError, UnrelatedError, GitError."""
     for name in (rev, other):
         resolve(root, name)
         if _run(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode:
@@ -277,7 +274,7 @@ def _names(listed: bytes) -> list[str]:
 
 
 def tracked(root: Path, commit: str) -> dict[str, bool]:
-    """Return the paths of a commit, and of each whether it is that of a submodule. Raises GitError."""
+    """Return the paths of a commit; each value tells whether the path is a submodule. Raises GitError."""
     return {path: mode == _SUBMODULE for mode, _, path in _blobs(root, commit)}
 
 

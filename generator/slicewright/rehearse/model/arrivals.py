@@ -177,7 +177,7 @@ def _chosen(mix: Sequence[Job], share: float) -> Job:
 
 
 def validate_profiles(source: Source, templates: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yield what is wrong with the profiles of a TPUCluster that its schema accepts.
+    """Yield the problems of the profiles of a TPUCluster that its schema accepts.
 
     `templates` has the workloads of the cluster (`namespace/name`) by each name that may be written for them.
     """

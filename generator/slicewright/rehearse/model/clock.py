@@ -111,7 +111,10 @@ def _needed(parts: Iterable[ScenarioPart], delay: float) -> Iterator[float]:
 
 
 def _for_work(parts: Collection[ScenarioPart], room: float | None) -> float:
-    """Return the speed at which all work takes _WORK_SECONDS, one run after another if it does not fit."""
+    """Return the speed at which work that exceeds the chips (`room`) takes _WORK_SECONDS of real time.
+
+    It is at most the speed at which the longest workload takes _LEAST_SECONDS.
+    """
     work = sum(part.duration * part.chips for part in parts)
     longest = max((part.duration for part in parts), default=0.0)
     return min(work / room / _WORK_SECONDS, longest / _LEAST_SECONDS) if room else 0.0

@@ -24,18 +24,18 @@ _WAITS = ("p50WaitSeconds", "p95WaitSeconds", "maxWaitSeconds")
 
 
 class Noise(Struct, frozen=True):
-    """How far apart measured times are where nothing differs."""
+    """How much measured times differ between rehearsals of the same files."""
 
     resolution: float
     repetitions: int = 1
 
     @property
     def slack(self) -> float:
-        """Return the seconds that two ranges are apart at most."""
+        """Return the largest gap in seconds between two ranges that still counts as noise."""
         return self.resolution * (_ALONE if self.repetitions == 1 else 1)
 
     def describe(self) -> str:
-        """Return what a difference would have to exceed, in words."""
+        """Return the limit above which a difference counts, in words."""
         if self.repetitions > 1:
             return f"the spread of {self.repetitions} repetitions"
         return f"{shown(self.slack)}, {_ALONE} times the time resolution"
@@ -116,7 +116,7 @@ def _range(values: Iterable[float | None]) -> list[float | None]:
 
 
 def number(value: float | None) -> float:
-    """Return a time of a record; infinite where it never comes."""
+    """Return a time of a record; infinity if it never came."""
     return math.inf if value is None else value
 
 
@@ -193,12 +193,12 @@ class Move(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """Return how much later than in the base; minus infinite where it never came before."""
+        """Return how many seconds later it is than in the base; minus infinity if it never came there."""
         return self.after - self.before
 
 
 def moves(base: Object, variant: Object, field: str, noise: Noise, share: float = 0.0) -> list[Move]:
-    """Return what runs have another time (`started`, `ended` or `wait`), the largest difference first.
+    """Return the runs whose time (`started`, `ended` or `wait`) differs, the largest difference first.
 
     A difference of less than a `share` of the time in the base is left out.
     """
@@ -216,7 +216,7 @@ def moves(base: Object, variant: Object, field: str, noise: Noise, share: float 
 
 
 def last_ends(base: Object, variant: Object, noise: Noise) -> list[Move]:
-    """Return the groups of equal runs of which the last ends at another time."""
+    """Return the groups of equal runs whose last end differs between the variants."""
     found = []
     for runs in compared(base, variant):
         if len(runs.names) > 1 and runs.before and runs.after:
@@ -291,7 +291,7 @@ def is_apart(base: Sequence[float | None], variant: Sequence[float | None], slac
 def stops_falling(variants: Sequence[Object], noise: Noise) -> int | None:
     """Return the first variant after which no run waits shorter; None if the last one may still improve.
 
-    The last one cannot where no wait is longer than noise.
+    The last one cannot improve if no wait is longer than noise.
     """
     for at, variant in enumerate(variants):
         later = variants[at + 1 :]
@@ -333,7 +333,7 @@ def longer_waits(base: Object, variant: Object, noise: Noise, share: float) -> l
 def slower_arrivals(
     base: Object, variant: Object, noise: Noise, share: float
 ) -> list[tuple[str, Object, Object]]:
-    """Return the profiles of which 95 % wait longer than in the base by more than a share, and both rows."""
+    """Return the profiles whose 95th percentile wait grew by more than a share, with both rows."""
     before, after = _by_profile(base), _by_profile(variant)
     return [
         (move.name, before[move.name], after[move.name])
@@ -343,6 +343,6 @@ def slower_arrivals(
 
 
 def longest_wait(variant: Object) -> float:
-    """Return the seconds that a run waited at most; infinite where one was never admitted."""
+    """Return the longest wait of a run in seconds; infinity if a run was never admitted."""
     waits = [number(queue["maxWaitSeconds"]) for queue in variant["queues"] if queue["runs"]]
     return max(waits, default=0.0)

@@ -171,7 +171,7 @@ NOTHING_SPENT: Mapping[tuple[str, str], Spent] = MappingProxyType({})
 
 
 class Arriving(Struct, frozen=True):
-    """The arrivals of a profile in a ClusterQueue, '' for runs without a queue."""
+    """The arrivals of a profile in a ClusterQueue; '' stands for runs without a queue."""
 
     profile: str
     seed: int
@@ -293,7 +293,7 @@ def borrowed_shares(events: Collection[Event], nominal: Nominal, end: float) -> 
 def _borrowed(
     events: Iterable[Event], nominal: Nominal, end: float, measure: Callable[[int, float], float]
 ) -> dict[str, dict[str, float]]:
-    """Return the sum of a measure of chips beyond nominal quota, and for how many seconds, until the end."""
+    """Return, by queue and flavor, the sum of `measure(chips above nominal quota, seconds)` until the end."""
     sums = {queue: dict.fromkeys(flavors, 0.0) for queue, flavors in nominal.items()}
     for (queue, flavor), changes in quota_changes(events).items():
         quota = nominal.get(queue, {}).get(flavor, 0)
@@ -311,10 +311,10 @@ def _borrowed(
 def lost_hours(
     events: Iterable[Event], pools: Mapping[str, str], spent: Mapping[tuple[str, str], Spent] = NOTHING_SPENT
 ) -> dict[str, float]:
-    """Return the chip-hours of pods in each pool that other pods of their run replaced.
+    """Return the chip-hours of work in each pool that was lost because other pods replaced those of a run.
 
-    Only saved progress is kept, and startup is counted separately (`spent`). Where a program
-    stopped and its pod did not, progress is lost that was not saved. `pools` has the pool of each node pool.
+    Saved progress is not lost, and startup is counted separately (`spent`). If a program stopped and its pod
+    did not, its unsaved progress is lost. `pools` has the pool of each node pool.
     """
     pods: dict[str, list[Pod]] = defaultdict(list)
     open_pods: dict[tuple[str, str], Pod] = {}

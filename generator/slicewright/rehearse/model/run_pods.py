@@ -221,7 +221,7 @@ def _ending(item: Object) -> frozenset[str]:
 
 
 def _steps(item: Object) -> Iterator[str]:
-    """Yield the replicated jobs that must complete before another starts: their programs end too."""
+    """Yield the replicated jobs that other jobs wait for until they complete: their programs end too."""
     for job in item["spec"].get("replicatedJobs", ()):
         yield from (other["name"] for other in job.get("dependsOn") or () if other["status"] == "Complete")
 

@@ -80,7 +80,7 @@ class Fault(Struct, frozen=True):
 
 
 def fault(entry: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
-    """Return the fault that an entry of `faults` asks for."""
+    """Return the fault of an entry of `faults`."""
     options = dict(entry)
     kind, at = kinds[options.pop("kind")], seconds(options.pop("at"))
     duration = options.pop("duration", kind.duration)

@@ -48,12 +48,12 @@ def never_fits(
 
 
 def never_admitted(reason: str) -> bool:
-    """Tell whether `never_fits` reason of a run that it is never admitted."""
+    """Tell whether a reason of `never_fits` means that the run is never admitted."""
     return reason.startswith(_NEVER)
 
 
 def advice(reason: str) -> str:
-    """Return what to write instead, about what `never_fits` reason of a run."""
+    """Return the hint for a reason of `never_fits`."""
     return {rule.id: rule.hint for rule in _RULES}.get(reason.partition(" ")[0], "")
 
 
@@ -214,7 +214,7 @@ def _why_never_due(timeline: Timeline) -> str:
 
 
 def blame(run: str, injected: Iterable[Injected]) -> str:
-    """Return the end of a hint: the faults that hit a run; empty without faults."""
+    """Return the end of a hint that names the faults of a run; '' without faults."""
     faults = [fault.describe() for fault in injected if fault.run == run and not fault.missed]
     return f"the rehearsal injected {first_of(faults, _FEW, '; ')}" if faults else ""
 
@@ -235,7 +235,7 @@ def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> 
 def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Problem]:
     """Yield the problem of a fault whose time did not come before the end of a rehearsal.
 
-    Where a run has not run which should, that says it.
+    If the run should have started and did not, the problem of the run is reported instead.
     """
     is_late = timeline.outcome in _ENDED
     if is_late or timeline.started is not None or part.finishes is False:
@@ -249,7 +249,7 @@ def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
 
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
-    """Return the warning about an arrival that never ran, so that it preempted nothing."""
+    """Return the warning about an arriving run that never ran, and so preempted nothing."""
     at = part.workload.spec["rehearsal"]["faults"][index]["at"]
     message = f"{timeline.run} arrived at {at} and never ran" + (f": {timeline.why}" if timeline.why else "")
     hint = "check the preemption policy of its ClusterQueue"

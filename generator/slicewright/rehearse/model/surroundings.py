@@ -143,7 +143,7 @@ def _place(kind: str, namespace: str) -> str:
 
 
 def held_back(item: Object, missing: Iterable[Need]) -> Object:
-    """Return a run of which those pods never start that a kubelet would not start.
+    """Return a run in which those pods never start that lack an object they need, as with a kubelet.
 
     The pods of a Pathways head get the annotations of its PathwaysJob.
     """

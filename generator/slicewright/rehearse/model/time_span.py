@@ -24,7 +24,7 @@ def is_duration(text: str) -> bool:
 
 
 def why_not(text: str) -> str:
-    """Return what is wrong with a text that is not a time span."""
+    """Return why a text is not a time span."""
     quoted = f"'{text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}'"
     if _WHOLE.fullmatch(text):
         return f"{quoted} is longer than ten years; write 3650d at most"

@@ -200,7 +200,7 @@ def _whole(base: Object, variant: Object, noise: Noise) -> Iterator[str]:
 
 
 def _chance(moved: Iterable[Move], variants: Sequence[Object], noise: Noise) -> str:
-    """Return a note if chance may explain a difference: unlike runs of a queue came at the same time.
+    """Return a note if a difference may be chance: runs of a queue that differ were submitted together.
 
     If none of them waits, their order changes nothing.
     """

@@ -54,15 +54,13 @@ def judge(
     causes: Mapping[str, Sequence[Cause]] = NO_CAUSES,
     is_at_deadline: bool = True,
 ) -> tuple[Problem, ...]:
-    """Return the problems of a rehearsal, which ran at some `speed` where that is known.
+    """Return the problems of a rehearsal; `speed` is its speed, if known.
 
-    `never_fits` says of which runs the offline quota check knew that they can never be admitted, and why.
-    `injected` are the faults: where a run did not do as it should, its own are told of. `missing` are the
-    runs of which it is told elsewhere that they lack what they need to start. `causes` say why runs waited;
-    where the rehearsal did not end at its deadline, nothing more could happen. Of what arrives by a profile,
-    each problem is told once with the number of runs that have it.
-    In one that was `cut_short`, by a person or because a program died, what has not happened yet is not held
-    against anybody.
+    `never_fits` has the runs that the offline quota check rejects, with the reason. `injected` are the
+    faults: the problem of a run names its own. `missing` are the runs that lack objects, which other problems
+    report. `causes` say why runs waited. Unless `is_at_deadline`, the rehearsal ended because nothing more
+    could happen. Runs that arrive by a profile share one problem, with their number. If the rehearsal was
+    `cut_short`, by a person or because a program died, what had not happened yet is not a problem.
     """
     problems: list[Problem] = []
     by_key = {part.key: part for part in parts}
@@ -97,7 +95,7 @@ def judge(
 
 
 def too_fast(parts: Iterable[ScenarioPart], time: ClockSettings) -> Iterator[Problem]:
-    """Yield the problem of a speed that somebody chose, at which even the longest program is not measured."""
+    """Yield the problem of a `--speed` at which even the longest program cannot be measured."""
     longest = max(parts, key=lambda part: part.startup + part.duration)
     runs_for = longest.startup + longest.duration
     if time.advised < time.speed > runs_for:
@@ -111,7 +109,7 @@ def too_fast(parts: Iterable[ScenarioPart], time: ClockSettings) -> Iterator[Pro
 
 
 def _by_profile(brought: Iterable[tuple[ScenarioPart, Problem]]) -> Iterator[Problem]:
-    """Yield one problem of each id for the runs of a template that arrive by a profile."""
+    """Yield one problem for each id, for all runs of a template that arrive by a profile."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for part, problem in brought:
         groups.setdefault((part.profile, problem.file, problem.id), []).append(problem)
@@ -214,7 +212,7 @@ def _of_run(
 
 
 def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
-    """Return how a run fell short of what its kind does by the end; nothing if it did not.
+    """Return how a run failed to do what its kind of run does; '' if it did.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
     not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.
@@ -289,9 +287,9 @@ def _shared(part: ScenarioPart, timeline: Timeline) -> Iterator[Problem]:
 def _beside(
     part: ScenarioPart, item: Object, timeline: Timeline, speed: float | None, *, cut_short: bool
 ) -> Iterator[Problem]:
-    """Tell of jobs without chips that never ran beside the others: the run may end well without them.
+    """Yield a problem for each job without chips that never ran; the run may end well without it.
 
-    Where the scheduler said nothing, a short program may have been over before they came: a warning.
+    It is a warning if the scheduler gave no reason: a short program may have ended before the job started.
     """
     if timeline.started is None or (cut_short and not timeline.is_over):
         return

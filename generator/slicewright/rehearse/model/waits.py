@@ -36,7 +36,7 @@ class Remedy(Struct, frozen=True):
 
 
 class Lack(Struct, frozen=True):
-    """A flavor of which a run needs more chips, and the changes that provide them."""
+    """A flavor with too few chips for a run, and the changes that provide more."""
 
     short: Shortage
     remedies: tuple[Remedy, ...] = ()
@@ -149,7 +149,7 @@ def _queued(
 
 
 class _Moment:
-    """The runs that hold quota and those that wait for it, after the events so far."""
+    """The runs that hold quota and the runs that wait for it, after the events so far."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -284,7 +284,7 @@ class _Moment:
                 yield Remedy("Nodes", f"{nodes}, and {lack.missing} {quota}", lack.missing)
 
     def _borrowed(self, run: str, queue: Node) -> str:
-        """Return what a run has to borrow beside chips, such as `1 cpu and 1Gi memory`; '' if nothing."""
+        """Return the resources besides chips that a run has to borrow (`1 cpu and 1Gi memory`), or ''."""
         used: dict[Key, Fraction] = {}
         for event in self._held.values():
             if event.queue == queue.name:
@@ -333,10 +333,10 @@ class _Moment:
 
 
 def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None) -> Iterator[Remedy]:
-    """Yield what lets a run that has to borrow take back what others borrow, up to the priority `level`.
+    """Yield the change that lets a run that has to borrow reclaim what others borrow, up to priority `level`.
 
-    For that Kueue v0.19 asks both policies, and a lower priority than the run's (classifyPreemptionVariant in
-    pkg/scheduler/preemption/classical).
+    Kueue v0.19 requires both policies for that, and a lower priority than the run's
+    (classifyPreemptionVariant in pkg/scheduler/preemption/classical).
     """
     borrowing = policy.get("borrowWithinCohort") or {}
     threshold = borrowing.get("maxPriorityThreshold")

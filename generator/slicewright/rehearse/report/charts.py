@@ -66,7 +66,7 @@ def number(value: float) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """Return where a part of a whole begins on a scale as wide as its picture: `12.5%`."""
+    """Return a part of a whole as a percentage of the width of its picture: `12.5%`."""
     return f"{number(100 * min(1.0, max(0.0, part / whole)))}%"
 
 
@@ -75,14 +75,14 @@ def _joined(parts: Iterable[Markup]) -> Markup:
 
 
 def mark(name: str, *inside: Markup, x: str, y: float = 0.0) -> Markup:
-    """Return the mark of a thing that happened, at its moment."""
+    """Return the mark of an event at its moment."""
     return Markup(
         '<svg class="mark {0}" x="{1}" y="{2}" overflow="visible">{3}<use href="#m-{0}"/></svg>'
     ).format(name, x, number(y), _joined(inside))
 
 
 def icon(outcome: str) -> Markup:
-    """Return the sign of an outcome; what it means is written beside it."""
+    """Return the icon of an outcome, which is also written beside it."""
     return Markup(
         '<svg class="icon {0}" aria-hidden="true" width="18" height="18" viewBox="0 0 16 16">'
         '<use href="#i-{0}"/></svg>'
@@ -90,7 +90,7 @@ def icon(outcome: str) -> Markup:
 
 
 def occurring(runs: Iterable[Object], events: Iterable[Object] = ()) -> set[str]:
-    """Return the states and marks that are in the pictures of runs with these events."""
+    """Return the states and marks that occur in the pictures of runs with these events."""
     names = {event["kind"] for event in events if event["kind"] in _MARKED}
     for run in runs:
         names |= {span["state"] for span in run["states"]} | {run["outcome"]}

@@ -187,7 +187,7 @@ class Report(Struct, frozen=True):
 
 
 def waiting(queues: Iterable[Object]) -> list[Object]:
-    """Return a name and the chips over time for all that runs of a queue waited for, by flavors."""
+    """Return a name, and the chips that runs of a queue waited for over time, for each set of flavors."""
     return [
         {
             "name": f"{queue['name']}: {' or '.join(entry['flavors'])}",

@@ -128,9 +128,9 @@ def causes(waits: Mapping[str, Iterable[Wait]], timelines: Mapping[str, Timeline
 def longest_waits(
     waits: Mapping[str, Sequence[Wait]], runs: Collection[str]
 ) -> Iterator[tuple[int, Wait, Wait]]:
-    """Yield for each cause why equal runs waited how many did, the longest wait, and one with the cause.
+    """Yield, for each cause, how many of some equal runs waited, the longest wait, and a wait with the cause.
 
-    Equal runs need the same: why one of them waited is why another one did of which Kueue wrote nothing.
+    Equal runs need the same: the reason that Kueue wrote for one of them holds for the others.
     """
     causes: dict[tuple[str, ...], list[Wait]] = {}
     for wait in (max(waits[run], key=_seconds) for run in runs if run in waits):

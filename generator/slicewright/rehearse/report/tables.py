@@ -183,7 +183,7 @@ def _nonempty(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 
 
 def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple[Object, Object]]:
-    """Yield the rows of all variants with their variants, those of one name below each other."""
+    """Yield the rows of all variants, grouped by their names."""
     names = dict.fromkeys(row[key] for variant in variants for row in variant[field])
     for name in names:
         yield from ((row, variant) for variant in variants for row in variant[field] if row[key] == name)
@@ -222,7 +222,7 @@ def _moved(variants: Sequence[Object], noise: Noise) -> Iterator[tuple[str, ...]
 
 
 def called(runs: Runs, size: int) -> str:
-    """Return the name in a table of runs that are compared as one, with their number."""
+    """Return the name of a group of equal runs in a table, with their number."""
     name = group_name(runs, {})
     return name if size == 1 else f"{name} ({counted(size, 'run')})"
 

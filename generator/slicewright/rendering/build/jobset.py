@@ -131,7 +131,7 @@ def claim(spec: dict[str, Any], container: dict[str, Any], plan: Plan) -> None:
 
 
 def _one_a_node(spec: dict[str, Any], plan: Plan) -> None:
-    """Keep the pods of a run on CPU nodes off each other's nodes: `nodes` says how many it uses."""
+    """Keep the pods of a run on CPU nodes on different nodes: `nodes` says how many it uses."""
     if plan.hosts > 1:
         term = {
             "labelSelector": {"matchLabels": {JOBSET_NAME: plan.name, REPLICATED_JOB: PATTERNS["cpu"].job}},
@@ -148,7 +148,7 @@ def claimed(template: Steps) -> tuple[Steps, ...]:
 
 
 def keep_apart(spec: dict[str, Any], apart: Apart) -> None:
-    """Write what keeps the pod off the nodes of other ways; each of the user's terms has to hold it too."""
+    """Add the affinity that keeps the pod off nodes of other provisioning, to each term of the user."""
     if apart.tolerations:
         merge(spec, {"tolerations": list(apart.tolerations)})
     if not (apart.required or apart.preferred):
@@ -265,10 +265,10 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
 
 
 def fail_on_exit_codes(jobset: Object, name: str, plan: Plan) -> None:
-    """Let the whole fail at once where the program of a replicatedJob ends with a code that does not restart.
+    """Fail the run at once if the program of a replicatedJob ends with a code that does not restart.
 
-    A Job says in its message by which of its rules it failed: that tells the program's end from the end of
-    a host, where both are rules of one Job (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
+    The message of a Job names the rule by which it failed. That distinguishes the end of the program from the
+    end of a host if one Job has both rules (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
     """
     if not plan.failure_policy.restart_on_exit_codes:
         return

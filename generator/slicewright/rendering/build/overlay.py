@@ -112,7 +112,7 @@ def markers(objects: list[Object], source: Source) -> Iterator[Problem]:
 
 
 def lost_in_words(source: Source, *, patched: bool) -> Iterator[Problem]:
-    """Yield a problem for each thing in a workload that kustomize loses, with `patched` in patches too."""
+    """Yield a problem for each value in a workload that kustomize loses, with `patched` in patches too."""
     text = repr(source.data)
     if not (_ESCAPE.search(text) or "<<" in text or _KEY.search(text) or _DIGITS.search(text)):
         return
@@ -135,7 +135,7 @@ def lost_in_patches(documents: dict[str, Any]) -> Iterator[str]:
 
 
 def is_fragile(objects: list[Object]) -> bool:
-    """Tell whether something in a base would get lost if it came into a patch."""
+    """Tell whether kustomize would change or lose a value of a base in a patch."""
     return any(True for _ in _lost_in_patches(objects))
 
 

@@ -126,7 +126,10 @@ def config_map(plan: Plan, contents: dict[str, str]) -> Object:
 
 
 def keep(claim: Object) -> None:
-    """Let a claim that a component brings outlive the run, with its data; what it says itself is left."""
+    """Annotate a volume claim of a component so that it is not deleted with its run.
+
+    Annotations that it has already stay as they are.
+    """
     annotations = claim["metadata"].setdefault("annotations", {})
     for key, value in KEPT.items():
         annotations.setdefault(key, value)
@@ -213,7 +216,7 @@ _OPTIONAL: tuple[Steps, ...] = (
 def missing_field(
     pattern: Pattern, components: tuple[str, ...], objects: list[Object], schemas: Schemas
 ) -> tuple[int, str] | None:
-    """Return the index of the first object that cannot be filled in, and the missing field; or None."""
+    """Return the index of the first object that cannot be filled in and its missing field, or None."""
     for index, item in enumerate(objects):
         if identity(item)[3] != MARKER:
             continue
@@ -246,7 +249,7 @@ def _lacks(pattern: Pattern, components: tuple[str, ...], item: Object, schemas:
 
 
 def _pod_templates(item: Object, schemas: Schemas) -> Iterator[str]:
-    """Only the form of a pod is asked for here; whether its values are right is for validation to say."""
+    """Yield malformed pod templates; other checks judge their values."""
     for pods in pods_of(item, item["kind"]):
         for problem in schemas.problems(_POD, pods.template):
             if problem.id in _FORM:
@@ -259,7 +262,7 @@ def _short(component: str) -> str:
 
 
 def _replicated_jobs(item: Object) -> Iterator[str]:
-    """Every job is looked through: its pods are told their run, its resources brought into one form."""
+    """Yield malformed replicatedJobs; all are checked, because every job gets labels and variables."""
     for index, job in enumerate(item["spec"]["replicatedJobs"]):
         steps: Steps = ("spec", "replicatedJobs", index)
         yield from _mapping(item, (*steps, *jobset.POD))

@@ -174,8 +174,8 @@ def _platform(site: ResolvedCluster, argocd: ArgoCD) -> tuple[Object, Object]:
 def _controllers(site: ResolvedCluster, argocd: ArgoCD, synced: SyncedControllers) -> tuple[Object, Object]:
     """Return the AppProject and the Application of the controllers, limited to their kinds and namespaces.
 
-    Their definitions are too large for the annotation of a client-side apply. Without a controller nothing
-    works, so what somebody deletes comes back; no run is among it.
+    The CRDs are too large for the annotation of a client-side apply. The Application heals itself, because
+    without a controller nothing works, and it contains no run.
     """
     name = names(site, argocd).controllers
     about = f"The controllers of cluster {site.cluster.name}"
@@ -245,10 +245,10 @@ def _workload_application(
     *,
     handed_over: bool,
 ) -> Object:
-    """Return the Application of the runs of a workload, which end with it: its TPUWorkload is gone then.
+    """Return the Application of a workload; its runs end when it is deleted with the TPUWorkload.
 
-    One that is handed over has its runs synced by another Application now, and may go without them. It has to
-    be in Argo CD without its finalizer before it may go, and nothing in the tree says when it is.
+    With `handed_over` another Application now syncs the runs, so this one may be deleted without them. Argo
+    CD first has to see it without its finalizer; nothing in the tree says when that has happened.
     """
     project = names(site, argocd).namespace + namespace.name
     name = f"{project}.{workload.name}"
@@ -338,7 +338,7 @@ _BUILT_IN = "default"
 
 
 def argocd_problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    """Yield what is wrong with each URL, and with each AppProject that a TPUCluster names itself."""
+    """Yield the problems of URLs, and of the AppProjects that a TPUCluster names."""
     synced = [(site, argocd) for site in sites if (argocd := site.cluster.gitops.argocd) is not None]
     taken: dict[tuple[str, str], tuple[ResolvedCluster, ArgoCD]] = {}
     for site, argocd in synced:
@@ -378,7 +378,7 @@ def _name_problem(site: ResolvedCluster, message: str) -> Problem:
 
 
 def _idle(site: ResolvedCluster, argocd: ArgoCD) -> Iterator[Problem]:
-    """Refuse a name for the AppProject of a platform that is not ours to sync."""
+    """Refuse the name of an AppProject that has no effect, because the platform is not synced."""
     if argocd.project:
         message = "'project' has no effect: with managed: false the platform is not synced"
         hint = "leave it out: each namespace has its own AppProject"

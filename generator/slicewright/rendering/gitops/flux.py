@@ -96,9 +96,9 @@ PATCHES = (_annotated(_SUBSTITUTE, {"kind": ".*"}), _annotated(_WRITE_ONCE, {"la
 
 
 def _active(*reasons: str, seen: bool = True) -> str:
-    """Return the expression that what was written last is active, or inactive for a reason that is wanted.
+    """Return a CEL expression that is true if the latest condition is active, or inactive on purpose.
 
-    `seen` asks whether Kueue means the last generation.
+    With `seen`, the condition must be about the latest generation of the object.
     """
     good = " || ".join(["c.status == 'True'", *(f"c.reason == '{reason}'" for reason in reasons)])
     last = "has(c.observedGeneration) && c.observedGeneration == metadata.generation && " if seen else ""
@@ -182,9 +182,9 @@ def _parts(
 ) -> Iterator[tuple[str, list[Object]]]:
     """Yield each file of Kustomizations with its objects, in order of the list.
 
-    What changes with a workload has a file of its own. `depends` names what comes before all of them.
-    A workload keeps the Kustomization that it had: Flux deletes what has the label of the Kustomization that
-    goes, and lets no other take over what is written once.
+    Kustomizations that change with a workload have their own file. `depends` names the Kustomization that all
+    of them wait for. A workload keeps the Kustomization that it had: if it changed, Flux would delete the run
+    with the old one, because each object has the label of its Kustomization.
     """
     apart = flux.kustomization_per == "Workload"
     for namespace in namespaces:
@@ -216,9 +216,10 @@ def _platform(site: ResolvedCluster, flux: Flux, first: list[str]) -> Object:
 
 
 def _access(site: ResolvedCluster, flux: Flux, namespace: SyncedNamespace, depends: list[str]) -> Object:
-    """Return the Kustomization of what Flux may do in a namespace.
+    """Return the Kustomization of Flux's rights in a namespace.
 
-    Its objects stay when it goes: a Kustomization that goes with it needs its account to end its run.
+    Its objects stay when it is deleted: a Kustomization that is deleted at the same time needs the account to
+    end its run.
     """
     name, path = _access_name(site, namespace), _access_folder(site, namespace)
     return kustomization(flux, name, path, depends, deletionPolicy="Orphan", wait=False)

@@ -101,9 +101,9 @@ def anchored_folders(paths: Iterable[str]) -> Iterator[NamespaceFolder]:
 
 
 def anchor(namespace: str) -> dict[str, Any]:
-    """Return the anchor of a namespace.
+    """Return the anchor of a namespace, an object that keeps its folder from being empty.
 
-    Argo CD prunes nothing from a folder that makes no object, and kustomize refuses to build one.
+    Argo CD prunes nothing from a folder without objects, and kustomize refuses to build one.
     """
     return {
         "apiVersion": "v1",

@@ -41,7 +41,7 @@ def catalogue() -> Catalogue:
 
 
 def catalogue_with(files: Iterable[SourceFile]) -> tuple[Catalogue, list[Problem]]:
-    """Return the catalogue with the generations that some files add, and what is wrong with these files.
+    """Return the catalogue with the generations that some files add, and the problems of these files.
 
     One that is wrong adds nothing.
     """

@@ -248,7 +248,10 @@ def _references(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
-    """Yield why a JobSet cannot tell the end of a program from that of a host: both are one reason to it."""
+    """Yield the problem of restarts by exit code beside host maintenance, for JobSet before v0.10.0.
+
+    Older releases see one reason for both: the end of a program, and the end of a host.
+    """
     policy = workload.failure_policy
     both = policy.restart_on_exit_codes and policy.on_host_maintenance and workload.pathways is None
     if both and workload.api == "JobSet" and is_older(cluster, _MESSAGE_PATTERNS):
@@ -259,7 +262,7 @@ def _exit_codes(workload: Workload, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _elsewhere(workload: Workload, cluster: Cluster) -> str:
-    """Return the way to a LocalQueue that other namespaces have; '' if none has it."""
+    """Return the hint to use a namespace that has a LocalQueue of this name; '' if none has it."""
     namespaces = {queue.namespace for queue in cluster.local_queues if queue.name == workload.queue_name}
     if not namespaces:
         return ""

@@ -68,7 +68,7 @@ _FIELD: Path = ("spec", "pathways")
 
 
 def pathways_problems(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
-    """Yield a problem for each field that has no meaning under Pathways, or none beside the others."""
+    """Yield a problem for each field that Pathways, or another field beside it, makes meaningless."""
     source, spec = workload.source, workload.resolved_spec
     yield from _head_problems(workload, runtime)
     if runtime.elastic_slices > workload.slices:
@@ -183,9 +183,9 @@ _MIB = 2**20
 
 
 def head_pool(sites: Sequence[ResolvedCluster]) -> str:
-    """Return the CPU pool that the head can use on each of some clusters; '' for none.
+    """Return the CPU pool that suits the head on all of some clusters; '' for none.
 
-    A pool of which a queue has quota comes first.
+    A pool with quota in a queue comes first.
     """
     if not sites:
         return ""

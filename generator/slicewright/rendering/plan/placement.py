@@ -44,7 +44,7 @@ class Placement(Struct, frozen=True):
 
 
 def shape_selector(shape: Shape) -> dict[str, str]:
-    """Return the labels that every host of a shape carries, and that tell it from other shapes."""
+    """Return the node labels that select the hosts of a shape, and no other hosts."""
     selector = {labels.ACCELERATOR: shape.accelerator, labels.TOPOLOGY: shape.topology}
     if shape.needs_accelerator_count:
         selector[labels.ACCELERATOR_COUNT] = str(shape.chips_per_host)
@@ -74,7 +74,7 @@ def flavor_name(shape: Shape, way: Provisioning) -> str:
 
 
 def is_served(shape: Shape, way: Provisioning) -> bool:
-    """Tell whether GKE has a shape in a way of provisioning, as far as the catalogue knows."""
+    """Tell whether GKE offers a shape with a kind of provisioning, as far as the catalogue knows."""
     if not way.is_flex_start:
         return True
     return shape.flex_start and (way.type == "FlexStart" or shape.machine.queued is not False)
@@ -166,7 +166,7 @@ def refusals(workload: Workload, shape: Shape | None) -> Iterator[Problem]:
 
 
 def placed_by_policy(shape: Shape) -> bool:
-    """Tell whether a workload policy places the slice, rather than its topology."""
+    """Tell whether a workload policy, and not the topology of the node pool, places the slice."""
     return shape.multi_host and shape.machine.placement == "HIGH_THROUGHPUT"
 
 

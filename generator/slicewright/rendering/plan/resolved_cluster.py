@@ -1,7 +1,7 @@
-"""A cluster with the shapes of its pools, the sizes that its pools can have, and the problems of its file.
+"""A cluster with the shapes and the size limits of its pools, and the problems of its file.
 
-Queues get all that a pool can have, not what it begins with: Kueue admits by quota, and GKE's autoscaler
-makes nodes only for pods that were admitted. With a quota of existing nodes a pool would never grow.
+Queues get the maximum of a pool, not its initial size: Kueue admits by quota, and GKE's autoscaler makes
+nodes only for admitted pods. With a quota of existing nodes a pool would never grow.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class SizeRange(Struct, frozen=True):
 
 
 def count(pool: TpuPool | CpuPool) -> int:
-    """Return how many slices or nodes the file gives a pool, which it has at once unless it starts empty."""
+    """Return how many slices or nodes the file gives a pool: its initial size, unless it starts empty."""
     return pool.slices if isinstance(pool, TpuPool) else pool.nodes
 
 
@@ -173,7 +173,7 @@ def starts_empty(pool: TpuPool | CpuPool) -> bool:
 
 
 def autoscaling(site: ResolvedCluster, pool: TpuPool | CpuPool) -> SizeRange | None:
-    """Return the bounds of `autoscaling` as they are written, wrong ones too; None if it is not."""
+    """Return the bounds of `autoscaling` as written, also invalid ones; None without the field."""
     bounds = site.cluster.written(pool).get("autoscaling")
     return None if bounds is None else SizeRange(bounds.get("min", 0), bounds.get("max", count(pool)))
 

@@ -70,7 +70,7 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
 def _pods(
     workload: Workload, main: str
 ) -> Iterator[tuple[Path, dict[str, Any], tuple[str, ...], tuple[str, ...]]]:
-    """Yield each pod template with the containers and the sidecars that it has anyway."""
+    """Yield each pod template with the containers and sidecars that slicewright adds to it."""
     head = workload.pathways.head.pod_template if workload.pathways else {}
     copies = [f"{main}-{copy + 1}" for copy in range(workload.containers_per_host)]
     program = () if workload.pathways else (main, *copies) if len(copies) > 1 else (main,)
@@ -174,7 +174,7 @@ def _nothing_to_run(workload: Workload) -> Problem:
 
 
 def _alternatives(workload: Workload) -> Iterator[Problem]:
-    """Kueue chooses among the ways of a run, and pods have to tolerate the taints of their flavors."""
+    """Yield the problems of alternativeProvisioning: no queue, a PathwaysJob, or a duplicate."""
     source, field = workload.source, "alternativeProvisioning"
     if not workload.queue_name:
         hint = "add spec.queueName: Kueue chooses one of them"
@@ -189,7 +189,7 @@ def _alternatives(workload: Workload) -> Iterator[Problem]:
 
 
 def _in_place(workload: Workload) -> Iterator[Problem]:
-    """JobSet's webhook asks for one backoffLimit in every job of a JobSet that restarts in place."""
+    """Yield a backoffLimit beside InPlaceRestart, which needs one value in every job of the JobSet."""
     paths: list[Path] = [("spec", "backoffLimit")] if workload.backoff_limit is not None else []
     paths += [
         ("spec", "auxiliaryJobs", index, "backoffLimit")
@@ -245,7 +245,7 @@ def _auxiliary_jobs(workload: Workload) -> Iterator[Problem]:
 
 
 def _pod_failures(workload: Workload, field: str) -> Iterator[Problem]:
-    """A podFailurePolicy needs restartPolicy Never (kubernetes/kubernetes#125677)."""
+    """Yield a restartPolicy other than Never with a podFailurePolicy (kubernetes/kubernetes#125677)."""
     path: Path = ("spec", "podTemplate", "spec", "restartPolicy")
     template = workload.pod_template
     if field == "restartOnExitCodes" and workload.pathways is not None:

@@ -76,11 +76,11 @@ def _alternatives(
 def has_no_other_nodes(site: ResolvedCluster) -> bool:
     """Tell whether a cluster has no other TPU nodes than those of the pools in its file.
 
-    Autopilot makes nodes for whatever pods select. What somebody else makes (`managed: false`) the file may
-    tell in part. A ComputeClass makes node pools by its ladder, for pods that name none too where it is the
-    default of a namespace or of the cluster. There remains the Standard cluster that is ours. Nothing that we
-    write turns node auto-provisioning on, and whoever did so by hand declares the shape all the same: queues
-    and rehearsals know of it by its pool alone, and with `autoscaling: {min: 0}` it is empty.
+    That is false on Autopilot, which makes nodes for all pods; with `managed: false`, where the file may be
+    incomplete; and with a ComputeClass that makes node pools, also for pods that name none if it is the
+    default of a namespace or of the cluster. On a Standard cluster of ours it is true: slicewright does not
+    turn node auto-provisioning on. Whoever does so declares the shape in a pool (`autoscaling: {min: 0}`),
+    because queues and rehearsals know only pools.
     """
     cluster = site.cluster
     by_class = cluster.compute_classes or any(
@@ -90,10 +90,10 @@ def has_no_other_nodes(site: ResolvedCluster) -> bool:
 
 
 def _keeps_off(workload: Workload, pool: TpuPool) -> bool:
-    """Tell whether the nodes of a pool of the right shape, but of another provisioning, take no such pods.
+    """Tell whether nodes with the right shape and another provisioning exclude the pods of a run.
 
-    Pods that select a label of theirs do not find it there, and Kueue adds none that the nodes do not have.
-    Others are kept off by taints alone: the flavor of a queue tolerates them, and what people add may.
+    They do if pods select a label that these nodes do not have. A taint alone is not enough: the flavor of a
+    queue tolerates it, and a user's toleration may.
     """
     if provisioning_selector(workload.provisioning):
         return True

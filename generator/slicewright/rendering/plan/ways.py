@@ -58,7 +58,7 @@ class Apart(Struct, frozen=True):
 
     @property
     def of_head(self) -> Apart:
-        """Return the same for a head of Pathways that shares the workers' hosts.
+        """Return the tolerations and affinity for a head of Pathways that shares the workers' hosts.
 
         It asks for cpu and no chips, and would be given the flavor of a CPU pool. Such a flavor has the label
         of its node pool alone, which Kueue compares with the affinity.
@@ -69,19 +69,19 @@ class Apart(Struct, frozen=True):
 
 
 def value(way: Provisioning) -> str:
-    """Return the value of a way's taint: `Spot`, `Reservation_r1`, or a digest where that is too long."""
+    """Return the value of the taint of a kind of provisioning: `Spot`, `Reservation_r1`, or a digest."""
     parts = (way.type, way.name, way.project, way.block, way.sub_block)
     text = "_".join(parts).rstrip("_")
     return text if _LABEL_VALUE.fullmatch(text) else f"{way.type}_{digest(parts)[:16]}"
 
 
 def taint(way: Provisioning) -> Fields:
-    """Return the taint that the flavor of a way has, and no node."""
+    """Return the taint of a flavor for a kind of provisioning; nodes never have it."""
     return {"key": PROVISIONING, "value": value(way), "effect": "NoSchedule"}
 
 
 def on_cluster(workload: Workload, cluster: Cluster) -> Workload:
-    """Return a workload whose reservations name no project where it is the cluster's own, the default."""
+    """Return a workload whose reservations leave out the cluster's own project, which is the default."""
     own = cluster.spec.get("project", "")
     if not any(way.project and way.project == own for way in workload.ways):
         return workload
@@ -98,13 +98,13 @@ def called(way: Provisioning) -> str:
 
 
 def fits(way: Provisioning, nodes: Provisioning) -> bool:
-    """Tell whether nodes of a way are what another asks for: `Reservation r1` may be any block of it."""
+    """Tell whether nodes of one provisioning suit runs of another: `Reservation r1` takes any block."""
     is_part = provisioning_selector(way).items() <= provisioning_selector(nodes).items()
     return way.type == nodes.type and is_part
 
 
 def alike(site: ResolvedCluster, shape: Shape) -> list[TpuPool]:
-    """Return the pools of a cluster whose nodes have the labels of a shape."""
+    """Return the pools of a cluster with a shape's node labels."""
     return [pool for pool, has in site.pools if shape_selector(has) == shape_selector(shape)]
 
 
@@ -148,14 +148,14 @@ def node_labels(way: Provisioning) -> dict[str, str]:
 
 
 def _lands(pod: Provisioning, nodes: Provisioning) -> bool:
-    """Tell whether the labels of a way's nodes let pods of a way run there."""
+    """Tell whether the labels of nodes let pods of another kind of provisioning run there."""
     return provisioning_selector(pod).items() <= node_labels(nodes).items()
 
 
 def _required(
     site: ResolvedCluster, own: tuple[Provisioning, ...], others: list[TpuPool]
 ) -> Iterator[Fields]:
-    """Yield what nodes of other ways do not match: by a label of theirs, else by names of node pools."""
+    """Yield the terms that exclude nodes of other provisioning: by a label, or by node pool names."""
     ours = {item for way in own for item in node_labels(way).items()}
     tolerated = {key for way in own for key in tolerated_taints(way)}
     refused: dict[str, set[str]] = {}
@@ -256,9 +256,9 @@ def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem
 
 
 def _by_way(workload: Workload, shape: Shape, site: ResolvedCluster) -> list[set[str]]:
-    """Return, for each way of a run, the Topologies of the pools that it can get; '' for a pool without one.
+    """Return, for each kind of provisioning of a run, the Topologies of its pools; '' if a pool has none.
 
-    Nothing without a queue, or where no pool of the cluster has a Topology.
+    The result is empty without a queue, or if no pool of the cluster has a Topology.
     """
     cluster = site.cluster
     if not workload.queue_name or not any("topologyName" in pool for pool in cluster.spec.get("pools", ())):

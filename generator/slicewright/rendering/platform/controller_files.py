@@ -236,10 +236,10 @@ _CONFIGURED = "slicewright.dev/configuration"
 
 
 def needed_releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tuple[Release, ...]:
-    """Return what a cluster needs, none if somebody else installs it.
+    """Return the releases that a cluster needs; none if it installs its controllers otherwise.
 
-    Kueue where the file says anything of it, JobSet for Kueue and for all that makes JobSets, the operator of
-    PathwaysJobs for those alone. A version that is written is wanted in any case.
+    Kueue is needed if the file uses it, JobSet for Kueue and for everything that makes JobSets, and the
+    operator of PathwaysJobs for PathwaysJobs. A version in the file is installed in any case.
     """
     cluster = site.cluster
     if not cluster.installs:

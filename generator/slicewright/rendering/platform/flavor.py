@@ -75,9 +75,9 @@ def kueue_object(site: ResolvedCluster, kind: str, name: str, namespace: str = "
 class Flavor(Struct, frozen=True):
     """The ResourceFlavor of a pool's nodes.
 
-    It names no taints of nodes: Kueue looks at what the JobSet tolerates, and what GKE's admission adds, it
-    adds to pods. What other pods would not tolerate, the flavor tolerates for them. The taint that it may
-    have is one that no node has.
+    It does not list the taints of the nodes: JobSets tolerate some, and GKE's admission adds tolerations for
+    others. It has a toleration for taints that pods of other kinds would not tolerate. Its own taint, if it
+    has one, is on no node.
     """
 
     name: str
@@ -143,10 +143,10 @@ def used(site: ResolvedCluster) -> dict[str, Capacity]:
 
 
 def kept_apart(site: ResolvedCluster) -> dict[str, TpuCapacity]:
-    """Return a pool for each flavor whose shape queues have in several ways, by the flavor's name.
+    """Return, by the flavor's name, a pool for each flavor that needs a taint to keep other runs out.
 
-    Flavors in one resource group with those of CPU pools are among them: heads of Pathways and auxiliary
-    jobs, which ask for cpu alone, would fit them.
+    These are the flavors whose shape has several kinds of provisioning, and flavors in one resource group
+    with those of CPU pools: heads of Pathways and auxiliary jobs, which ask for cpu alone, would fit them.
     """
     tpus = {name: capacity for name, capacity in used(site).items() if isinstance(capacity, TpuCapacity)}
     known = capacities(site)

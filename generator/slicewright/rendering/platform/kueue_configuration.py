@@ -36,9 +36,9 @@ _UNCOUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 def kueue_configuration(site: ResolvedCluster) -> Iterator[Object]:
-    """Yield the ConfigMap where the file has `kueue:` and somebody else installs Kueue.
+    """Yield the ConfigMap if the file has `kueue:` and slicewright does not install Kueue.
 
-    Where Kueue is ours to install, the ConfigMap of its release is patched beside it: an object has one home.
+    If it does, it patches the ConfigMap of the release instead.
     """
     written = site.cluster.spec.get("kueue")
     if written is not None and not site.cluster.installs:
@@ -62,7 +62,7 @@ _NEVER = {"timeout": "87600h"}
 
 
 def simulated(site: ResolvedCluster) -> dict[str, Any]:
-    """Return the settings with which Kueue is rehearsed: as written, and what we add that decides."""
+    """Return the settings with which Kueue is rehearsed: the written ones, and our relevant defaults."""
     written: dict[str, Any] | None = site.cluster.spec.get("kueue")
     settings: dict[str, Any] = {}
     if written is not None:
@@ -168,9 +168,9 @@ def _enabled(site: ResolvedCluster) -> dict[str, Any]:
 
 
 def _resources(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
-    """Return how Kueue takes what no queue has quota of: pods that ask for some cpu can be admitted.
+    """Return how Kueue treats resources without quota: pods that request cpu can still be admitted.
 
-    The two ways exclude each other, so ours gives way to either.
+    Kueue allows one of the two settings, so our default gives way to a written one.
     """
     if not {"quotaCheckStrategy", "excludeResourcePrefixes"}.isdisjoint(written):
         return {}

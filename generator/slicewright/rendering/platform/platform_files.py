@@ -40,7 +40,7 @@ def files(site: ResolvedCluster, untainted: Collection[str] = ()) -> dict[str, s
 
 
 def objects(site: ResolvedCluster, untainted: Collection[str] = ()) -> list[Object]:
-    """Return the objects of a cluster's platform, also of one that is not ours to make."""
+    """Return the objects of a cluster's platform, also with `managed: false`."""
     return [item for _, items in _parts(site, untainted) for item in items]
 
 
@@ -58,7 +58,7 @@ def _kueue_parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[
 
 
 def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[str, Iterable[Object]]]:
-    """Yield each file's name and its objects, in order of the list."""
+    """Yield the name and the objects of each file, in the order of the kustomization."""
     yield "namespaces.yaml", namespaces(site)
     yield "priority-classes.yaml", queues.priority_classes(site)
     yield from _kueue_parts(site, untainted)

@@ -161,8 +161,8 @@ def _checks(site: ResolvedCluster, queue: ClusterQueue) -> list[dict[str, Any]]:
 def priority_classes(site: ResolvedCluster) -> Iterator[Object]:
     """Yield the classes in order of their value.
 
-    Those for pods preempt nobody: the scheduler would tear single pods out of slices, where Kueue takes
-    whole workloads.
+    Classes for pods have preemptionPolicy Never: the scheduler would preempt single pods of slices, while
+    Kueue preempts whole workloads.
     """
     if not has_kueue(site):
         return
@@ -233,15 +233,14 @@ def allocatable(machine: CpuMachine, count: int) -> dict[str, str]:
 
 
 def resource_groups(site: ResolvedCluster, quotas: Iterable[Quota]) -> list[dict[str, Any]]:
-    """Return the resource groups of a queue or a cohort: one for chips, one for what CPU pools have.
+    """Return the resource groups of a queue or a cohort: one for chips, and one for cpu and memory.
 
-    Flavors are in the order of the quotas, in which Kueue tries them; pools of one flavor add up. A quota
-    of a pool that is not known, or of a machine whose size is not, is left out: it has its problem.
+    Flavors are in the order of the quotas, in which Kueue tries them; the quotas of pools with one flavor are
+    added up. A quota of an unknown pool or machine type is left out: it has its own problem.
 
-    Kueue gives a pod one flavor of a group, and adds its labels. Where TPU hosts have quota of cpu and memory
-    too, there is one group: pods with chips would get the flavor of a CPU pool beside that of their hosts.
-    CPU pools come first in it, for they have no chips; what has none itself is kept off TPU flavors by their
-    taints.
+    Kueue gives a pod one flavor of each group, and adds its labels. If TPU hosts have quota of cpu and memory
+    too, there is only one group: with two, pods with chips would also get the flavor of a CPU pool. CPU pools
+    come first in it, because they have no chips; the taints of TPU flavors keep pods without chips off them.
     """
     known = capacities(site)
     tpus: dict[str, Chips] = {}
@@ -291,7 +290,7 @@ def _node_resources(machine: CpuMachine, counts: Iterable[int | None]) -> list[d
 
 
 def _each(names: list[str], resources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a resource for each name, 0 for absent ones: all flavors of a group need the same resources."""
+    """Return a quota for each name, 0 if it is absent: all flavors of a group need the same resources."""
     had = {resource["name"]: resource for resource in resources}
     return [had.get(name) or _resource(name, "0") for name in names]
 

@@ -28,12 +28,10 @@ def platform_problems(site: ResolvedCluster) -> tuple[Problem, ...]:
 
 
 def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
-    """Yield a problem for each workload policy that would be made with the name of another one.
+    """Yield a problem for each workload policy with the name of another one in the same region.
 
-    Clusters need no such check: a GKE cluster is called as its TPUCluster, of which there is one by name.
-
-    Its default name is that of the cluster and of the pool, and both may hold a hyphen: `a-b` and `c` make
-    what `a` and `b-c` make. Policies lie in a region of a project.
+    The default name joins the names of cluster and pool, which may contain hyphens: `a-b` and `c` give the
+    same name as `a` and `b-c`. Clusters need no such check, because the names of TPUClusters are unique.
     """
     policies = [
         (site, pool, shape.topology, "placementPolicyName" in site.cluster.written(pool))

@@ -91,7 +91,7 @@ def _holders(site: ResolvedCluster) -> Iterator[tuple[Path, Cohort | ClusterQueu
 
 
 def _cohorts(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield names near to that of a declared cohort; to Kueue a cohort that is only named exists, too."""
+    """Yield names that look like a misspelt cohort. Kueue accepts a cohort that nothing declares."""
     known = _names(site, "cohorts")
     for field, key in (("cohorts", "parentName"), ("clusterQueues", "cohortName")):
         for index, holder in enumerate(site.cluster.spec.get(field, [])):
@@ -229,7 +229,7 @@ def _of_nodes(site: ResolvedCluster, entry: _Entry, capacity: CpuCapacity) -> It
 
 
 def _limits_alike(site: ResolvedCluster, entries: list[_Entry]) -> Iterator[Problem]:
-    """Pools of one flavor add up, and so do their limits: all have one, or none."""
+    """Yield a problem if only some of the pools of one flavor have a limit: their limits are added up."""
     first: dict[str, _Entry] = {}
     for entry in entries:
         other = first.setdefault(entry.capacity.flavor.name, entry)
@@ -269,18 +269,18 @@ def _beyond_pools(
 
 
 def _nominal(entry: _Entry) -> int:
-    """Return the chips or nodes of a quota; one that is written by resource cannot be compared."""
+    """Return the chips or nodes of a quota; 0 for a quota in cpu and memory, which has no number of nodes."""
     if isinstance(entry.capacity, TpuCapacity):
         return chips(entry.quota, entry.capacity).nominal
     return 0 if entry.quota.nominal_quota is not None else nodes(entry.quota, entry.capacity)
 
 
 def _without(site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn of queues without any quota: what Kueue does with their workloads hangs on its configuration."""
+    """Warn of queues without quota: Kueue never admits their workloads, or does not count them."""
     for at, queue in enumerate(site.cluster.cluster_queues):
         if not queue.quota:
             message = f"ClusterQueue '{queue.name}' has no quota: "
-            message += "its workloads are never admitted, or are not counted"
+            message += "Kueue never admits its workloads, or does not count them"
             hint = "write quota: [{pool: NAME}], with a pool of this cluster"
             place: Path = ("spec", "clusterQueues", at, "name")
             yield site.source.problem("QUOTA016", place, message, hint, warning=True)

@@ -1,7 +1,7 @@
-"""Flags and arguments of node pools that no field has: what they may not say, and how they are merged.
+"""Checks and merges the further gcloud flags and Terraform arguments of node pools, which have no field.
 
 A flag or an argument that a field decides would contradict queues, pods and simulated nodes, which are made
-from the field. What the others do is for gcloud and the google provider to judge.
+from the field. gcloud and the google provider check the others.
 """
 
 import re
@@ -87,7 +87,7 @@ _FORM = "write --flag or --flag=value, on one line, with printable characters on
 
 
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with `nodeConfig` of the pools of a cluster that we provision."""
+    """Yield the problems of `nodeConfig` in the pools of a cluster that slicewright provisions."""
     by_terraform = "environment" in site.cluster.spec
     node_pool_of = {node_pool.pool: node_pool for node_pool in node_pools(site)}
     for pool, shape in (*site.pools, *((pool, None) for pool in site.cluster.cpu_pools)):
@@ -112,7 +112,7 @@ def problems(site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def _extra(site: ResolvedCluster, pool: NodePool, path: Path, written: Any) -> Iterator[Problem]:
-    """Yield what is wrong with further flags or arguments, and that nobody here knows them."""
+    """Yield the problems of further flags or arguments, and a warning that slicewright does not know them."""
     are_flags = isinstance(written, list)
     mistakes = list(_flags(pool, written) if are_flags else _arguments(written, (), ()))
     for place, ident, message, hint in mistakes:
@@ -160,7 +160,7 @@ def _name(flag: str) -> str:
 
 
 def _arguments(written: Mapping[str, Any], at: tuple[str, ...], place: Path) -> Iterator[_Mistake]:
-    """Yield arguments that are none, or that are decided elsewhere."""
+    """Yield invalid arguments, and arguments that a field sets."""
     for name, value in written.items():
         where: Path = (*place, name)
         dotted = ".".join((*at, name))

@@ -105,7 +105,7 @@ def _block(item: Block, indent: str) -> list[str]:
 
 
 def _assignments(pairs: Sequence[tuple[str, Value]], indent: str) -> list[str]:
-    """Return `name = value` lines; a value of several lines ends the run that is aligned."""
+    """Return `name = value` lines with aligned `=`; a value of several lines ends the aligned block."""
     texts = [(name, _value(value, indent, len(indent) + len(name) + 3)) for name, value in pairs]
     lines: list[str] = []
     for is_long, group in groupby(texts, lambda pair: "\n" in pair[1]):

@@ -82,7 +82,7 @@ def zones(site: ResolvedCluster, pool: Pool) -> tuple[str, ...]:
 
 
 def cluster_zones(site: ResolvedCluster) -> tuple[str, ...]:
-    """Return the zones of a cluster: what the file lists, else that of a zonal one."""
+    """Return the zones of a cluster: those in the file, else the location of a zonal cluster."""
     if zones := site.cluster.spec.get("nodeLocations"):
         return tuple(zones)
     location = site.cluster.spec.get("location", "")
@@ -139,9 +139,9 @@ def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Node
 
 
 def _taints(pool: TpuPool) -> dict[str, str]:
-    """Return the taints that keep pods off which did not ask for such nodes, and that GKE does not add.
+    """Return the taints of a node pool that GKE does not add itself.
 
-    GKE marks nodes of a node pool on Spot machines with a label alone, which no other pod is kept off by.
+    GKE marks Spot nodes with a label only, which does not keep other pods off.
     """
     if pool.provisioning.type == "ComputeClass":
         return {COMPUTE_CLASS: pool.provisioning.name}
@@ -192,5 +192,5 @@ def _configured(written: dict[str, Any], boot_disk: str) -> dict[str, Any]:
 
 
 def _share(number: int, index: int, parts: int) -> int:
-    """Return how many of a number of things the part at an index gets, when they are dealt out in turn."""
+    """Return the size of one part when a number of things is divided as evenly as possible."""
     return (number - index + parts - 1) // parts if number > index else 0

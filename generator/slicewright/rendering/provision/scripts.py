@@ -73,7 +73,7 @@ def _obtained(provisioning: Provisioning) -> list[str]:
 
 
 def reservation_path(reservation: Provisioning) -> str:
-    """Return a reservation as gcloud names it: its project where that is another's, block and sub-block."""
+    """Return a reservation as gcloud names it: project (unless its own), block and sub-block."""
     project = f"projects/{reservation.project}/reservations/" if reservation.project else ""
     block = f"/reservationBlocks/{reservation.block}" if reservation.block else ""
     sub_block = f"/reservationSubBlocks/{reservation.sub_block}" if reservation.sub_block else ""
@@ -92,10 +92,10 @@ _SOURCE = """\
 
 
 def scripts(site: ResolvedCluster, library: str) -> dict[str, str]:
-    """Return the scripts by name, and the library that they source; one with nothing to do is left out.
+    """Return the scripts and their library by name; a script with nothing to do is left out.
 
-    Where Terraform makes cluster and node pools, a script that made them too would leave them outside of its
-    state: there are only `verify.sh`, and `destroy.sh` for Kueue's objects.
+    If Terraform makes the cluster and its node pools, a script that made them too would leave them outside of
+    the state. Then there are only `verify.sh`, and `destroy.sh` for Kueue's objects.
     """
     pools = node_pools(site)
     first, _, rest = library.partition("\n")
@@ -218,7 +218,7 @@ def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
 
 
 def _columns(pool: NodePool) -> tuple[str, ...]:
-    """Return what is wanted of a node pool, in the order of the columns of `compare_node_pools`."""
+    """Return the expected values of a node pool, in the order of the columns of `compare_node_pools`."""
     scaling = pool.scaling
     way = "OnDemand" if pool.provisioning.type == "ComputeClass" else pool.provisioning.type
     nodes = str(pool.nodes * len(pool.zones))

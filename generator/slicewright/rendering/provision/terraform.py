@@ -109,7 +109,7 @@ _BUCKET = "The bucket for data sets, logs and checkpoints"
 
 
 def terraform_versions(environment: Environment) -> tuple[Item, ...]:
-    """Return versions.tf: what runs the configuration, where its state is, which project it is about."""
+    """Return versions.tf: the required versions, the backend of the state, and the project."""
     fields = environment.fields
     backend = block("backend", "gcs", bucket=fields["tfStateBucket"], prefix=fields["tfStatePrefix"])
     required = block("required_providers", google={"source": "hashicorp/google", "version": GOOGLE})
@@ -134,7 +134,7 @@ def terraform_values(environment: Environment) -> tuple[Item, ...]:
 
 
 def terraform_outputs(environment: Environment) -> tuple[Item, ...]:
-    """Return outputs.tf: what people and other configurations ask for."""
+    """Return outputs.tf: the values that people and other configurations read."""
     where = "--zone" if environment.zonal else "--region"
     location = environment.location if environment.zonal else "${var.region}"
     get = f"gcloud container clusters get-credentials ${{var.cluster_name}} {where} {location}"
@@ -265,7 +265,7 @@ def cluster_resources(environment: Environment) -> tuple[Item, ...]:
 
 
 def zones(environment: Environment, names: tuple[str, ...]) -> Value:
-    """Return zones as they are written: the variable for the one that nodes are in by default."""
+    """Return zones as HCL: the variable stands for the default zone of nodes."""
     return [Expression("var.zone") if name == environment.zone else name for name in names]
 
 
@@ -392,7 +392,7 @@ def _node_config(pool: NodePool) -> Block:
 
 
 def _reservation(pool: NodePool) -> Iterator[Block]:
-    """Yield the reservation that the nodes come from, or that they come from none (flex-start)."""
+    """Yield the block `reservation_affinity`: a reservation, or none for flex-start."""
     kind = "reservation_affinity"
     if pool.provisioning.is_flex_start:
         yield block(kind, consume_reservation_type="NO_RESERVATION")

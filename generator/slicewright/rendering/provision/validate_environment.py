@@ -37,7 +37,7 @@ _DERIVED = {
 
 
 def problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the environment of one cluster; nothing if it has none."""
+    """Yield the problems of the environment of one cluster; nothing if it has none."""
     if "environment" not in site.cluster.spec:
         return
     if not site.cluster.managed:
@@ -87,7 +87,7 @@ def problems_between(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:
 
 
 def _missing(site: ResolvedCluster, settings: Environment) -> Iterator[Problem]:
-    """Yield the fields that Terraform needs and other platforms do not; every one needs a location."""
+    """Yield the missing fields that only Terraform needs; the location is checked elsewhere."""
     needed = [("project", "my-project", settings.project)]
     if not settings.autopilot:
         needed.append(("nodeLocations", "[us-west4-a]", settings.zone))
@@ -98,9 +98,9 @@ def _missing(site: ResolvedCluster, settings: Environment) -> Iterator[Problem]:
 
 
 def _names(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
-    """Yield derived names that cannot be: a name that is written has passed the schema.
+    """Yield derived names that Google Cloud refuses; the schema checks written names.
 
-    A name with capitals is made from a placeholder such as PROJECT_ID, and nothing is said of it.
+    A name with capitals comes from a placeholder such as PROJECT_ID, and is not reported.
     """
     for field, allowed in _DERIVED.items():
         if fields[field].islower() and not allowed.fullmatch(fields[field]):
@@ -139,9 +139,10 @@ def _ranges(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
     pools = node_pools(site)
     nodes = sum(_most(pool) for pool in pools)
     pods = sum(_most(pool) * _addresses(pool) for pool in pools)
-    for field, needed in (("subnetIpRange", nodes + _RESERVED), ("podsIpRange", pods)):
+    reserved = f"; Google Cloud reserves {_RESERVED} in each subnet"
+    for field, needed, why in (("subnetIpRange", nodes + _RESERVED, reserved), ("podsIpRange", pods, "")):
         if field in networks and (size := networks[field].num_addresses) < needed:
-            message = f"{networks[field]} has {size} addresses, but {nodes} nodes need {needed}"
+            message = f"{networks[field]} has {size} addresses, but {nodes} nodes need {needed}{why}"
             hint = f"write a range of length /{32 - (needed - 1).bit_length()} or wider"
             yield _problem(site, "ENV005", field, message, hint)
 

@@ -23,7 +23,7 @@ from slicewright.rendering.provision.node_pool import creates_itself, node_pools
 
 
 def zone_problems(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the zones of a cluster and of its pools."""
+    """Yield the problems of the zones of a cluster and of its pools."""
     yield from _outside(site, ("spec",), site.cluster.spec.get("nodeLocations", []))
     for pool, shape in site.pools:
         yield from _outside(site, pool.path, site.cluster.written(pool).get("nodeLocations", []))
@@ -64,7 +64,7 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
 
 
 def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
-    """Yield a warning for zones that no source names; zones change, so it is no more than that."""
+    """Yield a warning for zones that no source names. It is never an error, because zones change."""
     known_zones = _known_zones(pool, shape)
     for index, zone in enumerate(zones(site, pool)):
         if known_zones and zone not in known_zones:
@@ -88,7 +88,7 @@ def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
 
 
 def _proposed(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> str:
-    """Return a zone to propose: of those that the pool has, else of the region, one that sources name."""
+    """Return a known zone for a hint: one of the pool's zones, or another one of the region."""
     region, known = region_of(site.cluster.spec.get("location", "")), _known_zones(pool, shape)
     choices = zones(site, pool) or [zone for zone in known if zone.startswith(f"{region}-")]
     return next((zone for zone in choices if zone in known), choices[0] if choices else "ZONE")
@@ -123,10 +123,7 @@ OLDEST_EXTENDED = "1.31"
 
 
 def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
-    """Yield what is wrong with the pools and the environment of a cluster that we provision.
-
-    The pools of one that somebody else provisions have no problems.
-    """
+    """Yield the problems of the pools and the environment of a cluster that slicewright provisions."""
     if not site.cluster.managed:
         yield from validate_environment.problems(site)
         return
@@ -158,7 +155,7 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
-    """Refuse slices that a sub-block of a reservation has no hosts for, of one pool or of several."""
+    """Yield a problem if the slices of pools need more chips than their sub-block of a reservation has."""
     taken: Counter[Provisioning] = Counter()
     for pool, shape in site.pools:
         way, most = pool.provisioning, size_range(site, pool).most
@@ -176,7 +173,7 @@ def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem
 
 
 def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
-    """Yield that the machines of a CPU pool are not known, or have TPUs and how a pool of them is written."""
+    """Yield the problem of a CPU pool with an unknown machine type, or with one that has TPUs."""
     shape = next((row for row in catalogue.rows() if row.machine_type == pool.machine_type), None)
     if shape is None:
         yield from _unknown(site, catalogue, pool)
@@ -189,10 +186,10 @@ def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
 
 
 def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
-    """Yield that no source tells of a machine type: a typing error, or one that is new.
+    """Yield the problem of a machine type that no source lists: it is misspelt, or new.
 
-    It is an error where a quota is computed from it (QUOTA010). Without a quota it is a warning, for the
-    catalogue has not every family; and nothing is said where the quotas have the numbers.
+    It is an error if a quota is computed from it (QUOTA010). Without a quota it is a warning, because the
+    catalogue does not have every family. If the quotas have numbers, it is not reported.
     """
     quotas = [quota for quota in site.cluster.quotas if quota.pool == pool.name]
     computed = any(quota.nominal_quota is None for quota in quotas)
@@ -214,7 +211,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
 
 
 def _empty(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
-    """Yield what is doubtful or wrong about a pool that starts empty."""
+    """Yield problems of a pool that starts empty."""
     if not starts_empty(pool):
         return
     kind = pool.provisioning.type
@@ -241,7 +238,7 @@ def _support(site: ResolvedCluster) -> Iterator[Problem]:
 
 
 def _versions(site: ResolvedCluster, catalogue: Catalogue, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
-    """Yield what the cluster's version is too old for; that of several slices only warns, for it is a use."""
+    """Yield features that need a newer version than the cluster has; for multislice it is only a warning."""
     version = site.cluster.spec.get("gke", {}).get("version")
     if version is None:
         return
@@ -298,7 +295,7 @@ def _policy(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
 
 
 def _names(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield names that GKE would refuse, and those of more slices than a pool has that meet another's."""
+    """Yield names that GKE would refuse, and names of further slices that another pool already has."""
     source, name = site.source, site.cluster.name
     if len(name) > NAME_LENGTH:
         message = f"the name has {len(name)} characters; the limit is {NAME_LENGTH}"
