@@ -50,7 +50,7 @@ def is_alone(pods: Pods) -> bool:
 def is_set_up(pods: Pods) -> bool:
     """Tell whether the pods give libtpu its place in the slice, in a variable or in their script.
 
-    A number that is the same for several pods is no place.
+    A number that several pods share does not count.
     """
     return is_alone(pods) or _names(pods, _PLACES)
 
