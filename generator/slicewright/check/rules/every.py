@@ -12,7 +12,7 @@ from slicewright.check.rules import (
     fit_namespace,
     fit_node_pools,
     fit_nodes,
-    flux,
+    flux_kustomizations,
     gitops,
     jobs,
     jobset_names,
@@ -62,6 +62,15 @@ RULES = rules_of(
     *(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads, pods_ready),
     *(provisioning_requests, provisioning_by_hand),
     *(keys, versions, pod_values, object_limits),
-    *(references_kueue, references_pods, volumes, network_policies, gitops, flux, content, kustomize),
+    *(
+        references_kueue,
+        references_pods,
+        volumes,
+        network_policies,
+        gitops,
+        flux_kustomizations,
+        content,
+        kustomize,
+    ),
 )
 """All rules; `problems/rules/` has their texts."""

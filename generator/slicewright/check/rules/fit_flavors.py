@@ -70,16 +70,19 @@ def _no_such_label(
     """Return the finding that pods select a label's value that no node of the cluster has."""
     pools = _pools(objects)
     of_flavors = [pool for name in names for pool in pools.get(name, ())]
-    for key, value in pod_set.nodes.fixed().items() if of_flavors else ():
-        known = {other for own in pools.values() for pool in own for other in pool.get(key, ())}
-        values = list(dict.fromkeys(other for pool in of_flavors for other in pool.get(key, ())))
-        if values and value not in known:
-            named = (pods for pods in resource.pods if (pods.name or "main") == pod_set.name)
-            path = next((pods.selector_path(key) for pods in named), LABEL)
-            message = f"pods '{pod_set.name}' select {key}={value}, but no node of the cluster has this label"
-            one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
-            hint = f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
-            return Finding(path, message, hint)
+    if of_flavors:
+        for key, value in pod_set.nodes.fixed().items():
+            known = {other for own in pools.values() for pool in own for other in pool.get(key, ())}
+            values = list(dict.fromkeys(other for pool in of_flavors for other in pool.get(key, ())))
+            if values and value not in known:
+                named = (pods for pods in resource.pods if (pods.name or "main") == pod_set.name)
+                path = next((pods.selector_path(key) for pods in named), LABEL)
+                message = (
+                    f"pods '{pod_set.name}' select {key}={value}, but no node of the cluster has this label"
+                )
+                one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
+                hint = f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
+                return Finding(path, message, hint)
     return None
 
 

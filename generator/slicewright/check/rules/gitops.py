@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from slicewright.check.rules.flux import changes_name, is_forced, is_written_once
+from slicewright.check.rules.flux_kustomizations import changes_name, is_forced, is_written_once
 from slicewright.check.selection import is_application, is_flux_kustomization, tools_of
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words

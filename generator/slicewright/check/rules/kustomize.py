@@ -181,23 +181,24 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
 def _replacements(resource: Resource, objects: ObjectSet) -> Findings:
     contents = composed(resource, objects)
     gone = objects.once("deleted by patches", deleted)
-    for path, target in _targets_of(resource, objects) if contents else ():
-        select = texts(target.get("select"))
-        kind = select.get("kind", "")
-        if (kind, select.get("name", "")) in gone or kind not in ("", *GROUP_OF):
-            continue
-        selected = [part for part in contents if selects(select, part, objects)]
-        if not selected:
-            fields = " ".join(f"{key}: {value}" for key, value in select.items())
-            yield Finding(path, f"the target ({fields}) matches no object")
-        elif at(target, "options", "create") is True:
-            for _, field in words(target.get("fieldPaths")):
-                for part in selected:
-                    if added := created(part, field):
-                        message = (
-                            f"create adds {added} to {part.kind} '{part.name}', which has no such element"
-                        )
-                        yield Finding(path, message, "correct the name in brackets, or leave create out")
+    if contents:
+        for path, target in _targets_of(resource, objects):
+            select = texts(target.get("select"))
+            kind = select.get("kind", "")
+            if (kind, select.get("name", "")) in gone or kind not in ("", *GROUP_OF):
+                continue
+            selected = [part for part in contents if selects(select, part, objects)]
+            if not selected:
+                fields = " ".join(f"{key}: {value}" for key, value in select.items())
+                yield Finding(path, f"the target ({fields}) matches no object")
+            elif at(target, "options", "create") is True:
+                for _, field in words(target.get("fieldPaths")):
+                    for part in selected:
+                        if added := created(part, field):
+                            message = (
+                                f"create adds {added} to {part.kind} '{part.name}', which has no such element"
+                            )
+                            yield Finding(path, message, "correct the name in brackets, or leave create out")
 
 
 def _targets_of(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, dict[str, Any]]]:

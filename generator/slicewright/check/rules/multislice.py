@@ -120,11 +120,12 @@ def _slice_id(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU170", _KINDS)
 def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, own in _of_slices(resource):
-        for name, counts in _COORDINATORS.items() if _hosts(resource, pods, own) > 1 else ():
-            path, value = own.of(name)
-            reason = _stranger(value, resource, objects, by_hand=counts in own.names) if path else ""
-            if reason:
-                yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
+        if _hosts(resource, pods, own) > 1:
+            for name, counts in _COORDINATORS.items():
+                path, value = own.of(name)
+                reason = _stranger(value, resource, objects, by_hand=counts in own.names) if path else ""
+                if reason:
+                    yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
 
 
 def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
@@ -198,7 +199,10 @@ def _order(resource: Resource, _objects: ObjectSet) -> Findings:
                 continue
             pod = re.compile(rf"{re.escape(resource.name)}-{re.escape(text(job.get('name')))}-\d+-\d+\..*")
             for pods, own in _of_slices(resource):
-                for name in _COORDINATORS if pods.name == entry.get("name") else ():
-                    if pod.fullmatch(own.of(name)[1]):
-                        message = f"'{pods.name}' needs '{job.get('name')}', which starts when it is complete"
-                        yield Finding(("spec", "replicatedJobs", index, "dependsOn", place), message)
+                if pods.name == entry.get("name"):
+                    for name in _COORDINATORS:
+                        if pod.fullmatch(own.of(name)[1]):
+                            message = (
+                                f"'{pods.name}' needs '{job.get('name')}', which starts when it is complete"
+                            )
+                            yield Finding(("spec", "replicatedJobs", index, "dependsOn", place), message)

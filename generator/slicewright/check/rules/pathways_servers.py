@@ -112,18 +112,19 @@ def _heads(objects: ObjectSet) -> list[_Head]:
 def _shared_host(resource: Resource, objects: ObjectSet) -> Findings:
     heads = _heads(objects)
     for head in heads:
-        for other in heads if head.resource is resource else ():
-            ports = head.shared(other) if head is not other or head.pods.count > 1 else set()
-            if ports:
-                whose = "of the run" if other.resource is resource else f"of {other.resource.subject}"
-                message = f"the scheduler may put pods '{other.pods.name}' {whose} on the same node, "
-                message += f"and both open port {min(ports)} of the host"
-                hint = f"write ports: [{{containerPort: {min(ports)}}}] in the container that serves it"
-                if resource.kind == "JobSet":
-                    hint = f"write metadata: {{annotations: {{{EXCLUSIVE_TOPOLOGY}: {HOSTNAME}}}}} in "
-                    hint += dotted(head.pods.job_path[:-1])
-                yield Finding((*head.pods.spec_path, "hostNetwork"), message, hint)
-                break
+        if head.resource is resource:
+            for other in heads:
+                ports = head.shared(other) if head is not other or head.pods.count > 1 else set()
+                if ports:
+                    whose = "of the run" if other.resource is resource else f"of {other.resource.subject}"
+                    message = f"the scheduler may put pods '{other.pods.name}' {whose} on the same node, "
+                    message += f"and both open port {min(ports)} of the host"
+                    hint = f"write ports: [{{containerPort: {min(ports)}}}] in the container that serves it"
+                    if resource.kind == "JobSet":
+                        hint = f"write metadata: {{annotations: {{{EXCLUSIVE_TOPOLOGY}: {HOSTNAME}}}}} in "
+                        hint += dotted(head.pods.job_path[:-1])
+                    yield Finding((*head.pods.spec_path, "hostNetwork"), message, hint)
+                    break
 
 
 @rule("PW148", POD_KINDS, "warning")

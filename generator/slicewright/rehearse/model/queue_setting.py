@@ -109,7 +109,8 @@ def read_setting(
 
 def _nodes(site: ResolvedCluster | None) -> dict[str, int]:
     chips: dict[str, int] = defaultdict(int)
-    for capacity in capacities(site).values() if site else ():
-        if isinstance(capacity, TpuCapacity):
-            chips[capacity.flavor.name] += capacity.shape.chips * capacity.most
+    if site:
+        for capacity in capacities(site).values():
+            if isinstance(capacity, TpuCapacity):
+                chips[capacity.flavor.name] += capacity.shape.chips * capacity.most
     return chips

@@ -135,9 +135,10 @@ def _queued(
         moment.take_in(event)
         if event.kind not in ("waiting", "reserved"):
             continue
-        for run in moment.passed(event.run) if event.kind == "reserved" else ():
-            for span in queued.get(run, ()):
-                passed_by[run, span.start] += span.start < event.at < span.end
+        if event.kind == "reserved":
+            for run in moment.passed(event.run):
+                for span in queued.get(run, ()):
+                    passed_by[run, span.start] += span.start < event.at < span.end
         recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
         if event.kind == "waiting":
             recent.append(event)

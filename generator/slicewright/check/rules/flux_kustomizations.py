@@ -152,9 +152,10 @@ def _force(resource: Resource, objects: ObjectSet) -> Findings:
         left = (run for run in left if syncs(resource, run.file))
         for run in islice(left, 1):
             yield Finding(("spec", "force"), f"with force, a change of '{run.subject}' {again}")
-    for holder in ("labels", "annotations") if resource.kind in RUN_KINDS else ():
-        if text(at(resource.metadata, holder, FLUX_FORCE)).casefold() == "enabled":
-            yield Finding(("metadata", holder, FLUX_FORCE), f"with force, a change of the file {again}")
+    if resource.kind in RUN_KINDS:
+        for holder in ("labels", "annotations"):
+            if text(at(resource.metadata, holder, FLUX_FORCE)).casefold() == "enabled":
+                yield Finding(("metadata", holder, FLUX_FORCE), f"with force, a change of the file {again}")
 
 
 _CHECKED = RUN_KINDS | {"ClusterQueue", "LocalQueue", "ResourceFlavor"}
@@ -167,27 +168,33 @@ def _health(resource: Resource, objects: ObjectSet) -> Findings:
     if not is_flux_kustomization(resource) or spec.get("wait") is True:
         return
     is_seen = any(syncs(resource, one.file) for one in objects.widest.all if one is not resource)
-    for index, entry in entries(spec.get("healthChecks")) if is_seen else ():
-        kind, name, place = text(entry.get("kind")), text(entry.get("name")), ("spec", "healthChecks", index)
-        group = text(entry.get("apiVersion")).rpartition("/")[0]
-        of_kind = [one for one in objects.widest.of_kind(kind) if one.is_known]
-        names = {
-            f"{text(spec.get('namePrefix'))}{one.name}{text(spec.get('nameSuffix'))}": one for one in of_kind
-        }
-        if kind not in _CHECKED or (kind == "Job" and (not of_kind or "." in group)):
-            continue  # another Job, or one that a chart creates
-        if group != GROUP_OF[kind]:
-            message = f"no API {entry.get('apiVersion')} has the kind {kind}"
-            right = text(of_kind[0].data.get("apiVersion")) if of_kind else f"{GROUP_OF[kind]}/VERSION"
-            yield Finding((*place, "apiVersion"), message, f"write apiVersion: {right}")
-        elif name not in names:
-            hint = did_you_mean(name, names)
-            yield Finding(
-                (*place, "name"), f"{kind} '{name}' is not in the folder of the Kustomization", hint
+    if is_seen:
+        for index, entry in entries(spec.get("healthChecks")):
+            kind, name, place = (
+                text(entry.get("kind")),
+                text(entry.get("name")),
+                ("spec", "healthChecks", index),
             )
-        elif is_namespaced(group, kind):
-            namespace = text(spec.get("targetNamespace")) or names[name].namespace
-            if namespace and entry.get("namespace") != namespace:
-                key = ("namespace",) if "namespace" in entry else ()
-                message = f"{kind} '{name}' is in namespace '{namespace}'"
-                yield Finding((*place, *key), message, f"write namespace: {namespace}")
+            group = text(entry.get("apiVersion")).rpartition("/")[0]
+            of_kind = [one for one in objects.widest.of_kind(kind) if one.is_known]
+            names = {
+                f"{text(spec.get('namePrefix'))}{one.name}{text(spec.get('nameSuffix'))}": one
+                for one in of_kind
+            }
+            if kind not in _CHECKED or (kind == "Job" and (not of_kind or "." in group)):
+                continue  # another Job, or one that a chart creates
+            if group != GROUP_OF[kind]:
+                message = f"no API {entry.get('apiVersion')} has the kind {kind}"
+                right = text(of_kind[0].data.get("apiVersion")) if of_kind else f"{GROUP_OF[kind]}/VERSION"
+                yield Finding((*place, "apiVersion"), message, f"write apiVersion: {right}")
+            elif name not in names:
+                hint = did_you_mean(name, names)
+                yield Finding(
+                    (*place, "name"), f"{kind} '{name}' is not in the folder of the Kustomization", hint
+                )
+            elif is_namespaced(group, kind):
+                namespace = text(spec.get("targetNamespace")) or names[name].namespace
+                if namespace and entry.get("namespace") != namespace:
+                    key = ("namespace",) if "namespace" in entry else ()
+                    message = f"{kind} '{name}' is in namespace '{namespace}'"
+                    yield Finding((*place, *key), message, f"write namespace: {namespace}")
