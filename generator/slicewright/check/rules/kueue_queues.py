@@ -68,7 +68,7 @@ def queued_flavors(objects: ObjectSet) -> dict[str, set[str]]:
         check.name
         for check in objects.of_kind("AdmissionCheck")
         if at(check.data, "spec", "controllerName") == PROVISIONING_CONTROLLER
-        and at(check.data, "spec", "parameters", "name") in configs
+        and text(at(check.data, "spec", "parameters", "name")) in configs
     }
     by_queue: dict[str, set[str]] = defaultdict(set)
     for queue in objects.of_kind("ClusterQueue"):
