@@ -397,6 +397,28 @@ def test_run_that_borrows_says_how_much(repo: Repo) -> None:
 
 
 @pytest.mark.slow
+def test_run_borrows_what_kueue_counts_for_it(repo: Repo) -> None:
+    """Kueue's configuration may count chips for a request of cpu."""
+    two_queues(repo)
+    counts = "[{input: cpu, strategy: Replace, outputs: {google.com/tpu: 2}}]"
+    written = repo.read("clusters/c1.yaml")
+    repo.write("clusters/c1.yaml", f"{written}  kueue: {{resources: {{transformations: {counts}}}}}\n")
+    repo.workload(
+        "large",
+        """
+    clusters: [c1]
+    cpu: {pool: cpu-np}
+    queueName: small
+    container: {image: "python:3.12", script: python a.py, resources: {requests: {cpu: 4, memory: 1Gi}}}
+""",
+    )
+
+    runs = repo.run("capacity", "c1", "-o", "json", code=1).json["clusters"][0]["workloads"]
+
+    assert {"default/fits": 0, "default/large": 8} == {run["workload"]: run["borrows"] for run in runs}
+
+
+@pytest.mark.slow
 def test_run_beyond_the_quota_of_its_team_does_not_fit(repo: Repo) -> None:
     """Capacity takes the answer of the rule that render and validate have."""
     two_queues(repo)

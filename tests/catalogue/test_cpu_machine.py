@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slicewright
-from slicewright.catalogue.catalogue import NONE, read_cpu_machines
+from slicewright.catalogue.catalogue import NO_CPU_MACHINES, read_cpu_machines
 from slicewright.catalogue.parse import read_catalogue
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_every_fact_has_a_source(machines: CpuMachines) -> None:
 
 def test_catalogue_without_the_file_knows_no_machine() -> None:
     """A catalogue of TPUs alone is one."""
-    assert NONE == read_catalogue({}).cpu_machines
+    assert NO_CPU_MACHINES == read_catalogue({}).cpu_machines
     assert read_catalogue({}).cpu_machines.find("n2-standard-8") is None
 
 

@@ -44,12 +44,11 @@ def test_commands_complete_without_being_imported() -> None:
     code = (
         "import sys\nfrom click.shell_completion import ShellComplete\nfrom slicewright.cli.main import cli\n"
         "found = ShellComplete(cli, {}, 'slicewright', 'X').get_completions([], 'ren')\n"
-        "core = [name for name in sys.modules if name.startswith('slicewright.core')]\n"
-        "print([item.value for item in found], core)"
+        "print([item.value for item in found], 'slicewright.cli.render' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert "['render'] []\n" == done.stdout
+    assert "['render'] False\n" == done.stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -70,3 +70,14 @@ def test_fields_are_those_of_v1beta2(kind: str, old: dict[str, Any], new: dict[s
 def test_object_of_a_cluster_is_not_converted() -> None:
     """A status is Kueue's, and has other fields in the new version."""
     assert to_v1beta2({**_object("v1beta1", "LocalQueue", {}), "status": {}}) is None
+
+
+def test_workload_with_a_class_source_that_is_not_a_text_is_converted() -> None:
+    """The schema reports the value; the conversion leaves it out, as it does an unknown source."""
+    data = _object("v1beta1", "Workload", {"priorityClassSource": {}})
+    fix = to_v1beta2(data)
+
+    assert fix is not None
+    assert [("replace", ("apiVersion",)), ("remove", ("spec", "priorityClassSource"))] == [
+        (edit.op, edit.path) for edit in fix.edits
+    ]

@@ -100,19 +100,19 @@ def _workload(
         chips=int(sum(pods.requests.get(TPU, 0) for pods in sets)),
         possible=None if queue is None else _possible(object_set, queue, sets),
         fits=False if errors(problems) else None if assigned is None else True,
-        borrows=_borrowed(queue, assigned or ()) if queue else 0,
+        borrows=_borrowed(quotas(object_set), queue, assigned or ()) if queue else 0,
         flavors={pods.pods.name: pods.flavors for pods in assigned or ()},
         problems=problems,
     )
 
 
-def _borrowed(queue: quota.Node, assigned: Sequence[assignment.Assignment]) -> int:
+def _borrowed(known: quota.Quotas, queue: quota.Node, assigned: Sequence[assignment.Assignment]) -> int:
     """Return the chips that a queue borrows for some assigned pod sets."""
-    asked: dict[str, Fraction] = {}
+    used: dict[str, Fraction] = {}
     for pods in assigned:
         if TPU in pods.flavors:
-            quota.add(asked, {pods.flavors[TPU]: pods.pods.requests[TPU]})
-    beyond = (chips - queue.cells[flavor, TPU].nominal for flavor, chips in asked.items())
+            quota.add(used, {pods.flavors[TPU]: assignment.asked(known, pods.pods)[TPU]})
+    beyond = (chips - queue.cells[flavor, TPU].nominal for flavor, chips in used.items())
     return int(sum(chips for chips in beyond if chips > 0))
 
 

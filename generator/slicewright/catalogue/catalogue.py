@@ -125,7 +125,7 @@ class CpuMachines(Struct, frozen=True):
         return CpuMachine(vcpus, memory_mib, self.kept)
 
 
-NONE = CpuMachines({}, frozenset(), Kept((), (), 0, ()))
+NO_CPU_MACHINES = CpuMachines({}, frozenset(), Kept((), (), 0, ()))
 """No machine types: what a catalogue without the data file knows."""
 
 
@@ -282,7 +282,7 @@ class Catalogue(Struct, frozen=True, eq=False, dict=True):
     """The generations of TPUs; rows and indexes are made on first use and kept."""
 
     generations: Mapping[str, Generation]
-    cpu_machines: CpuMachines = NONE
+    cpu_machines: CpuMachines = NO_CPU_MACHINES
     """Machines without accelerators."""
 
     def rows(self, tier: Literal["listed", "rule", "all"] = "listed") -> tuple[Shape, ...]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from slicewright.catalogue import shape
 from slicewright.catalogue.catalogue import (
     CPU_FILE,
-    NONE,
+    NO_CPU_MACHINES,
     Catalogue,
     CpuMachines,
     count_name,
@@ -65,7 +65,7 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
     """
     generations: dict[str, shape.Generation] = {}
     words: dict[str, str] = {}
-    cpu_machines = NONE
+    cpu_machines = NO_CPU_MACHINES
     for file in sorted(documents, key=lambda file: FILES.index(file) if file in FILES else len(FILES)):
         if file == CPU_FILE:
             cpu_machines = _cpu_machines(documents[file])

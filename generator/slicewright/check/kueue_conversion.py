@@ -6,7 +6,7 @@ Source: apis/kueue/v1beta1/*_conversion.go of sigs.k8s.io/kueue. A test asks the
 from collections.abc import Iterator
 from typing import Any
 
-from slicewright.kubernetes.fields import at, mapping, sequence
+from slicewright.kubernetes.fields import at, mapping, sequence, text
 from slicewright.kubernetes.kinds import KUEUE_VERSION
 from slicewright.kubernetes.problem import Edit, Fix
 
@@ -60,7 +60,7 @@ def _multikueue_cluster(spec: dict[str, Any]) -> Iterator[Edit]:
 
 
 def _workload(spec: dict[str, Any]) -> Iterator[Edit]:
-    group_and_kind = _PRIORITY_CLASSES.get(spec.get("priorityClassSource", ""))
+    group_and_kind = _PRIORITY_CLASSES.get(text(spec.get("priorityClassSource")))
     if group_and_kind:
         group, kind = group_and_kind
         reference = {"group": group, "kind": kind, "name": spec.get("priorityClassName", "")}

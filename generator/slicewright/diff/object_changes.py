@@ -23,8 +23,9 @@ from slicewright.document.write import write_document
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose import FILE_NAME, ReadText, compose, identity, is_object
+from slicewright.rendering.compose import compose, identity
 from slicewright.rendering.folder import is_controllers_folder
+from slicewright.rendering.kustomization import FILE_NAME, ReadText, is_object
 from slicewright.rendering.platform.controller_files import installed
 
 

@@ -10,8 +10,8 @@ from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import RUN
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose import FILE_NAME, ReadText
 from slicewright.rendering.folder import ROOT
+from slicewright.rendering.kustomization import FILE_NAME, ReadText
 
 _NAMESPACE, _WORKLOAD = 4, 5
 """Parts of overlays/<cluster>/<namespace>/kustomization.yaml, and of that of a workload."""

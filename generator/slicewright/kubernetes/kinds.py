@@ -26,6 +26,7 @@ V1BETA2_SINCE = (0, 15)
 """The first release of Kueue that serves v1beta2."""
 KUEUE_CONFIGURATION_VERSION = "config.kueue.x-k8s.io/v1beta2"
 OLD_KUEUE_CONFIGURATION_VERSION = "config.kueue.x-k8s.io/v1beta1"
+KUEUE_NAMESPACE = "kueue-system"
 KUEUE_CONFIG_MAP = "kueue-manager-config"
 CONFIGURATION_KEY = "controller_manager_config.yaml"
 """The key of a controller's configuration in its ConfigMap, as kubebuilder chose it."""

@@ -9,6 +9,7 @@ MAX_LABEL = 63
 _POD_SUFFIX = 6
 """A hyphen and the five characters that a Job controller appends to a pod's name."""
 PATHWAYS_HEAD = "pathways-head"
+"""The replicated job that runs the program of a Pathways run."""
 _COORDINATOR = len(f"-{PATHWAYS_HEAD}-0-0.")
 """What is between a JobSet's name and its subdomain in the coordinator's address."""
 

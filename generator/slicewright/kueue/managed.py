@@ -3,12 +3,13 @@
 from typing import Any
 
 from slicewright.kubernetes.fields import at, entries, mapping, texts, words
+from slicewright.kubernetes.kinds import KUEUE_NAMESPACE
 from slicewright.kubernetes.labels import NAMESPACE_NAME
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.kueue.quota_read import configuration
 from slicewright.objects import ObjectSet, Resource
 
-_NOT_MANAGED = frozenset({"kube-system", "kueue-system"})
+_NOT_MANAGED = frozenset({"kube-system", KUEUE_NAMESPACE})
 """The namespaces that managedJobsNamespaceSelector leaves out where nobody writes one."""
 _PATHWAYS = "jobset.x-k8s.io/jobset"
 """Kueue manages the JobSet that the operator makes of a PathwaysJob."""

@@ -299,21 +299,33 @@ def _fraction(number: int | None) -> Fraction | None:
 
 
 @once
-def configuration(objects: ObjectSet) -> dict[str, Any]:
-    """Return Kueue's Configuration: from an object or a ConfigMap, else from the TPUCluster.
-
-    A platform that slicewright renders has our defaults; of an existing one only the file is known.
-    """
-    for resource in objects.of_kind("Configuration"):
-        if resource.group == "config.kueue.x-k8s.io":
-            return resource.data
+def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
+    """Return what objects say as Kueue's own configuration: itself, or the ConfigMap that Kueue reads."""
+    written = [
+        resource.data
+        for resource in objects.of_kind("Configuration")
+        if resource.group == "config.kueue.x-k8s.io"
+    ]
     for resource in objects.of_kind("ConfigMap"):
         if resource.name == KUEUE_CONFIG_MAP:
             documents, _ = read_manifests(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
-            return mapping(documents[0].data) if documents else {}
+            written.append(mapping(documents[0].data) if documents else {})
+    return written
+
+
+@once
+def configuration(objects: ObjectSet) -> dict[str, Any]:
+    """Return Kueue's own configuration: that of the objects, else that of the TPUCluster.
+
+    Of several that differ, nobody knows which one the cluster has. A platform that slicewright renders has
+    our defaults; of an existing one only the file is known.
+    """
+    written = configurations(objects)
+    if written:
+        return written[0] if all(other == written[0] for other in written) else {}
     if objects.widest is not objects:
         return configuration(objects.widest)
-    written = objects.site.cluster.spec.get("kueue") if objects.site else None
-    if objects.site is None or written is None or not objects.site.cluster.managed:
-        return mapping(written)
-    return kueue_configuration.configuration(objects.site, written)
+    settings = objects.site.cluster.spec.get("kueue") if objects.site else None
+    if objects.site is None or settings is None or not objects.site.cluster.managed:
+        return mapping(settings)
+    return kueue_configuration.configuration(objects.site, settings)

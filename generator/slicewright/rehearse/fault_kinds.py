@@ -15,9 +15,9 @@ from slicewright.rehearse.model.scenario_part import Fault, FaultKind, Known, Sc
 from slicewright.rehearse.model.scenario_problems import (
     advice,
     check_target,
+    fault_problem,
     never_admitted,
     one_host,
-    problem,
     whole_slice,
 )
 from slicewright.rehearse.model.surroundings import END
@@ -141,14 +141,14 @@ def _check_arrival(part: ScenarioPart, index: int, known: Known) -> Iterator[Pro
     if name not in known.classes:
         message = f"cluster '{known.cluster}' has no WorkloadPriorityClass '{name}'"
         hint = did_you_mean(name, known.classes)
-        yield problem(part, index, "workloadPriorityClassName", message, hint)
+        yield fault_problem(part, index, "workloadPriorityClassName", message, hint)
     if part.run and not is_queued(part.run):
         message = f"{part.current} has no queueName, so HigherPriorityArrival cannot preempt it"
-        yield problem(part, index, "kind", message, "set queueName, or remove the fault")
+        yield fault_problem(part, index, "kind", message, "set queueName, or remove the fault")
     why = known.hopeless.get((part.current, index), "")
     if never_admitted(why):
         message = f"Kueue can never admit the new workload to the queue of {part.current}: {why}"
-        yield problem(part, index, "slices", message, advice(why))
+        yield fault_problem(part, index, "slices", message, advice(why))
 
 
 _ARRIVAL = FaultKind(

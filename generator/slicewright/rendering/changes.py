@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Problem, errors, in_order
 from slicewright.rendering import default_limits, header, shared, synced_namespaces
-from slicewright.rendering.compose import FILE_NAME, identity
+from slicewright.rendering.compose import identity
 from slicewright.rendering.existing import (
     Existing,
     foreign,
@@ -28,7 +28,7 @@ from slicewright.rendering.folder import (
 )
 from slicewright.rendering.gitops.synced import ANCHOR_FILE, anchor_files, anchored_folders, is_gitops_folder
 from slicewright.rendering.header import is_same_list, listing
-from slicewright.rendering.kustomization import OTHER_NAMES, second
+from slicewright.rendering.kustomization import FILE_NAME, OTHER_NAMES, second
 from slicewright.rendering.overlays import (
     Bases,
     conflicts,

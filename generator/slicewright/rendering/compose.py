@@ -16,7 +16,6 @@ from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.regular_expression import whole
 from slicewright.rendering.kustomization import (
-    FILE_NAME,
     OF_KUSTOMIZE,
     Kustomization,
     Patch,
@@ -31,22 +30,6 @@ from slicewright.rendering.kustomization import (
     read_kustomization,
     refuse_above,
 )
-
-__all__ = [
-    "FILE_NAME",
-    "Composed",
-    "Patch",
-    "ReadText",
-    "Stopped",
-    "compose",
-    "compose_with",
-    "identity",
-    "is_object",
-    "matching",
-    "origins",
-    "patched",
-    "too_many",
-]
 
 Objects = list[dict[str, Any]]
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")

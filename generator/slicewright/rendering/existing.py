@@ -29,9 +29,9 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.problem import Path, Problem, first_of
 from slicewright.rendering import header
-from slicewright.rendering.compose import FILE_NAME
 from slicewright.rendering.folder import run_folder
 from slicewright.rendering.header import FILES
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.plan.placement import provisioning_selector, shape_selector
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plan.ways import fits

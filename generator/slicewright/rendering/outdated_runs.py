@@ -8,9 +8,10 @@ from slicewright.document.text_difference import unified
 from slicewright.kubernetes.problem import Problem, errors, in_order
 from slicewright.rendering import default_limits, header
 from slicewright.rendering.existing import Existing, lost
+from slicewright.rendering.kustomization import ReadText
 from slicewright.rendering.overlays import Bases, edited, frozen_body, frozen_file, make
 from slicewright.rendering.plans import Planned, plan_all
-from slicewright.rendering.repository import ReadText, Repository
+from slicewright.rendering.repository import Repository
 
 
 class Outdated(Struct, frozen=True):

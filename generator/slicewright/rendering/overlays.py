@@ -25,11 +25,12 @@ from slicewright.rendering.build.overlay import (
     overlay,
 )
 from slicewright.rendering.build.run_objects import build, config_map, missing_field, patched
-from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity, is_object, origins
+from slicewright.rendering.compose import compose_with, identity, origins
 from slicewright.rendering.existing import Existing
 from slicewright.rendering.folder import NamespaceFolder
 from slicewright.rendering.gitops.synced import anchor
 from slicewright.rendering.header import listing
+from slicewright.rendering.kustomization import FILE_NAME, Stopped, is_object
 from slicewright.rendering.plan.plan import MARKER, PATTERNS
 from slicewright.rendering.plans import Planned
 
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from slicewright.intent.source import Source
     from slicewright.intent.validate import Schemas
     from slicewright.kubernetes.types import Object
+    from slicewright.rendering.kustomization import ReadText
     from slicewright.rendering.plan.plan import Plan
-    from slicewright.rendering.repository import ReadText
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name."""

@@ -21,6 +21,7 @@ from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
 from slicewright.rendering.folder import NamespaceFolder
 from slicewright.rendering.gitops.argocd import argocd_problems
+from slicewright.rendering.kustomization import ReadText
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
 from slicewright.rendering.platform.kueue_configuration import validate_configuration
 from slicewright.rendering.platform.platform_files import workload_problems
@@ -32,7 +33,6 @@ SCHEMA_OF = {
     "TPUCluster": "slicewright/tpucluster.json",
     "TPUDefaults": "slicewright/tpudefaults.json",
 }
-ReadText = Callable[[str], str | None]
 Documents = dict[tuple[str, int], Any]
 """Documents that replace those of the files, by file and index."""
 _UNKNOWN_ACCELERATOR = "TPU001"

@@ -15,11 +15,12 @@ from slicewright.kubernetes.types import Object
 from slicewright.rendering import header, synced_namespaces
 from slicewright.rendering.build.overlay import lost_in_base
 from slicewright.rendering.build.run_objects import keep
-from slicewright.rendering.compose import FILE_NAME, identity, is_object
+from slicewright.rendering.compose import identity
 from slicewright.rendering.existing import Existing
 from slicewright.rendering.folder import NamespaceFolder, namespace_folder, shared_path
 from slicewright.rendering.gitops.synced import ANCHOR
 from slicewright.rendering.header import listing
+from slicewright.rendering.kustomization import FILE_NAME, is_object
 from slicewright.rendering.overlays import Identity
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 

@@ -16,7 +16,7 @@ from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.kinds import ARGOCD_GROUP, KUEUE_GROUP, RBAC_GROUP, is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.rendering import header
-from slicewright.rendering.compose import FILE_NAME, Stopped, compose_with, identity
+from slicewright.rendering.compose import compose_with, identity
 from slicewright.rendering.existing import PATCH
 from slicewright.rendering.folder import (
     ROOT,
@@ -41,6 +41,7 @@ from slicewright.rendering.gitops.synced import (
     gitops_folder,
     workload_file,
 )
+from slicewright.rendering.kustomization import FILE_NAME, Stopped
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.controller_files import MANIFESTS, installed
 
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     from slicewright.intent.source import Source
     from slicewright.kubernetes.problem import Path
     from slicewright.rendering.existing import Existing
-    from slicewright.rendering.repository import ReadText, Repository
+    from slicewright.rendering.kustomization import ReadText
+    from slicewright.rendering.repository import Repository
 
 _SHARED = "shared.objects"
 """Name of the part that syncs shared objects. No workload can have it: its name has no dot."""

@@ -159,10 +159,9 @@ def scheduler_command(binary: Path, credentials: Credentials) -> list[str]:
     return [str(binary), f"--config={config}", "--bind-address=127.0.0.1", "--secure-port=0"]
 
 
-_KUEUE_NAMESPACE = "kueue-system"
 _KUEUE_SERVICE = "kueue-webhook-service"
 _KUEUE_SECRET = "kueue-webhook-server-cert"  # noqa: S105 - a name
-KUEUE_HOST = f"{_KUEUE_SERVICE}.{_KUEUE_NAMESPACE}.svc"
+KUEUE_HOST = f"{_KUEUE_SERVICE}.{kinds.KUEUE_NAMESPACE}.svc"
 """The name that the certificate of the webhooks needs, apart from the loopback address."""
 
 
@@ -196,7 +195,7 @@ def kueue_secret(credentials: Credentials) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": _KUEUE_SECRET, "namespace": _KUEUE_NAMESPACE},
+        "metadata": {"name": _KUEUE_SECRET, "namespace": kinds.KUEUE_NAMESPACE},
         "stringData": {
             "ca.crt": credentials.webhook_authority.certificate,
             "ca.key": credentials.webhook_authority.key,
@@ -218,7 +217,7 @@ def kueue_command(
         **settings,
         "apiVersion": kinds.KUEUE_CONFIGURATION_VERSION,
         "integrations": {**settings.get("integrations", {}), "frameworks": kueue_frameworks(settings)},
-        "namespace": _KUEUE_NAMESPACE,
+        "namespace": kinds.KUEUE_NAMESPACE,
         "internalCertManagement": {
             "enable": True,
             "webhookServiceName": _KUEUE_SERVICE,

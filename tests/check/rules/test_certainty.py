@@ -239,3 +239,41 @@ def test_an_image_that_is_left_blank_is_filled_in_by_somebody(container: str, se
     assert [severity] == _said(
         "JS122", {"a.yaml": _job("Job", f"{{containers: [{container}, {{name: b, image: b}}]}}")}
     )
+
+
+_JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: run, labels: {kueue.x-k8s.io/queue-name: team}}
+"""
+_CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [FRAMEWORK]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("here", "beyond", "severities"),
+    [
+        (["pod"], [], ["error"]),
+        (["pod", "pod"], ["batch/job"], ["error"]),
+        (["pod", "batch/job"], [], []),  # the folder has those of two clusters
+        ([], ["pod"], ["warning"]),  # another folder may be for another cluster
+        ([], ["pod", "batch/job"], []),
+    ],
+)
+def test_configuration_of_kueue_is_that_of_the_folder(
+    here: list[str], beyond: list[str], severities: list[str]
+) -> None:
+    """Without one in its folder, the only one of all folders is likely; of several that differ, none is."""
+    own, others = (
+        [Resource(yaml.safe_load(_CONFIGURATION.replace("FRAMEWORK", name)), "kueue.yaml") for name in names]
+        for names in (here, beyond)
+    )
+    job = Resource(yaml.safe_load(_JOB), "job.yaml")
+    everything = ObjectSet([job, *own, *others], catalogue(), is_cluster=False)
+    objects = ObjectSet([job, *own], catalogue(), beyond=everything)
+
+    found = run(objects, [rule for rule in RULES if rule.id == "KQ186"])
+    assert severities == [one.severity for one in found]

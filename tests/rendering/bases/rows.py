@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from slicewright.catalogue.shape import Shape
     from slicewright.kubernetes.types import Object
-    from slicewright.rendering.compose import ReadText
+    from slicewright.rendering.kustomization import ReadText
 
 API = "slicewright.dev/v1alpha1"
 CLUSTER: dict[str, Any] = {

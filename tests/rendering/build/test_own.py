@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.kustomization import FILE_NAME
 
 from .kit import PATTERNS, ROOT, refused, run
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slicewright.rendering.compose import Composed, Stopped, compose_with, origins
+from slicewright.rendering.compose import Composed, compose_with, origins
+from slicewright.rendering.kustomization import Stopped
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
 

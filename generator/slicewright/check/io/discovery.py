@@ -27,8 +27,8 @@ from slicewright.check.passed_by import (
 from slicewright.check.units import Form, Unit
 from slicewright.document.io import SPELLING, read_file, unreadable
 from slicewright.kubernetes.problem import Problem
-from slicewright.rendering.compose import FILE_NAME
 from slicewright.rendering.folder import BASES, SETTINGS
+from slicewright.rendering.kustomization import FILE_NAME
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"

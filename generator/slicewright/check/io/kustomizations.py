@@ -23,8 +23,8 @@ from slicewright.document.read import read_documents, read_manifests, read_place
 from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem, Severity, errors
 from slicewright.programs.find import find, run
-from slicewright.rendering.compose import FILE_NAME, MAX_FOLDERS, too_many
-from slicewright.rendering.kustomization import is_remote
+from slicewright.rendering.compose import MAX_FOLDERS, too_many
+from slicewright.rendering.kustomization import FILE_NAME, is_remote
 
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """The names that kustomize knows; it refuses a folder with two of them."""

@@ -6,12 +6,11 @@ from slicewright.check.rules.kueue_flavors import parameters_of
 from slicewright.check.rules.kueue_queues import checks, flavor_names
 from slicewright.check.rules.references_pods import absent_keys
 from slicewright.kubernetes.fields import at, mapping, text
-from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.kinds import KUEUE_NAMESPACE, RUN_KINDS
 from slicewright.kubernetes.labels import MULTIKUEUE_CONTROLLER, PROVISIONING_CONTROLLER, QUEUE
 from slicewright.kubernetes.problem import Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
-_NAMESPACE = "kueue-system"
 _FOLDER = "/etc/multikueue/kubeconfigs/"
 _KEY = "kubeconfig"
 """The key of the Secret that holds the kubeconfig."""
@@ -51,8 +50,8 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
     location = config.get("location")
     namespaces = [secret.namespace for secret in objects.of_kind("Secret") if secret.name == location]
     is_secret = bool(namespaces) and config.get("locationType") != "Path"
-    if is_secret and all(namespaces) and _NAMESPACE not in namespaces:
-        message = f"Secret '{location}' is in namespace '{namespaces[0]}', not in {_NAMESPACE}"
+    if is_secret and all(namespaces) and KUEUE_NAMESPACE not in namespaces:
+        message = f"Secret '{location}' is in namespace '{namespaces[0]}', not in {KUEUE_NAMESPACE}"
         yield Finding((*way, "location"), message)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import joined
-from slicewright.check.rules.tpu_shape import PLACEHOLDER, exclusive, is_tpu, of_labels
+from slicewright.check.rules.tpu_shape import exclusive, is_tpu, of_labels
 from slicewright.check.rules.tpu_slices import exclusive_path
 from slicewright.kubernetes.fields import at, texts
 from slicewright.kubernetes.kinds import TEMPLATE_KINDS
@@ -30,6 +30,7 @@ from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, did_you_mean, nearest
 from slicewright.kubernetes.scheduler import node_selector
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.plan.plan import MARKER
 
 _SHARED = frozenset(
     {
@@ -110,7 +111,7 @@ def _against_shape(
         (MACHINE_FAMILY, {machine.machine_type.partition("-")[0] for machine in machines}),
     ):
         value = selector.get(key)
-        if value not in (None, PLACEHOLDER, *values) and value not in catalogue.not_offered:
+        if value not in (None, MARKER, *values) and value not in catalogue.not_offered:
             hint = f"write {joined(sorted(values), 'or')}"
             yield Finding(path_of(key), f"no node has {key}={value} and {slices}", hint)
     if GPU in selector:

@@ -40,7 +40,8 @@ def _chips(ask: Asked, objects: ObjectSet) -> Counter[Shape]:
     chips: Counter[Shape] = Counter()
     for choice in ask.choices:
         if choice.flavors and TPU in choice.requests:
-            for pods in choice.pods:
+            # Without chips: the leader of a topology group, and a job of no replicas.
+            for pods in (pods for pods in choice.pods if pods.requests.get(TPU)):
                 flavor = ask.known.flavors.get(choice.flavors[0])
                 labels = {**(flavor.labels if flavor else {}), **pods.nodes.fixed()}
                 keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)

@@ -83,7 +83,9 @@ def _not_handled(resource: Resource, objects: ObjectSet) -> Findings:
     if QUEUE in resource.labels and not managed.handles(resource, objects):
         message = f"Kueue's configuration does not handle {resource.kind}s, so they start without quota"
         hint = f"add {managed.integration(resource)} to integrations.frameworks in Kueue's configuration"
-        yield Finding(("metadata", "labels", QUEUE), message, hint)
+        # A Configuration of another folder may be that of another cluster.
+        is_certain = objects.is_cluster or bool(quota_read.configurations(objects))
+        yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
 
 
 @rule("REF102", {"LocalQueue"})

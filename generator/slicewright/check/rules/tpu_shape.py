@@ -27,11 +27,10 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.rendering.plan.plan import MARKER
 
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 WORKER_ID = "TPU_WORKER_ID"
-PLACEHOLDER = "replaced-by-slicewright"
-"""What a base has where an overlay puts a value."""
 
 
 _BOUNDS = ("TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
@@ -187,7 +186,7 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
     catalogue = objects.catalogue
     for labels, path_of in _labels(resource):
         label = labels.get(ACCELERATOR)
-        if label in (None, PLACEHOLDER) or label in catalogue.accelerators or label in catalogue.not_offered:
+        if label in (None, MARKER) or label in catalogue.accelerators or label in catalogue.not_offered:
             continue
         right, path = catalogue.misnomers.get(label, ""), path_of(ACCELERATOR)
         is_known = right in catalogue.accelerators
@@ -207,7 +206,7 @@ def _accelerator(resource: Resource, objects: ObjectSet) -> Findings:
 def _topology(resource: Resource, objects: ObjectSet) -> Findings:
     for labels, path_of in _labels(resource):
         label, topology = labels.get(ACCELERATOR, ""), labels.get(TOPOLOGY)
-        if topology in (None, PLACEHOLDER) or label not in objects.catalogue.accelerators:
+        if topology in (None, MARKER) or label not in objects.catalogue.accelerators:
             continue
         if not _rows(objects, label, topology):
             yield no_topology(objects.catalogue, label, topology, path_of(TOPOLOGY))

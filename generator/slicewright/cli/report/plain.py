@@ -10,7 +10,7 @@ from slicewright.check.passed_by import counts
 from slicewright.cli.show import json_text, records
 from slicewright.kubernetes.problem import counted, foremost, tallied
 from slicewright.kubernetes.visible import shown, visible
-from slicewright.rendering.compose import FILE_NAME
+from slicewright.rendering.kustomization import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

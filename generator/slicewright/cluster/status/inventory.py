@@ -14,8 +14,7 @@ from slicewright.kubernetes.labels import QUEUE, WORKLOAD
 from slicewright.kubernetes.types import Object
 
 QUOTA_KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")
-KINDS = (*sorted(RUN_KINDS), "Workload", *QUOTA_KINDS, "Pod", "Event", "Node")
-"""All that is read. Of pods only those of Jobs, of events only warnings."""
+"""The kinds that say what quota a queue has."""
 
 
 class Inventory(Struct, frozen=True, dict=True):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.event import SUCCEEDED, Event
@@ -131,10 +132,6 @@ def _with_neighbours(piece: _Piece, on_pool: Mapping[str, list[_Piece]]) -> Slic
     return replace(piece.slice, exclusive=not beside, shared_with=tuple(sorted(beside)))
 
 
-HEAD = "pathways-head"
-"""The replicated job that runs the program of a Pathways run."""
-
-
 class Gangs(Struct, frozen=True):
     """The gangs of one run: usually one, and one more for each step that begins when another is complete."""
 
@@ -168,7 +165,7 @@ class Gangs(Struct, frozen=True):
     def needs(self, pod: Pod) -> bool:
         """Tell whether the programs of a gang stop without this pod. Only the head has a Pathways program."""
         has_part = bool(pod.start.chips) or not self.has_chips
-        return pod.replicated_job in self.ends or (has_part and HEAD not in self.ends)
+        return pod.replicated_job in self.ends or (has_part and PATHWAYS_HEAD not in self.ends)
 
     def number(self, pod: Pod) -> int:
         """Return the gang of a pod."""
@@ -204,8 +201,8 @@ def ends_by_itself(item: Object) -> bool:
 def lacks_head(item: Object, ran: Collection[str]) -> bool:
     """Tell whether a Pathways run has no head. `ran` are the replicated jobs that had a running pod."""
     jobs = item["spec"].get("replicatedJobs", ())
-    is_pathways = item["kind"] == "PathwaysJob" or any(job["name"] == HEAD for job in jobs)
-    return is_pathways and HEAD not in ran
+    is_pathways = item["kind"] == "PathwaysJob" or any(job["name"] == PATHWAYS_HEAD for job in jobs)
+    return is_pathways and PATHWAYS_HEAD not in ran
 
 
 def _ending(item: Object) -> frozenset[str]:
@@ -214,10 +211,10 @@ def _ending(item: Object) -> frozenset[str]:
     The others are servers that go with them, such as a TensorBoard or the workers of a Pathways head.
     """
     if item["kind"] == "PathwaysJob":
-        return frozenset([HEAD] if "template" in item["spec"].get("controller", {}) else [])
+        return frozenset([PATHWAYS_HEAD] if "template" in item["spec"].get("controller", {}) else [])
     jobs = frozenset(pods.name for pods in pods_of(item, item["kind"]))
     targets = (item["spec"].get("successPolicy") or {}).get("targetReplicatedJobs") or ()
-    return jobs & {*targets} if targets or HEAD in jobs else jobs
+    return jobs & {*targets} if targets or PATHWAYS_HEAD in jobs else jobs
 
 
 def _steps(item: Object) -> Iterator[str]:

@@ -70,7 +70,7 @@ def validate_blocks(parts: Collection[ScenarioPart], known: Known) -> tuple[Prob
                 message = f"workload '{name}' is not part of the rehearsal of {known.cluster}"
                 own = f"{part.workload.namespace}/"
                 near = keys if "/" in name else [other.removeprefix(own) for other in keys]
-                problems.append(part.workload.source.problem(ID, path, message, did_you_mean(name, near)))
+                problems.append(part.workload.source.problem(_FAULT, path, message, did_you_mean(name, near)))
     return tuple(problems)
 
 
@@ -120,19 +120,19 @@ def _reasons(pods: Pods) -> Iterator[str]:
         yield "has activeDeadlineSeconds, which ends pods"
 
 
-ID = "REH012"
+_FAULT = "REH012"
 _FEW = 3
 _ENDED = ("finished", "failed")
 
 
-def problem(
+def fault_problem(
     part: ScenarioPart, index: int, field: str, message: str, hint: str, *, warning: bool = False
 ) -> Problem:
     """Return a problem of a fault, at one of its fields or, without a field, at its entry."""
     place: Path = ("spec", "rehearsal", "faults", index)
     if field:
         place = (*place, field)
-    return part.workload.source.problem(ID, place, message, hint, warning=warning)
+    return part.workload.source.problem(_FAULT, place, message, hint, warning=warning)
 
 
 def whole_slice(fault: Fault) -> str:
@@ -162,10 +162,10 @@ def check_target(part: ScenarioPart, index: int, _known: Known) -> Iterator[Prob
     hosts = max((count for _, _, count in jobs), default=0)
     if fault.slice >= slices:
         message = f"{part.current} has no slice {fault.slice}: the run has {counted(slices, 'slice')}"
-        yield problem(part, index, "slice", message, _indexes("slice", slices))
+        yield fault_problem(part, index, "slice", message, _indexes("slice", slices))
     if fault.host >= hosts:
         message = f"a slice of {part.current} has no host {fault.host}: it has {counted(hosts, 'host')}"
-        yield problem(part, index, "host", message, _indexes("host", hosts))
+        yield fault_problem(part, index, "host", message, _indexes("host", hosts))
 
 
 class Injected(Struct, frozen=True):
@@ -229,7 +229,7 @@ def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> 
     """
     message = f"the {_called(part, index)} did not happen: {why}"
     hint = "choose an earlier 'at', or a longer 'duration'" if is_late else _NOT_INJECTED
-    return problem(part, index, "", message, hint, warning=is_late)
+    return fault_problem(part, index, "", message, hint, warning=is_late)
 
 
 def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Problem]:
@@ -245,7 +245,7 @@ def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Pr
 def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
     """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
     message = f"the {_called(part, index)} could not be reverted: {why}"
-    return problem(part, index, "", message, "the rest of the rehearsal does not match the file")
+    return fault_problem(part, index, "", message, "the rest of the rehearsal does not match the file")
 
 
 def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
@@ -253,7 +253,7 @@ def starved(part: ScenarioPart, index: int, timeline: Timeline) -> Problem:
     at = part.workload.spec["rehearsal"]["faults"][index]["at"]
     message = f"{timeline.run} arrived at {at} and never ran" + (f": {timeline.why}" if timeline.why else "")
     hint = "check the preemption policy of its ClusterQueue"
-    return problem(part, index, "", message, hint, warning=True)
+    return fault_problem(part, index, "", message, hint, warning=True)
 
 
 def _called(part: ScenarioPart, index: int) -> str:

@@ -17,8 +17,9 @@ from slicewright.document.scalar import EXACT, write_quoted
 from slicewright.intent.source import Source
 from slicewright.kubernetes.problem import Path, Problem, dotted
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose import FILE_NAME, Patch, Stopped, identity, matching, patched
+from slicewright.rendering.compose import identity, matching, patched
 from slicewright.rendering.header import FILES, KUSTOMIZATION
+from slicewright.rendering.kustomization import FILE_NAME, Patch, Stopped
 from slicewright.rendering.plan.plan import MARKER, Plan
 
 _LONG = 100

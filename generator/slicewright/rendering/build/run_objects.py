@@ -22,7 +22,8 @@ from slicewright.rendering.build import jobset, pathways_run
 from slicewright.rendering.build.jobset import Steps, files_name
 from slicewright.rendering.build.overlay import markers
 from slicewright.rendering.build.pathways_run import METERED
-from slicewright.rendering.compose import identity, is_object, matching
+from slicewright.rendering.compose import identity, matching
+from slicewright.rendering.kustomization import is_object
 from slicewright.rendering.plan.plan import MARKER, Pattern, Plan
 
 _ORDER = (

@@ -24,7 +24,6 @@ from slicewright.kubernetes.labels import GENERATE_PATHS, RUN, SYNC_WAVE
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.kubernetes.types import Object
 from slicewright.rendering import header
-from slicewright.rendering.compose import FILE_NAME
 from slicewright.rendering.folder import controllers_folder, platform_folder
 from slicewright.rendering.gitops.synced import (
     ARGOCD,
@@ -37,6 +36,7 @@ from slicewright.rendering.gitops.synced import (
     workload_file,
 )
 from slicewright.rendering.header import listing
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _API_VERSION = "argoproj.io/v1alpha1"

@@ -16,7 +16,6 @@ from slicewright.kubernetes.labels import FLUX_SERVER_SIDE_APPLY, FLUX_SUBSTITUT
 from slicewright.kubernetes.quantity import without_days
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose import FILE_NAME
 from slicewright.rendering.folder import controllers_folder, digest, platform_folder
 from slicewright.rendering.gitops.synced import (
     FLUX,
@@ -28,6 +27,7 @@ from slicewright.rendering.gitops.synced import (
     workload_file,
 )
 from slicewright.rendering.header import listing
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 LONGEST = 63

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from slicewright.kubernetes.types import Object
     from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
-NAMESPACE = "kueue-system"
 KIND = "Configuration"
 
 _STANDING, _GROWING, _FLEX_START = "30m", "2h", "24h"
@@ -50,7 +49,7 @@ def config_map(text: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": kinds.KUEUE_CONFIG_MAP, "namespace": NAMESPACE},
+        "metadata": {"name": kinds.KUEUE_CONFIG_MAP, "namespace": kinds.KUEUE_NAMESPACE},
         "data": {kinds.CONFIGURATION_KEY: text},
     }
 

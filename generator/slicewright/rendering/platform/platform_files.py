@@ -16,9 +16,9 @@ from slicewright.kubernetes.problem import Path, Problem, did_you_mean
 from slicewright.kubernetes.quantity import canonical
 from slicewright.kubernetes.role import role, rule
 from slicewright.kubernetes.types import Object
-from slicewright.rendering.compose import FILE_NAME
 from slicewright.rendering.folder import platform_folder
 from slicewright.rendering.header import listing
+from slicewright.rendering.kustomization import FILE_NAME
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import queues
 from slicewright.rendering.platform.flavor import flavors
