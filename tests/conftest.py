@@ -1,7 +1,5 @@
 """A repository on disk for a test: written from a few lines of YAML, driven through the command line."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -9,9 +7,10 @@ import shutil
 import signal
 import sys
 import textwrap
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,11 +20,7 @@ from tests.properties import load_profile
 from slicewright.cli.main import cli
 from slicewright.programs import find
 from slicewright.rendering.io.package_data import package
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from slicewright.testbed.bed_cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 PROJECT = files.PROJECT
 

@@ -1,20 +1,15 @@
 """Files of this repository, and of trees that tests write."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import textwrap
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PROJECT = Path(__file__).resolve().parents[1]
 

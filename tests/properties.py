@@ -1,7 +1,5 @@
 """How many examples hypothesis draws: a quarter where tests marked `workflow` are left out."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 
 ALL = 100

@@ -1,16 +1,10 @@
 """A cluster from the text of its file, for tests that need no repository."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 
 def resolve_text(text: str) -> ResolvedCluster:

@@ -1,19 +1,14 @@
 """The Python interface, as docs/reference/python.md describes it."""
 
-from __future__ import annotations
-
 import inspect
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 
 import slicewright
 from slicewright import api
 from slicewright.rendering.io import write
 from slicewright.rendering.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 def test_load_plan_render_write_and_compose(repo: Repo) -> None:
@@ -33,11 +28,11 @@ def test_load_plan_render_write_and_compose(repo: Repo) -> None:
         assert write.apply(checkout.root, rendering.writes, rendering.deletes) == ()
     composed = slicewright.compose(slicewright.load(str(repo.root)), plan.folder)
 
-    assert (
-        [item["kind"] for item in composed.objects],
-        composed.problems,
-        composed.outside,
-    ) == (["JobSet"], (), ())
+    assert ([item["kind"] for item in composed.objects], composed.problems, composed.outside) == (
+        ["JobSet"],
+        (),
+        (),
+    )
     assert slicewright.render(slicewright.load(repo.root)).is_current
 
 

@@ -1,7 +1,5 @@
 """Reviews fold what commands write, and what comes from elsewhere."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Modules import one another in one direction, in what only type checkers import, too."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path

@@ -1,16 +1,11 @@
 """Snapshots of messages: places stay in the test, words are compared with tests/messages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests import words
 
 from slicewright.kubernetes.problem import Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROBLEM = Problem("ABC101", "quota of 24 chips", "write 32", file="a.yaml", line=3)
 

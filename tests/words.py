@@ -4,8 +4,6 @@ A test asserts what `places` returns: where each problem is, and its id. `places
 message and hint, with the snapshot. `make snapshots` writes the snapshots anew.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

@@ -1,10 +1,9 @@
 """The capacity of clusters from a few lines of YAML."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 from tests.rendering.platform.kit import cluster, repository
@@ -12,9 +11,6 @@ from tests.rendering.platform.kit import cluster, repository
 from slicewright.capacity.cluster_capacity import Report, capacity
 from slicewright.kubernetes.types import record as record_of
 from slicewright.rendering.io.package_data import data_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @cache

@@ -1,15 +1,11 @@
 """Pools, queues and workloads in numbers, and what is wrong with each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Done, Repo
 
 from .kit import record
-
-if TYPE_CHECKING:
-    from tests.conftest import Done, Repo
 
 TWO_QUEUES = """
     pools:
@@ -60,12 +56,7 @@ def test_pools_are_counted() -> None:
     assert {
         name: (pool["slices"], pool["mostSlices"], pool["hosts"], pool["chips"])
         for name, pool in pools.items()
-    } == {
-        "tpus": (3, 3, 6, 24),
-        "grows": (1, 4, 4, 16),
-        "cpu-np": (0, 0, 2, 0),
-        "odd": (0, 0, 1, 0),
-    }
+    } == {"tpus": (3, 3, 6, 24), "grows": (1, 4, 4, 16), "cpu-np": (0, 0, 2, 0), "odd": (0, 0, 1, 0)}
     assert pools["grows"]["provisioning"] == "Reservation r"
     assert (sorted(pools["cpu-np"]["allocatable"]), pools["odd"]["allocatable"]) == (["cpu", "memory"], {})
 

@@ -1,21 +1,16 @@
 """Pools that grow: whoever counts one says the same of its least and its most."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 from tests.rendering.platform.kit import one, said, site
 
+from slicewright.catalogue.catalogue import CpuMachine
 from slicewright.rendering.plan.resolved_cluster import SizeRange, size_range
 from slicewright.testbed.nodes import capacity, room
 
 from .kit import record
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.catalogue.catalogue import CpuMachine
 
 QUEUE = "clusterQueues: [{name: q, quota: [{pool: a}], localQueues: [{name: queue}]}]"
 EIGHT = "name: a, tpu: v5litepod-8, slices: 2"
@@ -152,8 +147,7 @@ def test_table_shows_least_and_most(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "printed"),
-    [("262016073728", "244Gi"), ("2T", "1862.6Gi"), ("512Mi", "512Mi"), ("0", "0")],
+    ("memory", "printed"), [("262016073728", "244Gi"), ("2T", "1862.6Gi"), ("512Mi", "512Mi"), ("0", "0")]
 )
 def test_memory_is_printed_as_messages_have_it(repo: Repo, memory: str, printed: str) -> None:
     """Nobody reads bytes; JSON keeps them."""

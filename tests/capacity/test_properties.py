@@ -1,7 +1,5 @@
 """Random valid clusters: what capacity says is consistent with pools, quotas and cohorts."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

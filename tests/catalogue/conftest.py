@@ -1,19 +1,14 @@
 """The catalogue that ships, and the list that it is held against."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 import slicewright
+from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.parse import FILES, read_catalogue
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import Catalogue
 
 DATA = Path(slicewright.__file__).parent / "catalog"
 

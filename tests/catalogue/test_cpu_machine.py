@@ -1,9 +1,7 @@
 """Machines without accelerators: sizes from their names, and what GKE leaves of them to pods."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -11,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slicewright
-from slicewright.catalogue.catalogue import NO_CPU_MACHINES, read_cpu_machines
+from slicewright.catalogue.catalogue import NO_CPU_MACHINES, CpuMachines, read_cpu_machines
 from slicewright.catalogue.parse import read_catalogue
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import CpuMachines
 
 TEXT = (Path(slicewright.__file__).parent / "catalog" / "cpu.yaml").read_text(encoding="utf-8")
 MACHINES = read_cpu_machines(yaml.safe_load(TEXT))

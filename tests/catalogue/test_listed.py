@@ -1,21 +1,16 @@
 """The listed tier: what is in it, and that its derived numbers follow the arithmetic of a slice."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
+from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.parse import FILES, read_catalogue
 from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import Catalogue
 
 
 def row(catalogue: Catalogue, name: str) -> Shape:

@@ -1,17 +1,12 @@
 """What names mean: counts, topologies, aliases, and the shapes that share a count."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import Catalogue
 
 
 def found(catalogue: Catalogue, request: TpuRequest) -> Shape:

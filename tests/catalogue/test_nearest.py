@@ -1,7 +1,5 @@
 """The legal shapes that are offered in place of an illegal one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Reading data files: what is broken in them is said with its file and row."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 
@@ -62,11 +60,7 @@ def test_small_file() -> None:
     [
         ("generation: v9", "generation: 9", "v9.yaml: generation must be a text"),
         ("generation: v9", "", "v9.yaml: 'generation' is missing"),
-        (
-            "aliases: [v9]",
-            "aliases: [v8]",
-            "v9.yaml: names[0] must have the prefix or the alias v9",
-        ),
+        ("aliases: [v9]", "aliases: [v8]", "v9.yaml: names[0] must have the prefix or the alias v9"),
         ("aliases: [v9]", "aliases: v9", "v9.yaml: names v9pod: aliases must be a list of texts"),
         ("aliases: [v9]", "alias: [v9]", "v9.yaml: names v9pod: unknown key 'alias'"),
         (

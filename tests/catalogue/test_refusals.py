@@ -1,19 +1,15 @@
 """Requests that mean no row: each refusal with its id and the field that it points at."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from tests.words import places
 
+from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.kubernetes.problem import Problem
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import Catalogue
 
 REFUSALS = yaml.load((Path(__file__).parent / "refusals.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 

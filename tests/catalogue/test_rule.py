@@ -1,20 +1,15 @@
 """The rule tier: the 3D shapes that no published list has."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.catalogue.shape import Rule, Shape, shapes_of
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import Catalogue
 
 
 @pytest.mark.parametrize(

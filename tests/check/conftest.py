@@ -1,8 +1,6 @@
 """What tests of the check share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP
@@ -10,9 +8,6 @@ from tests.check.past import commit
 from tests.files import git
 
 from slicewright.rendering.folder import SETTINGS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

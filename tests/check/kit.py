@@ -1,13 +1,12 @@
 """Objects, the engine that judges them, and the command that reports it."""
 
-from __future__ import annotations
-
 import copy
 import os
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from click import Command
 from click.testing import CliRunner
 from tests import files
 from tests.conftest import Done
@@ -16,13 +15,9 @@ from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.suppress import Ignores
 from slicewright.cli.validate import validate
+from slicewright.kubernetes.problem import Problem
 from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
-
-if TYPE_CHECKING:
-    from click import Command
-
-    from slicewright.kubernetes.problem import Problem
 
 CONTAINER: dict[str, Any] = {"name": "main", "image": "image:1"}
 

@@ -1,14 +1,9 @@
 """A git repository with a past, and what `validate --changed` reports of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.check.kit import run, write
 from tests.files import git
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def commit(folder: Path, files: dict[str, str]) -> None:

@@ -1,7 +1,5 @@
 """Whatever stands in a file, `validate` ends with a report, and the rest is still checked."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The CEL rules of the vendored CRDs: all of them known, and objects that break them."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from pathlib import Path

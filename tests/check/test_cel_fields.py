@@ -1,17 +1,11 @@
 """The fields that a CEL rule reads: the library gets no other, and all of a value where that is not clear."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.check.cel import keeps
 from slicewright.check.cel_fields import read_by
 
-VALUE = {
-    "a": {"b": 1, "c": 2},
-    "list": [{"x": 1, "y": {"z": 2}}, {"x": 3}, "text"],
-    "map": {"x": {"y": 1}},
-}
+VALUE = {"a": {"b": 1, "c": 2}, "list": [{"x": 1, "y": {"z": 2}}, {"x": 3}, "text"], "map": {"x": {"y": 1}}}
 LIST = VALUE["list"]
 
 

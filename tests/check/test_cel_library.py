@@ -1,7 +1,5 @@
 """The CEL rules of a stranger's CRD: evaluated, or a warning."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,18 +1,13 @@
 """`validate --changed REV`: all is read, and only findings of changed files are reported."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.check.past import commit, found
 from tests.files import git
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]  # each makes a git repository, and kustomize builds it
 

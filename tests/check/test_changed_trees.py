@@ -1,10 +1,8 @@
 """`validate --changed REV` in repositories with odd names, submodules, ignored files, or no files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -14,9 +12,6 @@ from tests.files import git
 
 from slicewright.diff.io.changed_files import tree_before
 from slicewright.diff.io.git import GitError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.tools]  # each makes a git repository, and kustomize builds it
 

@@ -1,16 +1,10 @@
 """A Helm chart is passed by as a whole, with the number of its files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.check.passed_by import HELM, TEMPLATE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _CHART = {
     "Chart.yaml": "apiVersion: v2\nname: a\n",

@@ -1,15 +1,9 @@
 """Hand-written manifests are checked against a cluster of the repository: `--cluster`, `--one-cluster`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP
 from tests.check.test_judged import CLUSTER, FITS
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered
 

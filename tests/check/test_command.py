@@ -1,19 +1,14 @@
 """`slicewright validate`: what it reads, what it reports, and how it ends."""
 
-from __future__ import annotations
-
 import importlib
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, run, write
+from tests.conftest import Repo
 
 from slicewright.objects import Finding, rule
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 command = importlib.import_module("slicewright.cli.validate")
 

@@ -1,7 +1,5 @@
 """The engine: what it says of kinds, versions, documents and schema files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -185,10 +183,10 @@ def test_lists_are_what_they_hold() -> None:
     item, problem = unpacked(text)
     assert isinstance(item, Resource)
     assert isinstance(problem, Problem)
-    assert (
-        item.problem("A001", ("metadata",), "").line,
-        item.problem("A001", ("metadata",), "").column,
-    ) == (4, 41)
+    assert (item.problem("A001", ("metadata",), "").line, item.problem("A001", ("metadata",), "").column) == (
+        4,
+        41,
+    )
     assert (problem.line, problem.column) == (5, 3)
     assert len(unpacked("{apiVersion: v1, kind: PodList, items: []}")) == 0
     assert len(unpacked("{apiVersion: v1, kind: AccessList, items: text}")) == 1

@@ -1,7 +1,5 @@
 """One corpus, two engines, the same schema verdict on every object."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from pathlib import Path

@@ -1,17 +1,13 @@
 """What an error of the schema engine is called, and what to do about it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
 from tests.check.kit import jobset, problems, run
 
 from slicewright.check.schema_messages import explained
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def named(**metadata: Any) -> dict[str, Any]:

@@ -1,17 +1,12 @@
 """Values of the command line are in the place of placeholders before a file is read."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import CONFIG_MAP, run, write
 
 from slicewright.check.filling import filled, read_values
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

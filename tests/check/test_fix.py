@@ -1,11 +1,9 @@
 """`validate --fix`: findings with a fix are mended in the files of people, and the rest is reported."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from slicewright.rendering import header
 from slicewright.rendering.io.write import replace_file
 
 from .kit import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BROKEN = """\
 # The queues.

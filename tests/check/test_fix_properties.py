@@ -1,7 +1,5 @@
 """What is broken in a way that has a fix is right again after `--fix`, and nothing else has changed."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from pathlib import Path

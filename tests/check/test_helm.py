@@ -1,7 +1,5 @@
 """With --helm charts are rendered by the helm on PATH, and what they make is checked by its template."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

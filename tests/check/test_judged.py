@@ -1,23 +1,17 @@
 """A render says what validate would say of the runs that it begins, at the line that a person wrote."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.conftest import Done, Repo
 
 from slicewright.check.io import ignore_files
 from slicewright.document.io import read_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Done, Repo
-
-    from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.problem import Problem
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

@@ -1,15 +1,11 @@
 """Outside of a repository of ours `validate` judges its kinds and what they refer to, and counts all else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, jobset, run, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PODS = """\
 apiVersion: apps/v1
@@ -208,10 +204,9 @@ def test_kustomization_is_judged_by_what_it_holds(elsewhere: Path) -> None:
         if problem["severity"] == "error"
     }
     assert [] == [problem for problem in done["problems"] if problem["file"].startswith(("others", "built"))]
-    assert [
-        ("others", "kustomization of other objects that does not build"),
-        ("template", "template"),
-    ] == [(one["path"], one["reason"]) for one in done["summary"]["passedBy"]]
+    assert [("others", "kustomization of other objects that does not build"), ("template", "template")] == [
+        (one["path"], one["reason"]) for one in done["summary"]["passedBy"]
+    ]
     assert {"ConfigMap": 3} == done["summary"]["skipped"]
 
 

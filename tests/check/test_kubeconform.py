@@ -1,9 +1,7 @@
 """The second engine: the same report, and no green check where it breaks."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, WARNING, Alone, engine, jobset, run, write
@@ -13,9 +11,6 @@ from slicewright.check.io import discovery
 from slicewright.check.io.examine_units import examine_units
 from slicewright.check.io.kubeconform import BrokenToolError, Kubeconform
 from slicewright.check.run import RuleSet
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.tools

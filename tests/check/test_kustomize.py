@@ -1,10 +1,9 @@
 """Folders with a kustomization are checked as they build."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
@@ -15,9 +14,6 @@ from slicewright.check.io.kustomizations import Kustomizations
 from slicewright.document import io as text_file
 from slicewright.kubernetes.problem import Problem
 from slicewright.rendering.kustomization import is_remote
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 

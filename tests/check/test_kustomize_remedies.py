@@ -1,16 +1,11 @@
 """What the rules of kustomizations report is what kustomize does, and what their hints say mends it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 from tests.check.kit import run
 from tests.rendering.bases.kit import kustomize
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.tools
 

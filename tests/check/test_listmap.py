@@ -1,7 +1,5 @@
 """Lists that the API server keeps as maps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

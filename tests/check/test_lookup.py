@@ -1,7 +1,5 @@
 """`slicewright rule` and `slicewright schema`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Many files: a bar on a terminal that waits, and standard input beside them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,11 +1,10 @@
 """The configuration of a controller inside a ConfigMap is checked as the controller reads it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import textwrap
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.check.kit import engine, run, write
@@ -15,9 +14,6 @@ from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.kubernetes.problem import Problem
 from slicewright.objects import Resource
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "controller_manager_config.yaml"
 KUEUE = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"

@@ -1,19 +1,14 @@
 """Nothing that a kustomization says makes `validate` send a request, not even to this machine."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.check.io import kustomizations as kustomize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 GENERATOR = "{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: b}, FILES: ['k=URL']}"
 PATCH = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: b}\npath: URL\n"
@@ -74,7 +69,7 @@ HIDDEN = {
         "patches: [{path: p.json, target: {kind: ConfigMapGenerator}}]\n",
         "one/g/p.json": '[{"op": "add", "path": "/envs", "value": ["URL"]}]',
         "one/g/g.yaml": "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: b}\n",
-    },
+    }
 }
 
 

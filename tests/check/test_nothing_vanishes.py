@@ -1,7 +1,5 @@
 """Each document of each file below a path is checked, built, counted or passed by."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,25 +1,20 @@
 """Problems of rendered objects stand at the field of the TPUWorkload or TPUCluster that a person changes."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.conftest import PROJECT
 
 from slicewright.check.origin import Origins, of_cluster
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.problem import Path, errors
 from slicewright.objects import Resource
 from slicewright.rendering.changes import render
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.repository import Repository, Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Path
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: "
 CLUSTER = """\

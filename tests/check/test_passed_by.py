@@ -1,12 +1,10 @@
 """What is no Kubernetes object is passed by, with one line; what looks like one is checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.conftest import Repo
 
 from slicewright.check.passed_by import (
     COMPONENT,
@@ -25,9 +23,6 @@ from slicewright.check.passed_by import (
 )
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.problem import errors
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 _OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 

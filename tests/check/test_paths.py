@@ -1,18 +1,13 @@
 """What paths lead to: each file once, objects and no other files, lists and what they hold."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_words_that_kustomize_misreads_matter_in_manifests_only(tmp_path: Path) -> None:

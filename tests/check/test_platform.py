@@ -1,13 +1,7 @@
 """The platform of a TPUCluster is checked by the rules that check anybody's objects."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 CLUSTER = """\
 apiVersion: slicewright.dev/v1alpha1

@@ -1,23 +1,15 @@
 """Findings are ignored with a reason: in ignore files above what is checked, and in comments."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, run, write
-from tests.conftest import JOB
+from tests.conftest import JOB, Repo
 from tests.words import places
 
 from slicewright.check.suppress import Entry
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.problem import Problem
 
 IGNORED = "ignore: [{rule: SCHEMA003, reason: meant}]\n"
 

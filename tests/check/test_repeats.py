@@ -1,7 +1,5 @@
 """A mistake is reported once, in the words of the rule, and never less than once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -79,10 +77,7 @@ def test_silenced_rule_does_not_silence_the_schema(tmp_path: Path) -> None:
             (error("CEL001", "spec", message="of another CRD"), error("JS117", "spec", "x")),
             ["CEL001", "JS117"],
         ),
-        (
-            (error("CEL001", "spec", message=SAID_BY_JS117), error("JS118", "spec", "x")),
-            ["CEL001", "JS118"],
-        ),
+        ((error("CEL001", "spec", message=SAID_BY_JS117), error("JS118", "spec", "x")), ["CEL001", "JS118"]),
         ((error("CEL001", "spec", message=SAID_BY_JS117), error("JS117", "spec", "x")), ["JS117"]),
         (
             (error("CEL001", "spec", "y", message=SAID_BY_JS117), error("JS117", "spec", "x")),

@@ -1,23 +1,17 @@
 """The forms of a report: what machines read parses, and says what the text says."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from msgspec.structs import replace
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
+from tests.conftest import Done
 
 from slicewright.check.examine import Report
 from slicewright.cli.report import FORMS, writer
 from slicewright.kubernetes.problem import Problem, by_sweep
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Done
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """A repository is not a cluster: references and quotas are judged within a file, or within a folder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import run, write
@@ -28,9 +26,6 @@ from tests.check.tree_objects import (
 
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Tree = dict[str, str]
 
@@ -166,11 +161,7 @@ TREES: list[tuple[str, Tree, list[str]]] = [
     ),
     (
         "one of two queues selects the namespace",
-        {
-            "l.yaml": local(namespace="a"),
-            "q.yaml": selecting("b"),
-            "r.yaml": selecting("a"),
-        },
+        {"l.yaml": local(namespace="a"), "q.yaml": selecting("b"), "r.yaml": selecting("a")},
         [],
     ),
     (

@@ -1,9 +1,7 @@
 """A repository is not a cluster: references and quotas are judged within a build."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import run, write
@@ -11,9 +9,6 @@ from tests.check.test_kustomize import COMPONENT
 from tests.check.tree_objects import findings_of, job, local, queue
 
 from slicewright.check.io import kustomizations as kustomize
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Tree = dict[str, str]
 

@@ -1,14 +1,9 @@
 """What is reported of what was found: options, and rules that apply only where a GitOps tool is seen."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, run, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB = """apiVersion: batch/v1
 kind: Job

@@ -1,7 +1,5 @@
 """The comparison that decided the design: objects on which other tools are wrong, each with its verdict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

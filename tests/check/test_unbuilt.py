@@ -1,17 +1,13 @@
 """A kustomization that does not build says why in one line, and its files are checked one by one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.words import places
 
 from slicewright.check.io.kustomizations import last_of_chain
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MISSING = """namePrefix: a-
 resources:

@@ -1,8 +1,7 @@
 """An object with placeholders has one note, and the problems that it has whatever they become."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.check.kit import run, write
@@ -10,9 +9,6 @@ from tests.check.kit import run, write
 from slicewright.check.filling import filled
 from slicewright.check.passed_by import has_marks
 from slicewright.check.unfinished import placeholders_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

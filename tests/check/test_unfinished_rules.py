@@ -1,10 +1,8 @@
 """What a placeholder could mend is not reported, with the rules' own examples."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -21,12 +19,10 @@ from slicewright.check.unfinished import placeholders_in
 from slicewright.check.units import Checked, Examined, Unit
 from slicewright.document.document import values_in
 from slicewright.kubernetes.labels import OURS, TOPOLOGY
+from slicewright.kubernetes.problem import Path as Way
 from slicewright.kubernetes.problem import dotted
 from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Path as Way
 
 
 def test_quota_of_an_unfinished_object_is_unknown() -> None:

@@ -1,8 +1,7 @@
 """Objects without a schema: a mistake is an error, a kind that may be that of a CRD a note."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,13 +12,9 @@ from slicewright.check.engine import Engine
 from slicewright.check.io.schema_folders import kind_schemas
 from slicewright.check.kind_schemas import BadSchemaError, KindSchemas
 from slicewright.kubernetes.kinds import schema_file
+from slicewright.kubernetes.problem import Problem
 from slicewright.objects import Resource
 from slicewright.rendering.io import package_data as package
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.kubernetes.problem import Problem
 
 
 def said(api_version: str, kind: str, schemas: KindSchemas | None = None) -> list[Problem]:

@@ -1,13 +1,8 @@
 """Objects in one line each, for trees that tests write, and what `validate` finds in such a tree."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.check.kit import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ASKED = "REF,FIT,TPU116,JS107,KQ156,MK107,TRAIN,TPU133"
 

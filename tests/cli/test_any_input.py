@@ -1,16 +1,15 @@
 """Whatever files and answers say: a report, no traceback, and nothing written that was not asked for."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -27,9 +26,6 @@ from tests.properties import share
 
 from slicewright.cli import reach
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.untraced]
 

@@ -1,7 +1,5 @@
 """`slicewright catalog`: accelerators, machine types and topologies, with their sources."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

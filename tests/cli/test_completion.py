@@ -1,7 +1,5 @@
 """Completion: a real bash asks for it; of zsh and fish, the scripts are printed and not run."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

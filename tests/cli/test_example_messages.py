@@ -1,7 +1,5 @@
 """The message that explains an id is one that the code can print: with other names, in the same words."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 
@@ -55,9 +53,7 @@ def templates() -> tuple[tuple[str, list[str]], ...]:
 
 
 @pytest.mark.parametrize(
-    "one",
-    [one for one in all_rules() if one.example and one.example_of == "message"],
-    ids=lambda one: one.id,
+    "one", [one for one in all_rules() if one.example and one.example_of == "message"], ids=lambda one: one.id
 )
 def test_example_says_what_the_code_says(one: Meaning) -> None:
     """A message that was reworded is reworded in problems/ too, as a whole: a part would look like all."""

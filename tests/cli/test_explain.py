@@ -1,11 +1,6 @@
 """`slicewright explain`: each number with where it comes from, on every cluster."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 
 def test_facts_stand_in_a_table_for_each_cluster(repo: Repo) -> None:

@@ -1,19 +1,14 @@
 """`-C DIR`, before the command and after it: as git has it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import Repo
 
 from slicewright.cli.main import _COMMANDS, cli
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 def run(*arguments: str, code: int = 0) -> tuple[str, str]:

@@ -1,12 +1,10 @@
 """Help pages: one line each in the list, the same words everywhere, examples that are right."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -16,9 +14,6 @@ from website import commands
 from slicewright.check.io.meaning import Meaning
 from slicewright.cli import main
 from slicewright.documentation import DOCS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAMES = sorted(set(main._COMMANDS) - {"cluster", "completion", "import", "tools"})
 WIDTH = max(map(len, main._COMMANDS))

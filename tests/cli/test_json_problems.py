@@ -1,20 +1,15 @@
 """`-o json` where something is wrong: every command says it in one form, on stdout."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import Repo
 
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 RECORD = {"id", "severity", "file", "line", "column", "object", "path", "message", "hint"}
 

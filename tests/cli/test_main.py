@@ -1,21 +1,16 @@
 """The entry point: names, help, completion, colours, and how fast it starts."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import Repo
 
 from slicewright import __version__
 from slicewright.cli import main, show
 from slicewright.kubernetes.problem import Problem
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 HEAVY = ("yaml", "jsonschema", "jsonschema_rs", "msgspec", "referencing")
 # The packages that the command line needs before it knows its command.

@@ -1,19 +1,14 @@
 """`slicewright new`: a TPUWorkload file from a few options, checked before it is written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
-from tests.conftest import CLUSTER
+from tests.conftest import CLUSTER, Repo
 from tests.words import places
 
 from slicewright.documentation import DOCS
 from slicewright.project.new_files import SCHEMAS
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SCHEMA = "slicewright/tpuworkload.json"
 NEW = ("new", "b", "--tpu", "v5litepod-8", "--image", "python:3.12")
@@ -160,39 +155,18 @@ def test_queue_may_be_named_or_left_out(repo: Repo) -> None:
 
 
 REFUSED = {
-    "a name that is not a valid name": (
-        ("new", "../x", *NEW[2:]),
-        "workloads/../x.yaml: IN005\n",
-    ),
-    "a name that is too long": (
-        ("new", "n" * 60, *NEW[2:]),
-        f"workloads/{'n' * 60}.yaml: NAME001",
-    ),
-    "a namespace that is none": (
-        (*NEW, "--namespace", "A"),
-        "workloads/b.yaml: IN005\n",
-    ),
-    "an unknown cluster": (
-        (*NEW, "--cluster", "cc1"),
-        ("workloads/b.yaml: REF001\n"),
-    ),
-    "an unknown queue": (
-        (*NEW, "--queue", "queu"),
-        "REF002",
-    ),
-    "an impossible TPU": (
-        ("new", "b", "--tpu", "v5litepod-7", "--image", "x"),
-        "workloads/b.yaml: TPU005\n",
-    ),
+    "a name that is not a valid name": (("new", "../x", *NEW[2:]), "workloads/../x.yaml: IN005\n"),
+    "a name that is too long": (("new", "n" * 60, *NEW[2:]), f"workloads/{'n' * 60}.yaml: NAME001"),
+    "a namespace that is none": ((*NEW, "--namespace", "A"), "workloads/b.yaml: IN005\n"),
+    "an unknown cluster": ((*NEW, "--cluster", "cc1"), ("workloads/b.yaml: REF001\n")),
+    "an unknown queue": ((*NEW, "--queue", "queu"), "REF002"),
+    "an impossible TPU": (("new", "b", "--tpu", "v5litepod-7", "--image", "x"), "workloads/b.yaml: TPU005\n"),
     "slices that cannot be joined": (
         ("new", "b", "--tpu", "v3-32", "--slices", "2", "--image", "x"),
         "b.yaml: TPU010\n",
     ),
     "no image": ((*NEW[:-1], " "), "workloads/b.yaml: IN005\n"),
-    "a file that exists": (
-        ("new", "a", *NEW[2:]),
-        "workloads/a.yaml: FILE007\n",
-    ),
+    "a file that exists": (("new", "a", *NEW[2:]), "workloads/a.yaml: FILE007\n"),
 }
 
 

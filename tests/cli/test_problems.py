@@ -1,21 +1,15 @@
 """Every id that a command can print is explained, and what explains it is true."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from website.inputs import REPOSITORY, command, example
 
 from slicewright.check.io.meaning import EXAMPLES, Meaning, all_rules, subjects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import Repo
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "generator" / "slicewright"

@@ -1,19 +1,14 @@
 """`slicewright render`: what it prints, where, and how it exits."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 FIXED = "naming: Fixed\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}"
 

@@ -1,13 +1,7 @@
 """`slicewright render --stdout`: objects as they would be committed, for a pipe."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import yaml
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 FIXED = "naming: Fixed\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}"
 

@@ -1,14 +1,8 @@
 """`slicewright rerun`: the same intent once more; only `run:` changes in the file, comments kept."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 FILE = """\
 # who: research

@@ -1,30 +1,23 @@
 """`slicewright status` and `wait` on the command line: which cluster is read, and what is printed."""
 
-from __future__ import annotations
-
 import importlib
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from msgspec.structs import replace
 from tests.cluster.status.kit import jobset, queue, read, workload
-from tests.conftest import JOB
+from tests.conftest import JOB, Repo
 from tests.rehearse.screen import Screen
 
 from slicewright.cli import reach
 from slicewright.cluster.status.causes import Cause
+from slicewright.cluster.status.run_status import State, Status
 
 status = importlib.import_module("slicewright.cli.status")
 wait = importlib.import_module("slicewright.cli.wait")
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.cluster.status.run_status import State, Status
 
 CONTEXT = "gke_p_us-west4_c1"
 BEGAN = "2026-01-01T00:00:00Z"

@@ -1,7 +1,5 @@
 """What happens to output that nobody can read: no traceback, and no other verdict."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -9,15 +7,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
 
 import pytest
+from tests.conftest import Repo
 
 from slicewright.cli.main import main
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SLICEWRIGHT = f"{sys.executable} -m slicewright"
 DESCRIPTORS = (1, 2)

@@ -1,11 +1,6 @@
 """`validate --fix` in a repository of slicewright: the input is mended, what was rendered is not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 WRONG = """\
 apiVersion: slicewright.dev/v1alpha1

@@ -1,15 +1,9 @@
 """A repository that `diff` looks at."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 
 from .kit import JOB, cluster, commit
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """A git repository for a test, and two trees in memory."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
+from tests.conftest import Repo
 from tests.files import PROJECT, git
 
 from slicewright.diff.compare import Difference, compare
@@ -13,9 +12,6 @@ from slicewright.diff.tree_version import TreeVersion
 from slicewright.diff.words import words
 from slicewright.document.write import write_document
 from slicewright.rendering.io.package_data import catalogue
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 CLUSTER = """
     managed: true

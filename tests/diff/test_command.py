@@ -1,17 +1,12 @@
 """`slicewright diff` on real git repositories."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import CLUSTER, JOB, cluster, commit, diff, run_of, said
 from tests.files import git
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

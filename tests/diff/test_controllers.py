@@ -1,19 +1,13 @@
 """Controllers that come, go or change their release are said in words, and not object by object."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 
 from slicewright.diff.words import words
 from slicewright.rendering import header
 from slicewright.rendering.platform.controller_files import kustomization
 
 from .kit import CLUSTER, cluster, commit, compared, diff
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 MEANS = (
     "its definitions, rights, webhooks and pod change; runs that are admitted go on, and none is created or "
@@ -34,11 +28,7 @@ def listed(*releases: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (
-            listed("kueue-v0.18.1"),
-            listed("kueue-v0.19.2"),
-            f"  ~ Kueue v0.18.1 -> v0.19.2: {MEANS}",
-        ),
+        (listed("kueue-v0.18.1"), listed("kueue-v0.19.2"), f"  ~ Kueue v0.18.1 -> v0.19.2: {MEANS}"),
         ({}, listed("jobset-v0.12.0"), "  + JobSet v0.12.0 is installed"),
         (
             listed("jobset-v0.12.0", "pathways-job-v0.1.4"),

@@ -1,7 +1,5 @@
 """Which objects and files of the two trees are compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.diff.kit import NS, compared, folder, job, side, thing, words_of, workload

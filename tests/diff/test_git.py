@@ -1,18 +1,13 @@
 """`diff` and the repository that git keeps: revisions, folders, links, and a git that does not answer."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import JOB, cluster, commit, diff, run_of
 from tests.files import git
 
 from slicewright.document import io as text_file
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

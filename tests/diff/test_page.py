@@ -1,17 +1,12 @@
 """docs/reference/diff.md shows what the command prints."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.conftest import PROJECT, Repo
 from tests.diff.kit import commit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

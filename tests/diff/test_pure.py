@@ -1,7 +1,5 @@
 """Two trees in memory: what is a run, a reason, a quota, a difference."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.diff.kit import NS, compared, folder, job, platform, reasons, thing, words_of, workload

@@ -1,7 +1,5 @@
 """Queues that are stopped or opened, and what that does to the runs behind them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.diff.kit import compared, job, platform, reasons, thing, words_of, workload

@@ -1,19 +1,12 @@
 """What becomes of runs when the commit also changes who syncs them."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import CLUSTER, JOB, cluster, commit, diff, run_of, said
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import Repo
-
 
 ARGOCD = "gitops: {argocd: {repoURL: 'https://example.test/t.git', applicationPer: Workload}}"
 FLUX = "gitops: {flux: {sourceRef: {kind: GitRepository, name: t}, kustomizationPer: Workload}}"

@@ -1,7 +1,5 @@
 """Runs that go with the Application or the Kustomization that syncs them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.diff.kit import NS, compared, folder, job, platform, reasons, thing, words_of, workload
@@ -126,10 +124,9 @@ def test_run_that_takes_the_place_of_one_that_goes_on_starts_beside_it() -> None
     """It has no run whose place it takes, and both ask for their chips."""
     found = compared(synced(syncing(path=NS)), gitops(syncing()) | workload(job("w-2", "2")))
 
-    assert [
-        ("stays", "w-1", LEAVES, ""),
-        ("starts", "w-2", "beside Job w-1, which continues", ""),
-    ] == [(run.effect, run.name, run.reason, run.replaces) for run in found.runs]
+    assert [("stays", "w-1", LEAVES, ""), ("starts", "w-2", "beside Job w-1, which continues", "")] == [
+        (run.effect, run.name, run.reason, run.replaces) for run in found.runs
+    ]
     assert [(4, 8)] == [(entry.before, entry.after) for entry in found.asked]
     assert ": 1 run starts, 0 runs end, 0 runs change, 1 run goes on outside of the tree; " in words_of(found)
     assert f"  ! n/w-1 goes on, 4 chips: {LEAVES}\n" in words_of(found)

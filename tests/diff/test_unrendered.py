@@ -1,14 +1,8 @@
 """`slicewright diff` before a render: what is edited, and what the render makes of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import CLUSTER, JOB, cluster, diff, run_of, said
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 @pytest.mark.slow

@@ -1,15 +1,10 @@
 """The shell of a reader who has rendered and committed a new repository: made once, copied for each test."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.docs.transcript import Shell
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """Every address of the documentation that the program can print is a page of the site."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

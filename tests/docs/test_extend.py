@@ -1,24 +1,18 @@
 """docs/how-to/extend-slicewright.md: its examples, as somebody would write them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.check.io import meaning
 from slicewright.check.io.meaning import all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.conftest import Repo
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to/extend-slicewright.md").read_text(encoding="utf-8")
 

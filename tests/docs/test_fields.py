@@ -1,7 +1,5 @@
 """The reference of fields is made from the schemas."""
 
-from __future__ import annotations
-
 from website.fields import TARGET, pages
 
 

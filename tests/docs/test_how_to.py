@@ -1,21 +1,14 @@
 """Pages that need no cluster are played in a new repository: each command prints what its page shows."""
 
-from __future__ import annotations
-
 import shlex
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 import pytest
-from tests.docs.transcript import DOCS, blocks
+from tests.docs.transcript import DOCS, Shell, blocks
 
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.docs.transcript import Shell
 
 CLUSTERS = ("slicewright cluster up", "$ slicewright rehearse")
 """Commands of pages that need a cluster; tests/e2e_rehearsal/test_tutorial.py plays them."""

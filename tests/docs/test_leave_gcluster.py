@@ -1,7 +1,5 @@
 """The page for people who come from gcluster: each flag has the field that the import writes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

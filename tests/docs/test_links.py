@@ -1,7 +1,5 @@
 """The links of every page lead somewhere, in a checkout as on the site."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

@@ -1,7 +1,5 @@
 """The examples of the Python interface run."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

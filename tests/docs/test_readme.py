@@ -1,12 +1,10 @@
 """The README is executed: what it shows is what a new user sees."""
 
-from __future__ import annotations
-
 import re
 import shlex
+from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -14,9 +12,6 @@ from tests.files import copy_project
 
 from slicewright.check.rules.every import RULES
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

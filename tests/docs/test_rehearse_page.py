@@ -1,7 +1,5 @@
 """docs/reference/rehearse*.md: what they tell people to type holds in this repository."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

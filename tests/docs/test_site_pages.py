@@ -1,12 +1,10 @@
 """The pages that the site gets when it is built: one a command, one an id, with what the program prints."""
 
-from __future__ import annotations
-
 import html
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 import pytest
@@ -17,9 +15,6 @@ from website.markdown import escaped
 
 from slicewright.check.io.meaning import FIXES, all_rules, rule_subjects, subjects
 from slicewright.cli.main import GROUPS, cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _BLOCK = re.compile(r'^```(?:yaml title="([^"\n]+)"|text)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 COMMANDS = [name for group in GROUPS.values() for name in group]

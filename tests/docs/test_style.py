@@ -1,7 +1,5 @@
 """Docstrings, comments, messages, data and pages are in plain English, as docs/contributing/style.md says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,15 +1,9 @@
 """docs/troubleshooting.md shows messages as the commands print them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.docs.transcript import DOCS
-
-if TYPE_CHECKING:
-    from tests.docs.transcript import Shell
+from tests.docs.transcript import DOCS, Shell
 
 TEXT = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
 HELLO = "workloads/hello.yaml"

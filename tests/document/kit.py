@@ -1,11 +1,11 @@
 """The readers that written documents must agree with, strings that some of them misread, and strategies."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import yaml
 from hypothesis import strategies as st
@@ -13,10 +13,6 @@ from ruamel.yaml import YAML
 from tests.files import program
 
 from slicewright.document.write import write_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 HEAD = "apiVersion: example.com/v1\nkind: Holder\nmetadata: {name: a}\n"
 

@@ -1,7 +1,5 @@
 """Comments of a YAML text, and the lines that each is about."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

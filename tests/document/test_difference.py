@@ -1,16 +1,11 @@
 """The difference of two texts is one that git applies."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slicewright.document.text_difference import unified
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_difference_is_one_that_git_applies() -> None:

@@ -1,7 +1,5 @@
 """The fixes that rules make: what is written where, and when there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

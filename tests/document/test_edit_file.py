@@ -1,9 +1,6 @@
 """Fixes of several findings change one file together."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
@@ -12,10 +9,7 @@ from slicewright.document import edit_file
 from slicewright.document.edit_file import mended, replacements
 from slicewright.document.read import read_manifests
 from slicewright.document.write import write_document
-from slicewright.kubernetes.problem import Edit, Fix
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Path
+from slicewright.kubernetes.problem import Edit, Fix, Path
 
 TEXT = "\ufeff# head\n---\na: 1\nb: {c: 2}\nl: [x, y]\n---\n---\na: 3 # three"
 

@@ -1,7 +1,5 @@
 """Edits of any file: the value is changed, or the file is left to its owner."""
 
-from __future__ import annotations
-
 import difflib
 
 import pytest

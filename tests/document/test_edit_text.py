@@ -1,7 +1,5 @@
 """Edits of a document change the lines that they must, in the layout that a person chose."""
 
-from __future__ import annotations
-
 import difflib
 from typing import Any
 
@@ -154,11 +152,7 @@ CASES = {
         Edit("replace", (*LIST, 0, "c", "d"), [1, "a"]),
         ["-       c: {d: e, f: g}", "+       c: {d: [1, a], f: g}"],
     ),
-    "digits as text": (
-        BLOCK,
-        Edit("replace", (*LIST, 0, "b"), "1"),
-        ["-       b: 1", '+       b: "1"'],
-    ),
+    "digits as text": (BLOCK, Edit("replace", (*LIST, 0, "b"), "1"), ["-       b: 1", '+       b: "1"']),
     "JSON": (
         JSON,
         add(("a", "x"), {"y": "z"}),

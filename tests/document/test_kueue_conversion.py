@@ -1,7 +1,5 @@
 """Objects of Kueue's v1beta1 become objects of v1beta2; tests/e2e_rules asks Kueue about the same cases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,25 +1,19 @@
 """Files that are long in another way than manifests are, and JSON as other programs write it."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.kit import run, write
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.document import scalar
 from slicewright.document.read import paired, read_documents, read_manifests
 from slicewright.kubernetes.quantity import without_days
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 
 @pytest.mark.ci

@@ -1,7 +1,5 @@
 """The way from a value back to the place in the file where somebody wrote it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Files with several documents, with none, and in the encodings of other systems."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.document.read import Document, read_documents

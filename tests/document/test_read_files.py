@@ -1,7 +1,5 @@
 """Files of several documents are split as kubectl splits them, and each place is that of the file."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,11 +22,7 @@ FILES: dict[str, tuple[str, list[str], list[str]]] = {
     "two broken documents": (f"a: [\n---\n{HEAD}---\n\tb: 1\n", ["a"], ["f:2:1: YAML001", "f:7:1: YAML001"]),
     "a character": (f"{HEAD}---\na: \x01\n---\n{other('b')}", ["a", "b"], ["f:5:4: YAML001"]),
     "too deep": (f"{HEAD}---\n{'[' * 65}{']' * 65}\n", ["a"], ["f:5:65: YAML004"]),
-    "an anchor of another document": (
-        f"x: &x 1\n---\n{HEAD}spec: *x\n",
-        ["", "a"],
-        ["f:6:7: YAML005"],
-    ),
+    "an anchor of another document": (f"x: &x 1\n---\n{HEAD}spec: *x\n", ["", "a"], ["f:6:7: YAML005"]),
     "a directive": (f"%YAML 1.1\n---\n{HEAD}---\n{other('b')}", ["a", "b"], ["f:1:1: YAML020"]),
     "text after ---": (f"{HEAD}--- {{a: 1}}\n---\n{other('b')}", ["a", "", "b"], ["f:4:1: YAML020"]),
     "a document after ...": (f"{HEAD}...\n{other('b')}", ["a"], ["f:5:1: YAML001"]),

@@ -1,9 +1,9 @@
 """Manifests are read as kubectl reads them; the table is held equal to the real one."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,10 +17,6 @@ from slicewright.document.read import read_manifests
 from slicewright.document.scalar import NotPortableError, is_disputed, read_kubernetes, read_plain
 
 from .kit import kubectl, spec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 SCALARS: dict[str, Any] = {
     # integers of every base, and what looks like one

@@ -1,7 +1,5 @@
 """Syntax errors: where they are, in the parser's words, and what to do about them."""
 
-from __future__ import annotations
-
 import pytest
 from tests.words import places
 
@@ -24,18 +22,8 @@ BRACKET = "look for a missing bracket, brace or comma"
             "while scanning a plain scalar found a tab character that violates indentation",
             "indent with spaces, not with tabs",
         ),
-        (
-            "a:\n\tb: 2\n",
-            (2, 1),
-            "a tab where YAML requires spaces",
-            "indent with spaces, not with tabs",
-        ),
-        (
-            "\ufeff\ta: 1\n",
-            (1, 1),
-            "a tab where YAML requires spaces",
-            "indent with spaces, not with tabs",
-        ),
+        ("a:\n\tb: 2\n", (2, 1), "a tab where YAML requires spaces", "indent with spaces, not with tabs"),
+        ("\ufeff\ta: 1\n", (1, 1), "a tab where YAML requires spaces", "indent with spaces, not with tabs"),
         (
             "- a\r\n-\r\n \tb: 2\n",
             (3, 2),
@@ -68,12 +56,7 @@ BRACKET = "look for a missing bracket, brace or comma"
             "while parsing a block collection did not find expected '-' indicator",
             "begin each element of the list with '- ' in the same column",
         ),
-        (
-            "a:\n  b: 1\n c: 2\n",
-            (3, 2),
-            "while parsing a block mapping did not find expected key",
-            INDENT,
-        ),
+        ("a:\n  b: 1\n c: 2\n", (3, 2), "while parsing a block mapping did not find expected key", INDENT),
         ("a: - b\n", (1, 4), "block sequence entries are not allowed in this context", ""),
         (
             "a: 1\n...\nb: 2\n",

@@ -1,7 +1,5 @@
 """Whatever bytes a file holds, reading it ends in data or in one problem."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

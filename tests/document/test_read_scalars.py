@@ -1,7 +1,5 @@
 """What an unquoted scalar means: the core schema of YAML 1.2, without what readers disagree about."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Mappings, lists, anchors and merges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -63,49 +61,22 @@ def test_a_name_can_be_given_to_another_anchor() -> None:
     [
         ("a: 1\na: 2\n", "a.yaml:2:1: YAML002"),
         ("{a: 1, 'a': 2}", "a.yaml:1:8: YAML002"),
-        (
-            "a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a\n",
-            ("a.yaml:4:3: YAML002"),
-        ),
+        ("a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a\n", ("a.yaml:4:3: YAML002")),
         ("1: a\n", "a.yaml:1:1: YAML003"),
-        (
-            "a:\n  true: b\n",
-            "a.yaml:2:3: YAML003",
-        ),
-        (
-            "a: &x 1\n*x : b\n",
-            "a.yaml:2:1: YAML003",
-        ),
-        (
-            "? \n: b\n",
-            "a.yaml:1:2: YAML003",
-        ),
-        (
-            "{[a]: b}",
-            ("a.yaml:1:2: YAML003"),
-        ),
-        (
-            "image: {{ image }}\n",
-            ("a.yaml:1:9: YAML003"),
-        ),
-        (
-            "{% if a %}\na: b\n",
-            ("a.yaml:1:2: YAML001"),
-        ),
+        ("a:\n  true: b\n", "a.yaml:2:3: YAML003"),
+        ("a: &x 1\n*x : b\n", "a.yaml:2:1: YAML003"),
+        ("? \n: b\n", "a.yaml:1:2: YAML003"),
+        ("{[a]: b}", ("a.yaml:1:2: YAML003")),
+        ("image: {{ image }}\n", ("a.yaml:1:9: YAML003")),
+        ("{% if a %}\na: b\n", ("a.yaml:1:2: YAML001")),
         ("a: *x\n", "a.yaml:1:4: YAML005"),
         ("a: &x [*x]\n", "a.yaml:1:8: YAML005"),
         ("a: &x 1\nb: &x {c: *x}\n", "a.yaml:2:11: YAML005"),
         ("--- &x 1\n---\na: *x\n", "a.yaml:3:4: YAML005"),
         ("<<: 1\n", "a.yaml:1:5: YAML005"),
         ("<<: [{a: 1}, b]\n", "a.yaml:1:15: YAML005"),
-        (
-            "a: !!int 1\n",
-            ("a.yaml:1:4: YAML005"),
-        ),
-        (
-            "a: !Ref {b: 1}\n",
-            ("a.yaml:1:4: YAML005"),
-        ),
+        ("a: !!int 1\n", ("a.yaml:1:4: YAML005")),
+        ("a: !Ref {b: 1}\n", ("a.yaml:1:4: YAML005")),
     ],
 )
 def test_what_has_no_meaning_is_refused_where_it_stands(text: str, expected: str) -> None:

@@ -1,7 +1,5 @@
 """Why files of people are not edited by ruamel.yaml's round trip (docs/decisions/0026-yaml-libraries.md)."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

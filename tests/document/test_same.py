@@ -1,7 +1,5 @@
 """Equality as JSON means it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

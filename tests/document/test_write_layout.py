@@ -1,7 +1,5 @@
 """What a written document looks like."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -22,8 +20,8 @@ JOB = {
                 "containers": [
                     {"name": "main", "args": ["--lr", "1e-3"], "command": []},
                     {"name": "sidecar", "env": [{"name": "A", "value": None}]},
-                ],
-            },
+                ]
+            }
         },
         "script": "set -eu\n\npython3 train.py\n",
         "matrix": [[1, 2], [], [{"a": 0.5}]],

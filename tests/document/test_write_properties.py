@@ -1,7 +1,5 @@
 """Any JSON-like data survives being written, for every reader."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

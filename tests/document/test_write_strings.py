@@ -1,9 +1,8 @@
 """Strings that readers misread keep their value, whoever reads what slicewright wrote."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.files import program
@@ -13,9 +12,6 @@ from slicewright.document.scalar import write_string
 from slicewright.document.write import write_document
 
 from .kit import NASTY, READERS, as_go_reads, exact
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHAPES: dict[str, Any] = {
     "values": {f"key-{index}": text for index, text in enumerate(NASTY)},

@@ -1,22 +1,17 @@
 """One bed for all tests: a cluster of processes, one of kind, or the one that a kubeconfig file names."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.testbed.kit import keeping_logs, say
 
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Attached
 
 from . import kit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.testbed.bed import Bed
 
 NAMED = "SLICEWRIGHT_E2E_KUBECONFIG"
 ON_KIND = bool(os.environ.get("SLICEWRIGHT_E2E_KIND"))

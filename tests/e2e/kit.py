@@ -1,26 +1,21 @@
 """What the tests say about a cluster: objects by hand, conditions to wait for, a clean bed between tests."""
 
-from __future__ import annotations
-
 import copy
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import slicewright
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.types import Object
+from slicewright.project.repository_reader import Checkout
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.project.repository_reader import Checkout
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.testbed.bed import Bed
 
 ROOT = Path(__file__).parents[2]
 

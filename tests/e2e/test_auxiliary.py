@@ -1,13 +1,8 @@
 """What runs beside the slices: the uploader to TensorBoard, on the CPU pool."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from slicewright.testbed.bed import Bed
 
 from . import kit
-
-if TYPE_CHECKING:
-    from slicewright.testbed.bed import Bed
 
 NAMESPACE = "tpu-training"
 OVERLAY = f"overlays/gke-tpu-training-cluster/{NAMESPACE}/maxtext-multislice"

@@ -1,30 +1,25 @@
 """A shape that is had in several ways: each run is counted on its own flavor, and runs on its own nodes."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.overlays import Bases, make
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.platform.flavor import capacities, kept_apart
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.repository import Settings, read_repository
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.testbed.bed import Bed
-
 
 REQUEST = ("autoscaling.x-k8s.io/v1", "ProvisioningRequest")
 WAYS: dict[str, Any] = {
@@ -64,11 +59,7 @@ def cluster(queues: dict[Mixture, list[Object]]) -> Object:
             "location": "us-west4-a",
             "pools": [*pools, {"name": "cpu", "machineType": "n2-standard-16", "nodes": 4}],
             "clusterQueues": [
-                {
-                    "name": queue_name(mixture),
-                    "quota": quota,
-                    "localQueues": [{"name": queue_name(mixture)}],
-                }
+                {"name": queue_name(mixture), "quota": quota, "localQueues": [{"name": queue_name(mixture)}]}
                 for mixture, quota in queues.items()
             ],
         },

@@ -1,21 +1,14 @@
 """CPU and memory on TPU hosts: which flavor a pod is given, and where it runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import yaml
 
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.platform.platform_files import objects
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .test_flavors import rendered, taints_that_bar
 from .test_platform import platform_bed, put_up  # noqa: F401 - a fixture
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 HOSTS = """
 apiVersion: slicewright.dev/v1alpha1

@@ -1,16 +1,11 @@
 """The tutorial on flex-start: a Job on one host, and an Indexed Job on a slice of four."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from . import kit
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from . import kit
 
 FLEX_START = "cloud.google.com/gke-flex-start"
 

@@ -1,13 +1,11 @@
 """The files for Flux on a real API server with Kueue: rights, their order, and the health of queues."""
 
-from __future__ import annotations
-
 import copy
 import http
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
@@ -18,17 +16,12 @@ from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.kubeconfig import Access
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.gitops.flux import HEALTH
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .test_platform import remove_platform
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 FLUX = "flux-system"
 MANAGER = "kustomize-controller"
@@ -359,10 +352,7 @@ def test_health(judged: Bed, kind: str, name: str, reason: str, *, current: bool
     eventually(f"{kind} {name} is judged", lambda: judged_now() == current, 10)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [("ClusterQueue", "cluster-queue"), ("LocalQueue", "queue")],
-)
+@pytest.mark.parametrize(("kind", "name"), [("ClusterQueue", "cluster-queue"), ("LocalQueue", "queue")])
 def test_health_of_an_earlier_generation(judged: Bed, kind: str, name: str) -> None:
     """What Kueue said before the last change does not count, and without a condition nothing is ready."""
     stale = _stale(judged.api, kind, name)

@@ -1,8 +1,6 @@
 """Argo CD's health checks on living objects, state by state, as their controllers write them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.health import lua, objects, scenes
@@ -11,13 +9,10 @@ from tests.health.journal import Journal
 from tests.health.questions import suspends
 from tests.resolved import resolve_text
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
+
 from . import kit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 OFTEN = ("jobset_in_a_queue", "evictions", "cluster_queues")
 """Those that `make test` plays, too."""

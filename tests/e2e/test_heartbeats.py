@@ -1,23 +1,17 @@
 """Simulated nodes beside a cluster that waits for signs of life: what they show, and how they come back."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.resolved import resolve_text
 from tests.testbed.kit import GUEST
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Attached
 
 from . import kit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # it waits for nodes that are silent
 

@@ -1,9 +1,7 @@
 """`slicewright import cluster` reads back what we rendered, from the real API server."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -11,19 +9,15 @@ from click.testing import CliRunner
 from tests.resolved import resolve_text
 
 from slicewright.cli.main import cli
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
-from slicewright.rendering.plan.resolved_cluster import slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, slice_names
 from slicewright.rendering.platform.platform_files import objects
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.nodes import simulated_nodes
 
 from . import kit
 from .test_platform import EVERYTHING, platform_bed, put_up
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-    from slicewright.testbed.bed import Bed
-
 
 __all__ = ["platform_bed"]
 

@@ -1,26 +1,21 @@
 """`slicewright import workload` on what the real API server and webhooks stored."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import yaml
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
 from slicewright.cluster.importing import api_defaults as defaults
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .test_queueing import V5E, prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 CHIPS = {"google.com/tpu": "4"}
 PROBE = {"httpGet": {"path": "/", "port": 80}}

@@ -1,17 +1,11 @@
 """Every committed overlay is accepted by the real API server, and applied again it changes nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
+
 from . import kit
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 CLUSTERS = sorted({folder.split("/")[1] for folder in kit.overlays()})
 FEW = ("flex-start-cluster", "gke-tpu-training-cluster", "pathways-cluster")

@@ -1,15 +1,9 @@
 """Pathways: a head on a CPU machine, workers on the slices, and the head's end ends it all."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 from . import kit
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 OVERLAYS = "overlays/pathways-cluster/default"
 COORDINATOR = "jobset.sigs.k8s.io/coordinator"

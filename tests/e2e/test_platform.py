@@ -1,32 +1,25 @@
 """Rendered platforms on the real API server, with Kueue's webhooks and its controller."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 from tests.resolved import resolve_text
 
 from slicewright.kubernetes.quantity import canonical
+from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.time_control import installed_settings
 from slicewright.rendering.platform.kueue_configuration import config_map
 from slicewright.rendering.platform.platform_files import objects
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.manifests import installation
 
 from . import kit
 from .test_queueing import THREE_ONE_TWO, assert_slices, end_running, jobset, submit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 PLATFORMS = sorted(
     path.parent.parent.name for path in (kit.ROOT / "overlays").glob("*/_platform/kustomization.yaml")

@@ -1,17 +1,11 @@
 """The tutorial "Orchestrate Multislice workloads using JobSet and Kueue", played."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 from . import kit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 OVERLAYS = "overlays/multislice-cluster/default"
 V5E = {
@@ -123,10 +117,7 @@ def test_failed_slice_restarts_all(bed: Bed) -> None:
     for attempt in ("0", "1"):
         fail_one(bed, attempt)
 
-    bed.until(
-        "the JobSet to fail",
-        lambda: "Failed" in kit.conditions(bed, *kit.JOBSET)["multislice-2slice"],
-    )
+    bed.until("the JobSet to fail", lambda: "Failed" in kit.conditions(bed, *kit.JOBSET)["multislice-2slice"])
 
 
 def fail_one(bed: Bed, attempt: str) -> None:

@@ -1,21 +1,17 @@
 """Simulated nodes: what their pods do by themselves, and what an annotation makes them do."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.resolved import resolve_text
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.waiting import stretched
 
 from . import kit
 from .kit import EXIT, SECONDS
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 CLUSTER = """
 apiVersion: slicewright.dev/v1alpha1

@@ -1,8 +1,8 @@
 """`slicewright status` on real controllers: a scene for each cause, and nothing that writes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,19 +14,13 @@ from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.kubeconfig import read
 from slicewright.cluster.api.read_only import ReadOnly, read_inventory
-from slicewright.cluster.status.run_status import status
+from slicewright.cluster.status.run_status import Run, status
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .test_queueing import V5E, jobset, prepare, submit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.cluster.status.run_status import Run
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 NAME = "scene"
 PAGE = DOCS / "how-to/see-what-runs.md"

@@ -4,8 +4,6 @@ Argo CD's controller listens on all addresses, and no option keeps it from that.
 they start run in a network namespace of their own with a loopback address only; no root is needed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

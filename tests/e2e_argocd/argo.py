@@ -1,27 +1,21 @@
 """Argo CD beside a bed: redis, the repo-server and the application-controller."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import os
 import secrets
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
 from slicewright.programs.find import find
 from slicewright.programs.pins import versions
 from slicewright.testbed import supervisor
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.manifests import for_host
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 NAMESPACE = "argocd"
 DEFINITIONS = Path(__file__).with_name("crds")

@@ -1,9 +1,8 @@
 """One cluster with one Argo CD for all tests; each test finds it without anything of another one."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from tests.e2e import kit as clusters
@@ -12,10 +11,6 @@ from tests.e2e_argocd.repository import Tree
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.testbed.bed import Bed
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-    from pathlib import Path
 
 pytest.register_assert_rewrite("tests.e2e_argocd.ours")
 

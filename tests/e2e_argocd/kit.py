@@ -1,21 +1,15 @@
 """What the tests say about Argo CD: Applications, what they show, and what to wait for."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tests.e2e_argocd.argo import NAMESPACE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 PROJECT = ("argoproj.io/v1alpha1", "AppProject")

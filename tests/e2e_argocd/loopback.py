@@ -1,7 +1,5 @@
 """The loopback interface of a network namespace that is ours."""
 
-from __future__ import annotations
-
 import fcntl
 import socket
 import struct

@@ -1,26 +1,18 @@
 """A GitOps repository of ours and its cluster: set up once, as the docs say, and then only by commits."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit
 from tests.e2e_argocd.argo import NAMESPACE
+from tests.e2e_argocd.repository import Tree
 
+from slicewright.kubernetes.types import Object
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
+from slicewright.testbed.bed import Bed
 
 GITOPS = "overlays/sample/_gitops"
 ROOT, PLATFORM, RUNS = "sample-gitops", "sample-platform", "sample.default"

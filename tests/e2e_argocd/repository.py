@@ -1,21 +1,14 @@
 """The git repository that Argo CD clones, as `slicewright init` makes it."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from click.testing import CliRunner
 from tests import files
 
 import slicewright
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _UNSIGNED = ("-c", "commit.gpgsign=false")
 _SLICE = (

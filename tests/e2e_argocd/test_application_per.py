@@ -1,18 +1,12 @@
 """A change of `applicationPer` ends no run, in neither direction."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.argo import NAMESPACE
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 
-if TYPE_CHECKING:
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed import Bed
 
 APART = f"{ours.RUNS}.hello"
 FILE = f"{ours.GITOPS}/argocd/workload-default.hello.yaml"

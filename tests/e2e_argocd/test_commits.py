@@ -1,17 +1,11 @@
 """What each commit does to the runs of a GitOps repository that Argo CD syncs as rendered."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 
-if TYPE_CHECKING:
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed import Bed
 
 
 def test_a_new_repository_syncs(bed: Bed, tree: Tree) -> None:

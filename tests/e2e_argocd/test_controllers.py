@@ -1,26 +1,20 @@
 """The controllers of a cluster that has nothing yet, synced by Argo CD from another one, as rendered."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.argo import NAMESPACE
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 from tests.testbed.bare import Bare
 
 from slicewright.cluster.api import kubeconfig
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed import Bed
 
 NAME = "sample-controllers"
 CONFIG = ("v1", "ConfigMap", "kueue-manager-config", "kueue-system")

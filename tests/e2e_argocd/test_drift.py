@@ -1,19 +1,13 @@
 """What Kueue writes into admitted runs is not a drift, whatever it is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 
-if TYPE_CHECKING:
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 TOLERATION = "{key: example.com/any, operator: Exists, effect: NoSchedule}"
 

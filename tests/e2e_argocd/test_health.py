@@ -1,17 +1,11 @@
 """What an Application shows of its runs, with our health checks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 
-if TYPE_CHECKING:
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed import Bed
 
 
 def test_health_follows_a_run_to_its_good_end(bed: Bed, tree: Tree) -> None:

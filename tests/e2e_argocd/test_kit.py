@@ -1,14 +1,11 @@
 """What the other tests rely on."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.e2e_argocd import kit
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 
 def test_each_request_is_a_change() -> None:

@@ -1,20 +1,14 @@
 """Who may sync what, and how Applications come and go with namespaces and workloads."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
 from tests.e2e import kit as clusters
 from tests.e2e_argocd import kit, ours
 from tests.e2e_argocd.ours import without_checks  # noqa: F401 - a fixture
+from tests.e2e_argocd.repository import Tree
 
-if TYPE_CHECKING:
-    from tests.e2e_argocd.repository import Tree
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 QUEUES = "[{name: team, namespace: default}"
 VISION = "sample.vision"

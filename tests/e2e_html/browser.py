@@ -1,19 +1,15 @@
 """A headless Chromium that opens a page, in a scheme and a width of choice."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _MOST_STOPS = 500

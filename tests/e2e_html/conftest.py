@@ -1,18 +1,13 @@
 """One browser for all tests here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.e2e_html.browser import Browser, NoBrowserError
 from tests.e2e_html.records import calm, eventful, large
 
 from slicewright.cli.report.rehearsal_output import render_page as page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

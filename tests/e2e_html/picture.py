@@ -1,24 +1,16 @@
 """Takes the pictures of a rehearsal's page that the docs show: `python -m tests.e2e_html.picture`."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.e2e_html.browser import Browser
 from tests.e2e_html.records import eventful
 
 from slicewright.cli.report.rehearsal_output import render_page as page
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-PICTURES: Mapping[str, Path] = {
-    "light": _IMAGES / "rehearsal.png",
-    "dark": _IMAGES / "rehearsal-dark.png",
-}
+PICTURES: Mapping[str, Path] = {"light": _IMAGES / "rehearsal.png", "dark": _IMAGES / "rehearsal-dark.png"}
 _BOTTOM = "return Math.round(document.querySelector('.table').getBoundingClientRect().top)"
 """Where the tables begin: the picture has what is above them."""
 

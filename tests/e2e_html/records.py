@@ -1,17 +1,13 @@
 """Rehearsals for the page's tests: events by hand, told by the code that tells real ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.event import Event, Kind
 from slicewright.rehearse.model.metrics import by_pool, by_queue
 from slicewright.rehearse.model.timeline import Timelines
 from slicewright.rehearse.report.report import Report
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 _NO_QUOTA = "couldn't assign flavors to pod set slice: insufficient unused quota for google.com/tpu, "
 

@@ -1,16 +1,11 @@
 """The built site behind a server of its own, under the path that it has on the web."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SITE = Path(__file__).parents[2] / "site"
 

@@ -1,19 +1,13 @@
 """The page of a rehearsal as people get it: opened from disk in a real browser."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 from tests.e2e_html import scripts
+from tests.e2e_html.browser import Browser
 from tests.e2e_html.picture import PICTURES, taken
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e_html.browser import Browser
 
 SCHEMES = ["light", "dark"]
 NAMES = ["teams", "several", "large"]

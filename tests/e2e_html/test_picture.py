@@ -1,12 +1,8 @@
 """The picture of the README, as a browser draws it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.e2e_html.browser import Browser
+from tests.e2e_html.browser import Browser
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "picture.svg"
 _LEFT = """

@@ -1,16 +1,10 @@
 """The site of docs/ as people read it, from a server: `make e2e-html` builds it first."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from tests.e2e_html.browser import Browser
 from tests.e2e_html.site import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.e2e_html.browser import Browser
 
 QUESTIONS = {
     "how do I mount a bucket": "how-to/mount-a-bucket/",

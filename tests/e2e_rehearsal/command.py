@@ -1,23 +1,17 @@
 """`slicewright rehearse` as a process of its own, which is watched, interrupted and ended."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tests.conftest import Repo
 from tests.testbed.kit import eventually, processes
 
 from slicewright.testbed import process_group, supervisor, waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import Repo
 
 DEADLINE = 600.0
 CLUSTER = """

@@ -1,23 +1,16 @@
 """One cluster for the plays of all tests: each play removes what it made."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from tests.conftest import Repo
 
 from slicewright.rehearse.existing_cluster import MARK
+from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed_cluster import Cluster
 
 from . import kit
 from .command import CLUSTER, TEAM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
-    from slicewright.testbed.bed_cluster import Cluster
 
 SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 

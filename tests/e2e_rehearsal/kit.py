@@ -1,26 +1,20 @@
 """Plays of small repositories."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
+from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import read_checkout
-from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.model.clock import ClockSettings, clock_settings
 from slicewright.rehearse.rehearsal import Rehearsal
+from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.scenario import Scenario, scenarios
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.report.report import Report
-    from slicewright.testbed.bed import Bed
+from slicewright.testbed.bed import Bed
 
 ROOT = Path(__file__).parents[2]
 

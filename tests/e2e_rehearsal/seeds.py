@@ -1,16 +1,11 @@
 """What the tutorials of this repository show when they are played, on whatever cluster that is."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from slicewright.kubernetes.types import Object
 
 from . import kit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.kubernetes.types import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,15 @@
 """The command with test beds of its own: interrupted, broken, side by side."""
 
-from __future__ import annotations
-
 import re
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.conftest import Repo
 from tests.testbed.kit import eventually, processes
 
 from .command import rehearsing
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 LASTING = ("--duration", "10m", "--speed", "1", "--no-skip-idle")
 """A rehearsal that goes on while a busy machine gets to its interruption."""

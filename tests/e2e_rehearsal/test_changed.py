@@ -1,9 +1,7 @@
 """`slicewright rehearse --changed`: a change that takes a slice away, played before and after it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.conftest import Repo
@@ -11,9 +9,6 @@ from tests.diff.kit import commit
 
 from .command import rehearsed
 from .kit import spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLUSTER = """
 pools: [{{name: tpus, tpu: v5litepod-8, slices: 2}}]
@@ -46,6 +41,5 @@ def test_wait_that_a_change_makes_longer_fails(tmp_path: Path) -> None:
     ), out
     assert ["REH022"] == re.findall(r"REH\d{3}", out)
     assert re.search(
-        r"second.yaml:\d+:\d+: REH022 default/second waits \dm\d\ds; at HEAD it waits less than 20s",
-        out,
+        r"second.yaml:\d+:\d+: REH022 default/second waits \dm\d\ds; at HEAD it waits less than 20s", out
     )

@@ -1,18 +1,14 @@
 """What checkpoints are worth: one preemption with and without them, by arithmetic and by the controllers."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
+
 from .command import rehearsed
 from .kit import spec
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # three plays on test beds of their own: about two minutes
 

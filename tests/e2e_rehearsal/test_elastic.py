@@ -1,20 +1,16 @@
 """An elastic Pathways and Kueue's recoveryTimeout, at the speed of real time: Kueue counts real seconds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.conftest import Repo
 from tests.rendering.platform.kit import site
 
 from slicewright.rendering.platform.kueue_configuration import configuration
 from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.workflow  # two clusters of their own, and two minutes in real time
 

@@ -1,28 +1,21 @@
 """The command on a cluster that runs already: marked, claimed, and left as it was."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
+from tests.conftest import Repo
 from tests.resolved import resolve_text
 
 from slicewright.cluster.api import kubeconfig
 from slicewright.rehearse.existing_cluster import LEASE, NAMESPACE
 from slicewright.rehearse.existing_cluster import MARK as TEST_CLUSTER
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .command import CLUSTER, rehearsed, rehearsing
 from .conftest import SYSTEM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 KINDS = (

@@ -3,19 +3,15 @@
 The entries are submitted together, so that Kueue orders them by random UIDs: by name they move in every play.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
 
-from .command import rehearsed
+from slicewright.kubernetes.types import Object
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from .command import rehearsed
 
 pytestmark = pytest.mark.workflow  # three plays on test beds of their own: about three minutes
 

@@ -1,21 +1,15 @@
 """What pods need beside them: stand-ins for what the cluster has; without the rest nothing starts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.conftest import Repo
 
 from slicewright.cli.report.rehearsal_output import render_page as page
 from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.report.terminal import text
+from slicewright.testbed.bed import Bed
 
 from . import kit
-
-if TYPE_CHECKING:
-    from slicewright.rehearse.report.report import Report
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal
 

@@ -1,17 +1,13 @@
 """Plays at the edges: no time at all, far too much of it, and slices that share what should be theirs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
+
+from slicewright.testbed.bed import Bed
 
 from .kit import allow, play, run, spec, states
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 FLEX = "provisioning: FlexStart"
 V6E = "{accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}"

@@ -1,22 +1,15 @@
 """Fair sharing: what a cohort has to lend goes to the team that is furthest below its share."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from tests.conftest import Repo
 
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # a cluster of its own
 
@@ -87,10 +80,6 @@ def test_team_furthest_below_its_share_is_admitted_first(fair_bed: Bed, empty: R
     record = play(fair_bed, empty, speed=15)
     light, heavy = run(record, "light-waits"), run(record, "heavy-waits")
 
-    assert ([], 6, 0) == (
-        record["problems"],
-        record["summary"]["finished"],
-        record["summary"]["evictions"],
-    )
+    assert ([], 6, 0) == (record["problems"], record["summary"]["finished"], record["summary"]["evictions"])
     assert light["submitted"] < heavy["submitted"] < run(record, "heavy-short")["ended"]
     assert run(record, "heavy-short")["ended"] - SEEN_WITHIN < heavy["admitted"] < light["admitted"]

@@ -1,18 +1,12 @@
 """Each fault, with the outcome that docs/reference/rehearse.md promises."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
+
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .kit import play, run, spec, states
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 POOLS = """
     pools:

@@ -1,8 +1,6 @@
 """No rehearsal is green where a run did not do what it should: every form of the report agrees on that."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,15 +8,13 @@ from tests.conftest import Repo
 
 from slicewright.cli.report.rehearsal_output import junit
 from slicewright.cli.report.rehearsal_output import render_page as page
+from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.clock import clock_settings
+from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.report.terminal import text
+from slicewright.testbed.bed import Bed
 
 from . import kit
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.rehearse.report.report import Report
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # most of a minute on the clock of the rehearsal
 

@@ -1,17 +1,14 @@
 """A rehearsal that skips idle time shows what one shows that does not: the same order, and the same times."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.conftest import Repo
 
-from .kit import play
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from .kit import play
 
 # It plays two minutes of real time, to prove that most of them are not needed.
 pytestmark = pytest.mark.workflow

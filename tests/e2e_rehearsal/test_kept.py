@@ -1,12 +1,12 @@
 """`rehearse --keep`: the test bed stays for the next rehearsal, whatever happens to the one before."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.conftest import Repo
 from tests.testbed.kit import eventually, processes
 
 from slicewright.cluster.api import kubeconfig
@@ -15,12 +15,6 @@ from slicewright.programs.find import cache_root
 from slicewright.testbed import process_group
 
 from .command import rehearsed, rehearsing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.ci  # it starts three test beds
 

@@ -1,7 +1,5 @@
 """What a person sees on a terminal while a rehearsal plays."""
 
-from __future__ import annotations
-
 import codecs
 import fcntl
 import os
@@ -9,16 +7,13 @@ import re
 import struct
 import termios
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.rehearse.screen import Screen
 from tests.testbed.kit import eventually
 
 from .command import rehearsing
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.ci  # a test bed of its own
 

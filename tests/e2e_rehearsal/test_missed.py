@@ -1,21 +1,14 @@
 """Faults that cannot do what they say, and runs that arrive as faults."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.conftest import Repo
 from tests.rehearse.kit import jobset, replicated_job
 
 from slicewright.kubernetes.kinds import RUN_VERSIONS
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 JOBSET = RUN_VERSIONS["JobSet"]
 CLUSTER = """

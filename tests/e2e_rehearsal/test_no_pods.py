@@ -1,20 +1,14 @@
 """Rehearsals without pods tell what those with pods tell: each run is played both ways."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import allow, play, run, spec
 from .test_queues import PUSHED, STAGED
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # a test bed of its own, and two plays of a minute
 

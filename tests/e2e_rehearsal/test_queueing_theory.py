@@ -1,19 +1,15 @@
 """Waits on the real Kueue are those of queueing theory: Poisson arrivals, equal runs, k slices (M/D/k)."""
 
-from __future__ import annotations
-
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
 from tests.rehearse import lindley
 
-from .kit import play, scenario, spec
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from .kit import play, scenario, spec
 
 # It plays three minutes of real time, for the waits of 18 runs on two queues.
 pytestmark = pytest.mark.workflow

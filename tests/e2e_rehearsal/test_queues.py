@@ -1,18 +1,12 @@
 """Kueue's part: preemption, cohorts, quota that never suffices or is given back, and queued provisioning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
+
 from .kit import allow, play, run, spec, states
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
 
 CLUSTER = """
 pools:

@@ -1,22 +1,16 @@
 """The offline quota check against Kueue: what it says never fits is what Kueue never admits."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
+
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 from .kit import allow, play, spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # many queues
 

@@ -1,23 +1,18 @@
 """What a rehearsal made goes before its nodes do, and what does not go is named."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.resolved import resolve_text
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse import cluster_setup
 from slicewright.rehearse.cluster_setup import ClusterSetup
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.nodes import simulated_nodes
 from slicewright.testbed.waiting import BedError
 
 from .test_elsewhere import everything
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # pods that do not go are waited for
 

@@ -1,17 +1,11 @@
 """A failed container costs what was not saved since the last checkpoint, and a start."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
+
+from slicewright.testbed.bed import Bed
 
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 CLUSTER = """
     pools:

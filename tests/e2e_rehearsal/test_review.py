@@ -1,17 +1,12 @@
 """`slicewright review --rehearse`: the verdict and the timeline of a rehearsal in the text of a change."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 JOB = "clusters: [c1]\ntpu: v5litepod-8\nnaming: Fixed\ncontainer: {image: python:3.12}\n"
 

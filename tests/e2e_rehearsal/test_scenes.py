@@ -5,22 +5,17 @@ elsewhere: waitForPodsReady with its requeues and the longest execution in test_
 of several slices in test_queues.py.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.session import run_scenario
+from slicewright.testbed.bed import Bed
 
 from .kit import rehearse, scenario, spec
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # eighteen plays
 

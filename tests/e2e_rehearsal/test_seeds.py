@@ -1,18 +1,12 @@
 """The tutorials of this repository, played as their `rehearsal:` blocks say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
+
+from slicewright.testbed.bed import Bed
 
 from . import kit
 from .seeds import SEEDS, Seed
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 _WORKLOADS = [kit.ROOT / "workloads" / f"{name}.yaml" for name in ("demo", "multislice")]
 

@@ -1,17 +1,12 @@
 """A sweep of twenty runs on the real Kueue, in a queue that holds its limit and in one that does not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.conftest import Repo
 
-from .kit import play
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from .kit import play
 
 pytestmark = pytest.mark.ci  # a minute, most of it on the clock of the rehearsal
 

@@ -1,10 +1,8 @@
 """A sweep of changes, and a change of flex-start nodes, each asked of the real controllers."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.conftest import Repo
@@ -12,9 +10,6 @@ from tests.conftest import Repo
 from .command import rehearsed
 from .kit import spec
 from .test_what_if import CLUSTER, CONTROLLERS, MINUTE, SPEED, row
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.workflow  # seven plays on test beds of their own: about two minutes
 

@@ -3,22 +3,17 @@
 The moments are derived by hand: a timeout counts from the admission, a requeue from the eviction.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.session import run_scenario
+from slicewright.testbed.bed import Bed
 
 from .kit import play, run, scenario, spec
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 FLEX = "{name: f, tpu: v5litepod-8, provisioning: FlexStart}"
 QUEUE = "clusterQueues: [{name: cq, quota: [{pool: f}], localQueues: [{name: q}]}]"

@@ -1,15 +1,10 @@
 """Topology-aware scheduling: Kueue places slices whole, in queues with Topologies only and in mixed ones."""
 
-from __future__ import annotations
+from tests.conftest import Repo
 
-from typing import TYPE_CHECKING
+from slicewright.testbed.bed import Bed
 
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 V6E = "{accelerator: v6e, topology: 4x4, machineType: ct6e-standard-4t}"
 CLUSTER = f"""

@@ -1,17 +1,12 @@
 """The tutorial is played, command by command, from nothing to runs that are changed and ended."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.docs.transcript import DOCS, Shell
 
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def reader(home: Path) -> Shell:

@@ -1,19 +1,15 @@
 """What a rehearsal says would have admitted a run does so on the real Kueue, asked by `--what-if`."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
+
 from .command import rehearsed
 from .kit import play, run, spec
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # plays on test beds of their own
 
@@ -51,10 +47,7 @@ clusterQueues:
   quota: [{pool: borrowed, nominalSlices: 1}]
 """
 RUNS = {
-    "first": (
-        "v5litepod-8",
-        "queueName: own\nworkloadPriorityClassName: middle\nrehearsal: {duration: 20m}",
-    ),
+    "first": ("v5litepod-8", "queueName: own\nworkloadPriorityClassName: middle\nrehearsal: {duration: 20m}"),
     "second": ("v5litepod-8", "queueName: own\nrehearsal: {duration: 5m, submitAt: 3m}"),
     "guest": ("v4-16", "queueName: guest\nslices: 2\nrehearsal: {duration: 20m}"),
     "owner": ("v4-16", "queueName: owner\nrehearsal: {duration: 5m, submitAt: 3m}"),

@@ -1,14 +1,9 @@
 """The week of two teams is rehearsed on the controllers, as its page says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.docs.transcript import DOCS, Shell
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.workflow  # two minutes, nearly all of them on the clock of the rehearsal
 

@@ -4,11 +4,9 @@ All queues are on one cluster and play at once, and have nothing to do with each
 in one of them moves no run of the others.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,11 +14,10 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
+
 from .command import rehearsed
 from .kit import ROOT, spec
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # fourteen plays on test beds of their own: about four minutes
 

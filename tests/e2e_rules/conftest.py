@@ -1,17 +1,11 @@
 """The clusters of the tests of this folder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from slicewright.cluster.api.client import Api
 from slicewright.testbed.bed_cluster import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.cluster.api.client import Api
 
 
 @pytest.fixture(scope="session")

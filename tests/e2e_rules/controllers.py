@@ -1,25 +1,21 @@
 """Controllers of other projects beside a cluster of processes: each is a row of controllers.yaml."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from tests.e2e_rules.modules import folder
 
 from slicewright.cluster.api import kubeconfig
+from slicewright.kubernetes.types import Object
 from slicewright.programs.find import find
 from slicewright.testbed import manifests
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed_cluster import Cluster
+from slicewright.testbed.bed_cluster import Cluster
 
 ROWS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("controllers.yaml").read_text(encoding="utf-8")

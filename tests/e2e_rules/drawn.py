@@ -1,15 +1,11 @@
 """Queues with flavors, and workloads that ask for them, as chance would have them; a seed draws the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slicewright.kubernetes.types import Object
 from slicewright.testbed.nodes import SIMULATED
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 TPU = "google.com/tpu"
 RESOURCES = (TPU, "cpu", "memory", "example.com/link", "pods")
@@ -188,11 +184,7 @@ def _jobset(random: Random, name: str, covered: list[str], topologies: str) -> O
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "labels": {"kueue.x-k8s.io/queue-name": name},
-        },
+        "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": name}},
         "spec": {"replicatedJobs": jobs},
     }
 

@@ -1,7 +1,5 @@
 """Go modules that the tools are built from, where they lie on this machine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from functools import cache

@@ -1,14 +1,14 @@
 """What the API server, the Job controller and JobSet make of what the rules report beside a run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
 from tests.check.rules.kit import findings_of
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.kinds import JOBSET_VERSION
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -19,16 +19,11 @@ from slicewright.kubernetes.labels import (
     QUEUE,
     TOPOLOGY,
 )
+from slicewright.kubernetes.types import Object
 from slicewright.testbed import control_plane
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the rules to fixtures
 
@@ -140,8 +135,7 @@ def test_a_critical_class_needs_a_quota_for_it(own_api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
-    [("ReadWriteOnce", "Multi-Attach error"), ("ReadWriteOncePod", "ReadWriteOncePod")],
+    ("mode", "said"), [("ReadWriteOnce", "Multi-Attach error"), ("ReadWriteOncePod", "ReadWriteOncePod")]
 )
 def test_a_disk_is_for_one_node(own_api: Api, mode: str, said: str) -> None:
     """Of two pods on two nodes with a claim of REF166, one never gets it."""
@@ -190,8 +184,7 @@ def _node(pool: str, number: int, topology: str = "2x4") -> Object:
 
 
 @pytest.mark.parametrize(
-    ("name", "pools", "selector", "bound"),
-    [("pinned", "ab", {NODE_POOL: "a"}, 2), ("free", "cd", {}, 4)],
+    ("name", "pools", "selector", "bound"), [("pinned", "ab", {NODE_POOL: "a"}, 2), ("free", "cd", {}, 4)]
 )
 def test_one_node_pool_holds_one_slice(
     own_api: Api, name: str, pools: str, selector: Object, bound: int

@@ -1,19 +1,15 @@
 """A real API server refuses of a stranger's kind what our CEL library refuses."""
 
-from __future__ import annotations
-
 import time
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from slicewright.cluster.api.api_error import ApiError
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
+from slicewright.cluster.api.client import Api
 
 STRANGER = yaml.safe_load((Path(__file__).parents[1] / "check/stranger.yaml").read_text(encoding="utf-8"))
 MESSAGES = {

@@ -1,12 +1,11 @@
 """LeaderWorkerSet, Trainer, KubeRay and Kueue give the verdicts of tests/check/rules/controllers.yaml."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.check.rules.verdicts import CONTROLLED, controlled
@@ -14,13 +13,9 @@ from tests.e2e_rules import controllers
 from tests.testbed.kit import keeping_logs
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.waiting import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # controllers that `make tools` does not build
 

@@ -1,17 +1,13 @@
 """Kueue's own conversion webhook makes of each v1beta1 object what our fix makes of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slicewright.check.kueue_conversion import to_v1beta2
+from slicewright.cluster.api.client import Api
 from slicewright.document.json_patch import apply
 from slicewright.kubernetes.merge import copied
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
 
 POD = {
     "metadata": {},

@@ -1,23 +1,18 @@
 """The offline model of flavors against Kueue: who is admitted, and to which flavors."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e_rules.drawn import draw
 
+from slicewright.cluster.api.client import Api
+from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import admit
 from slicewright.kueue.quota_read import queue_of, quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import package
 from slicewright.testbed.waiting import stretched
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # hundreds of queues
 

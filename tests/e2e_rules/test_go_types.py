@@ -1,7 +1,5 @@
 """The sources of the configuration schemas are what the Go types of the pinned modules say."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

@@ -1,22 +1,17 @@
 """The scheduler and JobSet's webhook do to the fixtures of PW147 and GIT104 what the rules say of them."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from tests.check.rules.kit import FIXTURES
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.labels import NODE_POOL
+from slicewright.kubernetes.types import Object
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import until
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the rules to these cases
 

@@ -1,10 +1,9 @@
 """Kueue counts, suspends and passes by what our reading of its Configuration says."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,12 +12,8 @@ from slicewright.kubernetes.scheduler import NodeSelector
 from slicewright.kueue.assignment import asked
 from slicewright.kueue.quota import PodSet, Quotas
 from slicewright.kueue.quota_read import transformations
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.ci  # a cluster of its own
 

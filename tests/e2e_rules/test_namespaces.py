@@ -1,9 +1,7 @@
 """A real API server counts pods against ResourceQuota and LimitRange as the rules count them."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.check.rules.kit import findings, object_set
@@ -11,14 +9,12 @@ from tests.check.rules.queues import kueue
 
 from slicewright.check.rules.fit_namespace import used
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.kinds import KUEUE_VERSION
 from slicewright.kubernetes.labels import QUEUE
+from slicewright.kubernetes.types import Object
 from slicewright.kueue.quota_workload import amounts, pod_sets
 from slicewright.testbed.waiting import until
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the same arithmetic to fixtures
 

@@ -1,18 +1,14 @@
 """The schemas of built-in kinds are what the API server of the test bed serves today."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from tests.schema.kit import KINDS, is_same, load, openapi, rebuild, sources
 
 from openapi import from_openapi, trimmed
+from slicewright.cluster.api.client import Api
 from slicewright.schema.kind import KEY, from_crd
-
-if TYPE_CHECKING:
-    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # what is committed is compared with pinned programs
 

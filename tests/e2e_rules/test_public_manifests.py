@@ -1,11 +1,10 @@
 """Manifests that nobody here wrote: what validate says of them is true, and what the API server says."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -17,12 +16,8 @@ from slicewright.check.io.discovery import Discovery
 from slicewright.check.io.load import load
 from slicewright.check.unpack import unpack
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.objects import Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.workflow  # hundreds of manifests
 

@@ -1,9 +1,8 @@
 """A real API server with JobSet and Kueue gives the corpus of tests/check/rules its verdicts."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,13 +10,9 @@ from tests.check.rules.verdicts import FILES, ROWS, changed, expected
 from tests.schema.kit import rebuild, sources
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.kinds import CRD_VERSION
 from slicewright.testbed.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.cluster.api.client import Api
 
 pytestmark = pytest.mark.ci  # unit tests hold us to the committed verdicts
 

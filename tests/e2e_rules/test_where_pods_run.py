@@ -1,22 +1,16 @@
 """Kueue and the scheduler do to the fixtures of FIT120 what the rule says of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from tests.check.rules.kit import Fixture
 
+from slicewright.cluster.api.client import Api
+from slicewright.kubernetes.types import Object
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.ci  # unit tests hold the rule to these cases
 

@@ -1,15 +1,12 @@
 """The recorded objects, and what is expected of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 Said = dict[str, str]
 

@@ -1,19 +1,14 @@
 """Every version of the objects of some kinds, as the API server showed them."""
 
-from __future__ import annotations
-
 import http.client
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.client import Api
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 Kind = tuple[str, str]
 

@@ -1,18 +1,14 @@
 """Health checks as Argo CD calls them: one object in, a status and a message out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lupa import lua51  # type: ignore[import-untyped]
 
 import slicewright
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 LuaError: type[Exception] = lua51.LuaError
 

@@ -1,15 +1,11 @@
 """Jobs, JobSets and queues of the scenes, and what is done to them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.e2e import kit
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
-
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 CLUSTER_QUEUE = (kit.KUEUE, "ClusterQueue")
 LOCAL_QUEUE = (kit.KUEUE, "LocalQueue")

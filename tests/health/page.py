@@ -1,7 +1,5 @@
 """The table of docs/reference/health.md, from `expected.yaml`: `python -m tests.health.page` writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.health.fixtures import expected

@@ -1,15 +1,10 @@
 """What is asked of a version of an object: is this the state that a scene waits for?"""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from tests.e2e import kit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 
 def without_status(item: Object) -> bool:

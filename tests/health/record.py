@@ -4,8 +4,6 @@
 table in docs/reference/health.md are held to, and write the table with `python -m tests.health.page`.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -3,8 +3,6 @@
 A scene is given a bed and the journal of its objects, and yields each state by name as it comes.
 """
 
-from __future__ import annotations
-
 from tests.e2e import kit
 from tests.health.objects import CHECK, CLUSTER_QUEUE, LOCAL_QUEUE, REQUEST
 from tests.health.scenes_of_queues import checks, cluster_queues, deleted_queue

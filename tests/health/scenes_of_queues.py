@@ -1,10 +1,9 @@
 """Queues, admission checks and requests for capacity in every state."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tests.e2e import kit
+from tests.health.journal import Journal
 from tests.health.objects import (
     CHECK,
     CLUSTER,
@@ -16,23 +15,11 @@ from tests.health.objects import (
     queues,
     set_spec,
 )
-from tests.health.questions import (
-    drained,
-    is_busy,
-    met,
-    open_and_busy,
-    reason,
-    without_status,
-)
+from tests.health.questions import drained, is_busy, met, open_and_busy, reason, without_status
 from tests.resolved import resolve_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.health.journal import Journal
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 
 def cluster_queues(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:

@@ -1,21 +1,15 @@
 """Runs in every state: in a queue and without one, restarted, evicted, failed, completed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tests.e2e import kit
+from tests.health.journal import Journal
 from tests.health.objects import CLUSTER, CLUSTER_QUEUE, end, job, jobset, queues, set_spec, template
 from tests.health.questions import deleting, met, ready, reason, runs, suspends, without_status
 from tests.resolved import resolve_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.health.journal import Journal
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
 
 def jobset_in_a_queue(bed: Bed, seen: Journal) -> Iterator[tuple[str, Object]]:

@@ -1,9 +1,8 @@
 """Every health check on every recorded object, in a Lua that has less than Argo CD's."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 from tests.conftest import PROJECT
@@ -11,11 +10,7 @@ from tests.health import lua, page
 from tests.health.fixtures import expected, recorded
 from tests.health.variants import changed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slicewright.kubernetes.types import Object
-
+from slicewright.kubernetes.types import Object
 
 RECORDED = recorded()
 OBJECTS = {**RECORDED, **changed(RECORDED)}

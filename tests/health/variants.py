@@ -1,12 +1,9 @@
 """Objects in other states than the recorded ones: a recorded object with a few fields changed."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "team-p"}
 LACKS = {"message": "no slice of 2x4 is free yet"}
@@ -122,10 +119,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
             }
         },
     ),
-    "Workload/deactivated-by-hand": (
-        "finished",
-        {"spec": {"active": False}, "conditions": {"Admitted": {}}},
-    ),
+    "Workload/deactivated-by-hand": ("finished", {"spec": {"active": False}, "conditions": {"Admitted": {}}}),
     # Kueue writes this reason with its feature gate UnadmittedWorkloadsObservability.
     "Workload/larger-than-its-queue-by-reason": (
         "larger-than-its-queue",

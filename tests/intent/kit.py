@@ -1,7 +1,5 @@
 """The schemas of the package and the examples that are held against them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

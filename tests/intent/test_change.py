@@ -1,7 +1,5 @@
 """Changes that a person asks about, as the command line has them."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.rendering.changed_documents import (

@@ -1,7 +1,5 @@
 """Good input has no problem, and bad input one where it is bad, with a way out."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,7 @@ from .kit import SCHEMAS, examples
 
 POSITIVE = examples("positive")
 NEGATIVE = examples("negative")
-NO_HINT = {
-    "cluster-environment-unknown-variable",
-}
+NO_HINT = {"cluster-environment-unknown-variable"}
 """Nothing is near an unknown key with many others, and the vendored schema describes nothing."""
 
 

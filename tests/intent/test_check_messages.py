@@ -1,7 +1,5 @@
 """The messages of the schema check, word for word."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -23,46 +21,18 @@ def _texts(change: str, *, without: str = "") -> list[str]:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        pytest.param(
-            "slices: '2'",
-            "spec.slices: IN001",
-            id="another type",
-        ),
-        pytest.param(
-            "clusters: c",
-            "spec.clusters: IN001",
-            id="a list of one without brackets",
-        ),
-        pytest.param(
-            "provisioning: Reservation",
-            "spec.provisioning: IN004",
-            id="a word that needs a name",
-        ),
+        pytest.param("slices: '2'", "spec.slices: IN001", id="another type"),
+        pytest.param("clusters: c", "spec.clusters: IN001", id="a list of one without brackets"),
+        pytest.param("provisioning: Reservation", "spec.provisioning: IN004", id="a word that needs a name"),
         pytest.param(
             "podTemplate: {metadata: {annotations: {a: true}}}",
             "spec.podTemplate.metadata.annotations.a: IN001",
             id="a string without quotes",
         ),
-        pytest.param(
-            "hostNetwork: 'yes'",
-            "spec.hostNetwork: IN001",
-            id="a boolean in quotes",
-        ),
-        pytest.param(
-            "slices:",
-            "spec.slices: IN001",
-            id="a value that somebody forgot",
-        ),
-        pytest.param(
-            "run: [1]",
-            "spec.run: IN001",
-            id="one of two types",
-        ),
-        pytest.param(
-            "auxiliaryJobs: [x]",
-            "spec.auxiliaryJobs[0]: IN001",
-            id="an element",
-        ),
+        pytest.param("hostNetwork: 'yes'", "spec.hostNetwork: IN001", id="a boolean in quotes"),
+        pytest.param("slices:", "spec.slices: IN001", id="a value that somebody forgot"),
+        pytest.param("run: [1]", "spec.run: IN001", id="one of two types"),
+        pytest.param("auxiliaryJobs: [x]", "spec.auxiliaryJobs[0]: IN001", id="an element"),
         pytest.param(
             "podTemplate: {spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 1.5}}}]}}",
             "spec.podTemplate.spec.containers[0].livenessProbe.httpGet.port: IN001",
@@ -73,16 +43,8 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             "spec.podTemplate.spec.containers[0].resources.limits.cpu: IN001",
             id="a quantity that is none",
         ),
-        pytest.param(
-            "slcies: 2",
-            "spec.slcies: IN002",
-            id="an unknown key",
-        ),
-        pytest.param(
-            "topology: 16x16",
-            "spec.topology: IN002",
-            id="a key that people try, with its value",
-        ),
+        pytest.param("slcies: 2", "spec.slcies: IN002", id="an unknown key"),
+        pytest.param("topology: 16x16", "spec.topology: IN002", id="a key that people try, with its value"),
         pytest.param(
             "image: python:3.12.11\ncontainer: {image: a}",
             "spec.image: IN002",
@@ -129,80 +91,32 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="a word in place of seconds",
         ),
         pytest.param(
-            "env: [{name: A, value: b}]",
-            "spec.env: IN002",
-            id="a key that people try, whose value is long",
+            "env: [{name: A, value: b}]", "spec.env: IN002", id="a key that people try, whose value is long"
         ),
-        pytest.param(
-            "image: [a]",
-            "spec.image: IN002",
-            id="a key that people try, whose value is none",
-        ),
+        pytest.param("image: [a]", "spec.image: IN002", id="a key that people try, whose value is none"),
         pytest.param(
             "failurePolicy: {queue: x}",
             "spec.failurePolicy.queue: IN002",
             id="a key that people try elsewhere",
         ),
-        pytest.param(
-            "pathways: {}",
-            "spec.pathways: IN003",
-            id="a missing key",
-        ),
-        pytest.param(
-            "api: PathwaysJob",
-            "spec: IN003",
-            id="a key that is needed here",
-        ),
-        pytest.param(
-            "api: RayJob",
-            "spec.api: IN004",
-            id="none of the choices",
-        ),
-        pytest.param(
-            "onChange: Delete",
-            "spec.onChange: IN004",
-            id="nothing near",
-        ),
-        pytest.param(
-            "queueName: team/queue",
-            "spec.queueName: IN005",
-            id="another form",
-        ),
-        pytest.param(
-            "components: [../mine]",
-            "spec.components[0]: IN005",
-            id="an element of another form",
-        ),
+        pytest.param("pathways: {}", "spec.pathways: IN003", id="a missing key"),
+        pytest.param("api: PathwaysJob", "spec: IN003", id="a key that is needed here"),
+        pytest.param("api: RayJob", "spec.api: IN004", id="none of the choices"),
+        pytest.param("onChange: Delete", "spec.onChange: IN004", id="nothing near"),
+        pytest.param("queueName: team/queue", "spec.queueName: IN005", id="another form"),
+        pytest.param("components: [../mine]", "spec.components[0]: IN005", id="an element of another form"),
         pytest.param(
             "podTemplate: {spec: {containers: [{name: a, resources: {limits: {memory: 16GB}}}]}}",
             "spec.podTemplate.spec.containers[0].resources.limits.memory: IN005",
             id="no quantity",
         ),
+        pytest.param("slices: 0", "spec.slices: IN005", id="too small"),
+        pytest.param("backoffLimit: 2147483648", "spec.backoffLimit: IN005", id="too large"),
         pytest.param(
-            "slices: 0",
-            "spec.slices: IN005",
-            id="too small",
+            "rehearsal: {expect: [{order: [a]}]}", "spec.rehearsal.expect[0].order: IN005", id="too few"
         ),
-        pytest.param(
-            "backoffLimit: 2147483648",
-            "spec.backoffLimit: IN005",
-            id="too large",
-        ),
-        pytest.param(
-            "rehearsal: {expect: [{order: [a]}]}",
-            "spec.rehearsal.expect[0].order: IN005",
-            id="too few",
-        ),
-        pytest.param(
-            "run: ''",
-            "spec.run: IN005",
-            id="empty",
-        ),
-        pytest.param(
-            f"queueName: {'q' * 64}",
-            "spec.queueName: IN005",
-            id="too long",
-        ),
+        pytest.param("run: ''", "spec.run: IN005", id="empty"),
+        pytest.param(f"queueName: {'q' * 64}", "spec.queueName: IN005", id="too long"),
         pytest.param(
             "rehearsal: {expect: [{finishes: true, waitBelow: 1s}]}",
             "spec.rehearsal.expect[0]: IN005",
@@ -214,9 +128,7 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="exit codes that no program has",
         ),
         pytest.param(
-            "rehearsal: {duration: 2 hours}",
-            "spec.rehearsal.duration: IN005",
-            id="a time span in words",
+            "rehearsal: {duration: 2 hours}", "spec.rehearsal.duration: IN005", id="a time span in words"
         ),
         pytest.param(
             "pathways: {pathwaysDir: 'gs://b', worker: {nodeSelector: {'a b': c}}}",
@@ -224,9 +136,7 @@ def _texts(change: str, *, without: str = "") -> list[str]:
             id="a key of another form",
         ),
         pytest.param(
-            "matrix: {env: {'a b': [1, 2]}}",
-            "spec.matrix.env: IN005",
-            id="a key that is not a variable",
+            "matrix: {env: {'a b': [1, 2]}}", "spec.matrix.env: IN005", id="a key that is not a variable"
         ),
         pytest.param(
             "provisioning: {type: Spot, name: a}",
@@ -241,8 +151,7 @@ def test_message(change: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "hint"),
-    [("0.19.2", "write v0.19.2"), ("newest", "write a value such as v0.12.0")],
+    ("release", "hint"), [("0.19.2", "write v0.19.2"), ("newest", "write a value such as v0.12.0")]
 )
 def test_release_without_its_v(release: str, hint: str) -> None:
     """A release of which the v alone is missing is named as it has to be written."""

@@ -1,17 +1,10 @@
 """Checked documents become values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
-from slicewright.intent.tpuworkload import decode_workload
+from slicewright.intent.tpuworkload import Workload, decode_workload
 
 from .kit import SCHEMAS, WORKLOAD
-
-if TYPE_CHECKING:
-    from slicewright.intent.tpuworkload import Workload
 
 
 def workload(spec: str) -> Workload:

@@ -1,7 +1,5 @@
 """What a schema refuses is mended where one word is near, or only the quotes are wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -46,8 +44,7 @@ def test_word_between_two_is_not_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "choices", "expected"),
-    [("never", ["Never", 1], "Never"), (1, ["a"], None), ("x", [], None)],
+    ("value", "choices", "expected"), [("never", ["Never", 1], "Never"), (1, ["a"], None), ("x", [], None)]
 )
 def test_value_is_replaced_by_the_choice_that_is_near(
     value: Any, choices: list[Any], expected: str | None

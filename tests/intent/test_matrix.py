@@ -1,9 +1,9 @@
 """A matrix: one TPUWorkload becomes one for each entry, whose name and id follow from its own values."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tests.rendering.plan.kit import planned, workload
 
 from slicewright.kubernetes.name_room import room_in_jobset, room_in_pathwaysjob
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Mapping
-
-    from slicewright.rendering.plan.plan import Plan
+from slicewright.rendering.plan.plan import Plan
 
 
 def plans(matrix: Mapping[str, Any] | str, *, name: str = "lr", more: str = "") -> dict[str, Plan]:

@@ -1,18 +1,12 @@
 """One round shows everything: what is misspelt hides nothing else, in its own file or in others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.problem import Problem
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: "
 CLUSTER = """\
@@ -41,10 +35,7 @@ spec:
 
 def found(workload: str = WORKLOAD, cluster: str = CLUSTER) -> list[Problem]:
     """Return the errors of a cluster and a workload."""
-    files = [
-        SourceFile("clusters/c1.yaml", HEAD + cluster),
-        SourceFile("workloads/a.yaml", HEAD + workload),
-    ]
+    files = [SourceFile("clusters/c1.yaml", HEAD + cluster), SourceFile("workloads/a.yaml", HEAD + workload)]
     repository = read_repository(files, Settings(), package(), lambda _: None)
     return [problem for problem in plan_all(repository)[1] if problem.severity == "error"]
 

@@ -1,7 +1,5 @@
 """From a document back to the file that it stands in."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

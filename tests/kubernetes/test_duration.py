@@ -1,7 +1,5 @@
 """Time spans of Kubernetes objects, as Go reads them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """What people write into a pod template joins what the bases have: one test a rule, at every place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

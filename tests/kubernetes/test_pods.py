@@ -1,7 +1,5 @@
 """The pods of every kind that makes pods: where their templates are, and how many of them Kueue counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Problems as data: their two forms, their order, and hints for misspelt words."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,10 +1,8 @@
 """Quantities in the form that Kubernetes keeps them in."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +12,6 @@ from tests.properties import share
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.quantity import UNLIMITED, amount, canonical, is_limited, plain, whole
 from slicewright.programs.find import find
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TABLE = {
     "0": "0",

@@ -1,10 +1,8 @@
 """Patterns that somebody else wrote."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -14,9 +12,6 @@ from tests.check.kit import CONFIG_MAP, run, write
 from slicewright.kubernetes.regular_expression import whole
 from slicewright.rendering.folder import SETTINGS
 from slicewright.rendering.kustomization import _PATTERN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BOMBS = ("(a|a)*b", "(a*)*b", "([a-zA-Z0-9.-]|[a-z]|[a-z]|[a-z]|[a-z]|[a-z]|[a-z]|[a-z])*_", "(a|aa)+$b")
 

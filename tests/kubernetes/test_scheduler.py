@@ -1,7 +1,5 @@
 """What the scheduler compares: labels with node selectors and affinity, taints with tolerations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

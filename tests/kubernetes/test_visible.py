@@ -1,26 +1,20 @@
 """Nothing that somebody else wrote is obeyed by what shows it."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.kit import run, write
+from tests.conftest import Repo
 from tests.diff.kit import commit
 
 from slicewright.kubernetes import problem as problems
 from slicewright.kubernetes.problem import Problem, foremost
 from slicewright.kubernetes.visible import in_json, shown, visible
 from slicewright.rendering.folder import SETTINGS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"

@@ -1,20 +1,15 @@
 """What Kubernetes calls things is written once in the generator."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from slicewright.kubernetes.kinds import RUNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.slow, pytest.mark.untraced]
 

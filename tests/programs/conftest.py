@@ -1,7 +1,5 @@
 """Programs that only say a version, a pinned tool that no registry knows, and an environment for them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`slicewright tools build` builds what is missing, once, and never leaves half a program."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -9,9 +7,9 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -20,13 +18,9 @@ from slicewright.kubernetes.problem import Problem
 from slicewright.programs import build
 from slicewright.programs.build import build_all
 from slicewright.programs.find import cached, version_of
+from slicewright.programs.pins import Tool
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.programs.pins import Tool
-
-    from .conftest import Script
+from .conftest import Script
 
 MAIN = """package main
 

@@ -1,11 +1,8 @@
 """A program is found by its variable, in the cache, or on PATH, and only in the pinned version."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -24,12 +21,9 @@ from slicewright.programs.find import (
     platform_name,
     version_of,
 )
-from slicewright.programs.pins import tools, versions
+from slicewright.programs.pins import Tool, tools, versions
 
-if TYPE_CHECKING:
-    from slicewright.programs.pins import Tool
-
-    from .conftest import Script
+from .conftest import Script
 
 OF_THE_USER = pwd.getpwuid(os.getuid()).pw_dir
 NEW = "echo tiny v1.2.3 go1.26.8"

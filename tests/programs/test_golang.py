@@ -1,16 +1,11 @@
 """Go comes from PATH, or from the Python environment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import find_go, needed_go
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .conftest import Script
+from .conftest import Script
 
 
 def says(version: str) -> str:

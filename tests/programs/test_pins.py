@@ -1,18 +1,13 @@
 """The versions of the project stand in one file, and everything that builds from them agrees with it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from slicewright.programs import pins
 from slicewright.programs.find import tools_folder
-
-if TYPE_CHECKING:
-    from slicewright.programs.pins import Tool
+from slicewright.programs.pins import Tool
 
 TOOLS = tuple(pins.tools().values())
 REPOSITORY = Path(__file__).resolve().parents[2]

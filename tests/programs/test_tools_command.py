@@ -1,13 +1,12 @@
 """`slicewright tools`: the list of programs and of the machine, and what `tools build` builds."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,13 +15,9 @@ from slicewright.cli.main import cli
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs import pins
 from slicewright.programs.find import cached
+from slicewright.programs.pins import Tool
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slicewright.programs.pins import Tool
-
-    from .conftest import Script
+from .conftest import Script
 
 
 @pytest.mark.usefixtures("no_wheels")

@@ -1,7 +1,5 @@
 """The wheels of the test bed: same input, same bytes; pip installs them, and their programs are found."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,7 +9,6 @@ import tomllib
 import zipfile
 from importlib.metadata import PathDistribution
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -33,12 +30,10 @@ from slicewright.programs.find import (
     platform_name,
     tools_folder,
 )
+from slicewright.programs.pins import Tool
 from slicewright.testbed.process_group import CONTROL_PLANE
 
-if TYPE_CHECKING:
-    from slicewright.programs.pins import Tool
-
-    from .conftest import Script
+from .conftest import Script
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))

@@ -4,8 +4,6 @@ The processes are forks of this one, which has imported everything: they end by 
 them, without any clean-up. Prints the exit code of each.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,12 +1,8 @@
 """A repository without bases is told where they are."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 
 def test_missing_bases_are_named_with_the_command_that_brings_them(repo: Repo) -> None:

@@ -1,26 +1,20 @@
 """A repository that somebody prepared, or that was left in the middle of something."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.check.io.discovery import of_overlays
 from slicewright.document import io as text_file
 from slicewright.programs.find import which
 from slicewright.project.repository_reader import read_checkout
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 
 @pytest.mark.parametrize("target", ["/proc/self/environ", "../../outside.yaml"])

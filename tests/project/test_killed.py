@@ -1,7 +1,5 @@
 """Whoever kills a render at any moment leaves a tree that the next one completes."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -9,21 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rendering.changes import render
 from slicewright.rendering.io import write
 from slicewright.rendering.io.write import apply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.conftest import Repo
 
 KILLED = Path(__file__).parent / "killed.py"
 HASHED = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: %s}"

@@ -1,16 +1,11 @@
 """What the package brings along: beside it in a checkout, inside of it when it is installed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
 from slicewright.rendering.io import package_data as package
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_data_of_an_installed_package_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,13 @@
 """Reading a repository: what is found, what is passed by, and what cannot be read."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.project.repository_reader import NoRepositoryError, find_root, read_checkout
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 
 def test_root_is_the_nearest_folder_with_settings(repo: Repo) -> None:

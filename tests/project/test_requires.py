@@ -1,16 +1,10 @@
 """`requires:` of slicewright.yaml: which versions of the tool may render a repository."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.project.repository_reader import satisfies
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 MET = [
     ("0.9.3", "~=0.1"),
@@ -37,8 +31,7 @@ def test_version_misses_a_requirement(version: str, requirement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "requirement",
-    ["~=1", "0.1", "=0.1", ">=0.1,", ">=0.1.*", "~=0.1.*", "<0.1, x", f"<{'9' * 5000}"],
+    "requirement", ["~=1", "0.1", "=0.1", ">=0.1,", ">=0.1.*", "~=0.1.*", "<0.1, x", f"<{'9' * 5000}"]
 )
 def test_malformed_requirement_is_told_apart(requirement: str) -> None:
     """What is not a requirement is neither met nor missed, also after a clause that is missed."""

@@ -1,13 +1,13 @@
 """Parts, run objects and events of a rehearsal in a few words."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tests.rendering.plan import kit as plans
 
 from slicewright.intent.source import SourceFile
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.fault_kinds import FAULT_KINDS
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.scenario_part import ScenarioPart, part
@@ -15,12 +15,6 @@ from slicewright.rehearse.model.timeline import Timeline, Timelines
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plans import Planned
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.kubernetes.types import Object
-
 
 A = "default/a"
 """The run of most timelines."""

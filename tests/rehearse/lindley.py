@@ -1,13 +1,8 @@
 """What queueing theory says of waits, for tests: Lindley's recursion, and Crommelin's mean for M/D/k."""
 
-from __future__ import annotations
-
 import heapq
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 def waits(arrivals: Iterable[float], service: float, servers: int = 1) -> list[float]:

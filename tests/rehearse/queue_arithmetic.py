@@ -1,18 +1,13 @@
 """A queue by arithmetic: who starts when, with the order of equal runs by chance, as Kueue's is by UID."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.comparison import measured
 from slicewright.rehearse.model.metrics import waits_record
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from slicewright.kubernetes.types import Object
 
 STEP = 10.0
 """The time resolution: what each start takes at most."""

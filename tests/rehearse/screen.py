@@ -1,7 +1,5 @@
 """A terminal of a few sequences, as ECMA-48 has them: what is on it after what was written to it."""
 
-from __future__ import annotations
-
 import re
 
 _PART = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")

@@ -1,7 +1,5 @@
 """The workload of a higher class that comes in the middle."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.fault_kinds import arriving_runs
 
 from .kit import jobset, part_of

@@ -1,16 +1,16 @@
 """A seed makes the same arrivals everywhere, at the rate, in the hours and of the durations of the file."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.words import places
 
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
+from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.arrivals import (
     MOST,
     Arrival,
@@ -24,11 +24,6 @@ from slicewright.rehearse.model.arrivals import (
 )
 
 from . import lindley
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slicewright.kubernetes.problem import Problem
 
 HOUR = 3600.0
 DAY = 24 * HOUR

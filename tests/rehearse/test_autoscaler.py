@@ -1,26 +1,20 @@
 """What the double of GKE's autoscaler does where the cluster does not do what it asks for."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.testbed.kit import eventually
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.autoscaler import Autoscaler
 from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.testbed.nodes import NodePool
 from slicewright.testbed.waiting import BedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slicewright.kubernetes.types import Object
-
 
 TIME = ClockSettings(speed=1.0, deadline=60.0, delay=0.0, idle=60.0)
 LABELS = {"cloud.google.com/gke-tpu-topology": "2x4"}

@@ -1,25 +1,18 @@
 """`slicewright rehearse --changed` on the command line: what is played, what fails, what is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import commit
 from tests.files import git
 
 from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.report.report import Report
+from slicewright.rehearse.scenario import Scenario
 from slicewright.rehearse.session import Result
 
 from .kit import ran
 from .test_what_if_command import CLUSTER, RUN
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.scenario import Scenario
 
 pytestmark = pytest.mark.slow  # each makes a git repository
 

@@ -1,7 +1,5 @@
 """How fast time passes where nobody says it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -34,12 +32,7 @@ def test_days_play_in_seconds(rehearsal: str, delay: float | None, speed: float)
 
 
 @pytest.mark.parametrize(
-    ("number", "times", "speed"),
-    [
-        (16, {}, 36.0),
-        (17, {}, 180.0),
-        (1, {"skips": False}, 180.0),
-    ],
+    ("number", "times", "speed"), [(16, {}, 36.0), (17, {}, 180.0), (1, {"skips": False}, 180.0)]
 )
 def test_few_runs_play_slower_where_idle_time_is_skipped(
     number: int, times: dict[str, Any], speed: float

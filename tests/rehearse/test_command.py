@@ -1,7 +1,5 @@
 """`slicewright rehearse` before anything is played."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource
@@ -9,10 +7,10 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.cli import rehearse_options
@@ -23,13 +21,9 @@ from slicewright.rehearse.model.scenario_problems import needs_pods
 from slicewright.rehearse.scenario import scenarios
 from slicewright.testbed import process_group
 
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
 
 @pytest.mark.parametrize(
-    ("place", "why"),
-    [("missing/a.html", "No such file or directory"), ("file/a.html", "Not a directory")],
+    ("place", "why"), [("missing/a.html", "No such file or directory"), ("file/a.html", "Not a directory")]
 )
 def test_page_that_cannot_be_written_is_told_before_the_play(tmp_path: Path, place: str, why: str) -> None:
     """Minutes of a rehearsal are not played for a page that has no place."""
@@ -304,10 +298,7 @@ def test_cluster_of_a_slip_is_refused_before_it_fills_the_memory(empty: Repo) ->
 
 @pytest.mark.parametrize(
     ("checkout", "hint"),
-    [
-        (True, "run 'make tools', which also builds"),
-        (False, " -m pip install cryptography"),
-    ],
+    [(True, "run 'make tools', which also builds"), (False, " -m pip install cryptography")],
 )
 def test_missing_package_is_told_with_the_way_to_it(
     checkout: bool, hint: str, monkeypatch: pytest.MonkeyPatch

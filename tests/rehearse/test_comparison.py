@@ -1,12 +1,11 @@
 """Variants against their base: what differs beyond noise, and the verdict in words."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.comparison import (
     Noise,
     added_problems,
@@ -18,9 +17,6 @@ from slicewright.rehearse.model.comparison import (
 )
 from slicewright.rehearse.model.metrics import waits_record
 from slicewright.rehearse.model.variant_verdict import verdict
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 NOISE = Noise(10.0)
 """Differences above 30 seconds count."""

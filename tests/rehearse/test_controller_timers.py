@@ -1,12 +1,11 @@
 """Timers of controllers on the rehearsal's clock: when each expires, and what lets it expire."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.controller_timers import (
     DEADLINE,
     MAX_EXECUTION,
@@ -22,9 +21,6 @@ from slicewright.rehearse.model.controller_timers import (
 )
 
 from .kit import A, job, jobset
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 NOW = "2026-01-31T12:00:00.5+00:00"
 SINCE = "2026-01-31T12:00:00Z"
@@ -55,12 +51,7 @@ def of(item: Object, **status: Any) -> Object:
 def pod(phase: str) -> Object:
     """Return a pod with a deadline."""
     metadata = {"name": "p", "namespace": "default", "uid": "u"}
-    return {
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {DEADLINE: 60},
-        "status": {"phase": phase},
-    }
+    return {"kind": "Pod", "metadata": metadata, "spec": {DEADLINE: 60}, "status": {"phase": phase}}
 
 
 def seen(item: Object, at: float = 100.0, **settings: Any) -> ControllerTimers:

@@ -1,18 +1,12 @@
 """A deadline that is too early for what it should see the end of."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
 from slicewright.rehearse.model.clock import too_early
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 
 from .kit import jobset, part_of, replicated_job
-
-if TYPE_CHECKING:
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
 
 HEADLESS = jobset(
     "a", replicated_job("pathways-head", chips=0, pods=1), replicated_job("worker"), successPolicy={}

@@ -1,7 +1,5 @@
 """Time spans, as people write and read them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,22 +1,16 @@
 """Runs that are interchangeable: which they are, and what a verdict says of them."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.comparison import Noise, compared, longer_waits, measured
-from slicewright.rehearse.model.scenario_part import Ties, ties
+from slicewright.rehearse.model.scenario_part import ScenarioPart, Ties, ties
 from slicewright.rehearse.model.variant_verdict import moved_runs, verdict
 
 from .kit import SPEC, jobset, part_of, replicated_job
 from .queue_arithmetic import STEP, Some, play, played
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
 
 ONCE, THRICE, OFTEN = Noise(STEP), Noise(STEP, 3), Noise(STEP, 4)
 NOTHING = "nothing changes by more than "
@@ -69,8 +63,7 @@ def test_unlike_runs_of_one_queue_have_no_order(other: ScenarioPart) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [named("b", "submitAt: 3s"), named("b", priority="high"), named("b", queue="another")],
+    "other", [named("b", "submitAt: 3s"), named("b", priority="high"), named("b", queue="another")]
 )
 def test_time_priority_and_queue_order_runs(other: ScenarioPart) -> None:
     """Two seconds of real time or less are not an order: Workloads have the second of their creation."""

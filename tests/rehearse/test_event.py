@@ -1,7 +1,5 @@
 """The JSON form of what happened."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.model.event import Event
 
 

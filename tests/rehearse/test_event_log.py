@@ -1,7 +1,5 @@
 """What is written down of what the API server tells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from slicewright.rehearse.event_log import Clock, EventLog

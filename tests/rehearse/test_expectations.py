@@ -1,7 +1,5 @@
 """Expectations of a workload against timelines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -91,9 +89,7 @@ def test_run_that_never_starts_keeps_no_promise_about_its_start() -> None:
     ],
 )
 def test_expectation_that_is_finer_than_the_time_resolution_never_passes(
-    expected: str,
-    speed: float,
-    is_too_fine: bool,
+    expected: str, speed: float, is_too_fine: bool
 ) -> None:
     """A second of the controllers' own time counts as many; who waited for another started late enough."""
     others = [ran("default/early", (100, 110)), ran("default/late", (900, 1500))]

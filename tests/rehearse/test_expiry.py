@@ -1,7 +1,5 @@
 """Timers of controllers expire when they are due, and what cannot be told of them is said."""
 
-from __future__ import annotations
-
 import math
 import time
 from types import SimpleNamespace

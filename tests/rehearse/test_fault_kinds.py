@@ -1,7 +1,5 @@
 """Kinds of faults."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

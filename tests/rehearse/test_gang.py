@@ -1,27 +1,21 @@
 """Programs begin when all TPU pods that work together run, and those end that the run waits for."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.event_log import Clock, EventLog
+from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.run_pods import Work, ends_by_itself, gangs
 from slicewright.rehearse.model.timeline import Timelines
 from slicewright.rehearse.simulated_pods import play_programs, succeed
 
 from .kit import A, gone, job, jobset, pathwaysjob, pod, replicated_job, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.event import Event
-
 
 TENSORBOARD = (replicated_job("slice"), replicated_job("tensorboard", pods=1, chips=0))
 HEAD = (replicated_job("pathways-head", pods=1, chips=0), replicated_job("worker"))
@@ -46,10 +40,7 @@ STEPS = (replicated_job("slice"), after(replicated_job("eval"), "slice"))
         (job(), {""}),
         (jobset("a", *TENSORBOARD), {"slice", "tensorboard"}),
         (jobset("a", *TENSORBOARD, successPolicy=targets("slice")), {"slice"}),
-        (
-            jobset("a", STEPS[0], STEPS[1], TENSORBOARD[1], successPolicy=targets("eval")),
-            {"slice", "eval"},
-        ),
+        (jobset("a", STEPS[0], STEPS[1], TENSORBOARD[1], successPolicy=targets("eval")), {"slice", "eval"}),
         (jobset("a", *TENSORBOARD, successPolicy=None), {"slice", "tensorboard"}),
         (jobset("a", *HEAD, successPolicy=targets("pathways-head")), {"pathways-head"}),
         (jobset("a", *HEAD, successPolicy={"operator": "All"}), set()),

@@ -1,23 +1,19 @@
 """Idle time is skipped: to the next thing that the rehearsal does, and only when nothing is under way."""
 
-from __future__ import annotations
-
 import math
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.time_control import IdleTime
 
 from .kit import A, job, pathwaysjob
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 ADMITTED = {
     "kind": "Workload",

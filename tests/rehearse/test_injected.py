@@ -1,7 +1,5 @@
 """Faults as people are told of them."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.model.scenario_problems import Injected, all_faults, blame
 from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.model.verdict import judge

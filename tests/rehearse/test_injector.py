@@ -1,29 +1,23 @@
 """Faults against a cluster that does not do what they ask for, and what that means for the end."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
 from slicewright.cluster.api.api_error import ApiError
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.fault_injection import Injector
 from slicewright.rehearse.fault_kinds import arriving_runs
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.event import run_key
 from slicewright.rehearse.model.run_pods import gangs
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.time_control import Termination
 
 from .kit import jobset, part_of, replicated_job
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-
 
 RUN = "default/a"
 NOW = ClockSettings(speed=1.0, deadline=60.0, delay=0.0, idle=0.0)
@@ -145,10 +139,7 @@ def test_each_fault_is_kept_with_what_became_of_it() -> None:
     }
 
     assert {
-        "Running": [
-            f"ContainerFailure at 0.0s: {what}",
-            late,
-        ],
+        "Running": [f"ContainerFailure at 0.0s: {what}", late],
         "Pending": [
             f"ContainerFailure at 0.0s ({what}) did not happen: no pod of slice 0, host 0 was running",
             late,

@@ -1,7 +1,5 @@
 """Ctrl-C, and the signals with which others end a process: taken and held back."""
 
-from __future__ import annotations
-
 import signal
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Rehearsals as JUnit XML, as CI systems read it: what they count is what is there."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -81,10 +79,7 @@ A, B = "TPUWorkload default/a", "TPUWorkload default/b"
         ),
         (report(TAKEN, cut=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
         (report(DIED, cut=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
-        (
-            report(DIED, interrupted=True),
-            {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]},
-        ),
+        (report(DIED, interrupted=True), {("c1", A): [], ("c1", B): ["skipped"], ("c1", "c1"): ["failure"]}),
     ],
 )
 def test_a_workload_is_a_case(played: Report, expected: dict[tuple[str, str], list[str]]) -> None:

@@ -1,7 +1,5 @@
 """What a rehearsal shows while it plays: a picture on a terminal, lines elsewhere."""
 
-from __future__ import annotations
-
 import io
 import time
 from types import SimpleNamespace

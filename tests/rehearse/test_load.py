@@ -1,25 +1,18 @@
 """Arrivals are runs of their own, rendered as the TPUWorkload that is their template."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.clock import clock_settings
 from slicewright.rehearse.model.metrics import Arriving
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.rehearsal import not_run
 from slicewright.rehearse.report.terminal import text
-from slicewright.rehearse.scenario import scenarios
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-    from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.scenario import Scenario, scenarios
 
 CLUSTER = """
 pools: [{{name: tpus, tpu: v5litepod-8, slices: 3}}]

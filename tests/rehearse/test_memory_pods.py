@@ -1,18 +1,14 @@
 """Pods in memory: where they go, and what their Jobs say, as the Job controller and the scheduler do."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, TPU
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.memory_pods import MemoryPods, Step
 from slicewright.rehearse.model.surroundings import PENDING
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 NOW = "2026-11-24T04:00:00Z"
 SPOT = {"key": "spot", "value": "true", "effect": "NoSchedule"}

@@ -1,7 +1,5 @@
 """The numbers of a rehearsal: waits, makespan and chip-hours, by hand arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -101,10 +99,7 @@ def test_borrowed_chip_hours_are_those_beyond_nominal_quota() -> None:
 
 def test_queue_that_the_platform_does_not_have_borrows_all() -> None:
     """Its nominal quota is unknown, and so none."""
-    events = [
-        says(0.0, "reserved", queue="other", flavors=(("v5e", 8),)),
-        says(HOUR, "released"),
-    ]
+    events = [says(0.0, "reserved", queue="other", flavors=(("v5e", 8),)), says(HOUR, "released")]
 
     assert {"other": {"v5e": 8.0}} == borrowed_hours(events, {}, HOUR)
 

@@ -1,15 +1,9 @@
 """TPU pods of a rehearsal stay on its own nodes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.surroundings import owned
 
 from .kit import job, jobset, pathwaysjob, replicated_job
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 OURS = {"slicewright.dev/rehearsal": "1f"}
 

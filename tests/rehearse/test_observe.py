@@ -1,21 +1,15 @@
 """Objects as the API server shows them -> events; the recorded ones are of a real play (seed 002)."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.event import Event, Observer
 from slicewright.rehearse.model.metrics import by_queue
-from slicewright.rehearse.model.timeline import Timelines
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.timeline import Timeline
-
+from slicewright.rehearse.model.timeline import Timeline, Timelines
 
 PODS = {
     "tpu-training/hello-world-multislice": 4,

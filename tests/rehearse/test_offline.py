@@ -1,18 +1,12 @@
 """What the offline quota check says of runs, by the rules that `slicewright validate` has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.scenario_problems import never_fits
 from slicewright.rendering.io.package_data import package
 
 from .kit import job, jobset, replicated_job
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 LABELS = {
     "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
@@ -24,10 +18,7 @@ KUEUE = "kueue.x-k8s.io/v1beta2"
 def platform(chips: int) -> list[Object]:
     """Return a queue with chips to give away."""
     resource = {"name": "google.com/tpu", "nominalQuota": str(chips)}
-    group = {
-        "coveredResources": ["google.com/tpu"],
-        "flavors": [{"name": "f", "resources": [resource]}],
-    }
+    group = {"coveredResources": ["google.com/tpu"], "flavors": [{"name": "f", "resources": [resource]}]}
     specs: list[tuple[str, str, Object, Object]] = [
         ("ResourceFlavor", "f", {}, {}),
         ("ClusterQueue", "cq", {}, {"namespaceSelector": {}, "resourceGroups": [group]}),

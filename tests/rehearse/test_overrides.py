@@ -1,19 +1,13 @@
 """Time spans from the command line: whose they are, and which of them holds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
 from slicewright.intent.source import Sweep
 from slicewright.rehearse.model.clock import Override, overridden, read_override, unclear
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 
 from .kit import part_of
-
-if TYPE_CHECKING:
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
 
 KEYS = ("default/train", "team-a/eval", "team-b/eval")
 
@@ -48,10 +42,7 @@ def test_span_may_carry_the_name_of_a_workload(text: str, expected: Override | N
             "team-a/evil",
             ("workload 'team-a/evil' is not part of this rehearsal", "did you mean 'team-a/eval'?"),
         ),
-        (
-            "eval",
-            ("'eval' may be one of 2 workloads: say which", "team-a/eval or team-b/eval"),
-        ),
+        ("eval", ("'eval' may be one of 2 workloads: say which", "team-a/eval or team-b/eval")),
     ],
 )
 def test_name_means_one_workload(name: str, expected: tuple[str, str] | None) -> None:

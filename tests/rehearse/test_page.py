@@ -1,22 +1,18 @@
 """The HTML page of rehearsals, as text; tests/e2e_html looks at it in a browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.e2e_html.records import calm, eventful, large
 
 from slicewright.cli.report.rehearsal_output import render_page as page
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.report.charts import OUTCOMES
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 _EMPTY = {"meta", "path", "rect", "circle", "line", "use"}
 

@@ -1,14 +1,13 @@
 """The pictures of a rehearsal's page."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.e2e_html.records import eventful, large
 
 from slicewright.cli.report.rehearsal_output import render_page
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.report.charts import (
     MARKS,
     OUTCOMES,
@@ -27,9 +26,6 @@ from slicewright.rehearse.report.charts import (
     ticks,
     timeline,
 )
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 
 def _run(name: str) -> tuple[Object, list[Object]]:

@@ -1,8 +1,7 @@
 """Prices of the user: what is read of them, and what the chips cost by them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import Repo
@@ -10,6 +9,7 @@ from tests.conftest import Repo
 from slicewright.cli.report.rehearsal_output import render_page
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
+from slicewright.kubernetes.problem import Problem
 from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.model.comparison import measured
 from slicewright.rehearse.model.metrics import Usage
@@ -19,11 +19,6 @@ from slicewright.rehearse.report.tables import spending, spending_of
 from slicewright.rendering.io.package_data import package
 
 from .kit import pod
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.kubernetes.problem import Problem
 
 HOUR = 3600.0
 CLUSTER = """

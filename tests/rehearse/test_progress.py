@@ -1,22 +1,15 @@
 """Progress, checkpoints and startup: what a run has left to do, and what its chips were spent on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import clock_settings
-from slicewright.rehearse.model.event import DELETED, RESTARTED
+from slicewright.rehearse.model.event import DELETED, RESTARTED, Event
 from slicewright.rehearse.model.metrics import lost_hours, startup_hours
 from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.model.timeline import Timelines
 
 from .kit import A, gone, jobset, part_of, pod, replicated_job, says
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.event import Event
 
 WORK = Work(100.0, checkpoint_every=30.0, startup=10.0)
 HEAD = (replicated_job("pathways-head", pods=1, chips=0), replicated_job("worker"))
@@ -39,10 +32,7 @@ def hours(timelines: Timelines, events: tuple[Event, ...], now: float) -> tuple[
     """Return the chip-seconds of one pod that were lost and that startup took."""
     spent = timelines.spent(now)
     lost, startup = lost_hours(events, POOLS, spent), startup_hours(events, POOLS, spent)
-    return (
-        round(lost.get("tpus", 0.0) / CHIP_SECONDS, 3),
-        round(startup.get("tpus", 0.0) / CHIP_SECONDS, 3),
-    )
+    return (round(lost.get("tpus", 0.0) / CHIP_SECONDS, 3), round(startup.get("tpus", 0.0) / CHIP_SECONDS, 3))
 
 
 PREEMPTED = (

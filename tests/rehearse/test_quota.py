@@ -1,15 +1,9 @@
 """The chips that Kueue counts for a Workload."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.kueue.quota import held
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 
 def podset(name: str, chips: int, *, count: int | None = None, flavor: str = "v5e") -> Object:
@@ -31,8 +25,7 @@ def workload(*assignments: Object, pods: int = 4, **reclaimable: int) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("reclaimable", "chips"),
-    [({}, 24), ({"a": 1}, 20), ({"a": 4}, 8), ({"a": 2, "b": 4}, 8), ({"a": 9}, 8)],
+    ("reclaimable", "chips"), [({}, 24), ({"a": 1}, 20), ({"a": 4}, 8), ({"a": 2, "b": 4}, 8), ({"a": 9}, 8)]
 )
 def test_pods_that_are_done_hold_nothing(reclaimable: dict[str, int], chips: int) -> None:
     """Each pod set gives back its own part, never more than it has."""

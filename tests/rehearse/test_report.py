@@ -1,7 +1,5 @@
 """A rehearsal as a record and as text."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,20 +1,14 @@
 """What is played is what stands in overlays/: the platform as the runs."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 
+from slicewright.kubernetes.problem import Problem
 from slicewright.project.repository_reader import read_checkout
-from slicewright.rehearse.scenario import scenarios
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.rehearse.scenario import Scenario
+from slicewright.rehearse.scenario import Scenario, scenarios
 
 CLUSTER = """
     managed: true
@@ -183,10 +177,6 @@ def test_another_release_than_the_test_beds_is_said(rendered: Repo) -> None:
     found = scenario(rendered)
 
     assert [
-        (
-            "CTRL005",
-            "warning",
-            f"cluster 'c1' has Kueue v0.18.1, but the test cluster has v0.19.2: {UNTOLD}",
-        )
+        ("CTRL005", "warning", f"cluster 'c1' has Kueue v0.18.1, but the test cluster has v0.19.2: {UNTOLD}")
     ] == told(found.notes)
     assert () == found.installation.objects

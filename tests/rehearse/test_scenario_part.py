@@ -1,7 +1,5 @@
 """What is to be played: from a workload's file and from the live runs of its overlay."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.fault_kinds import FAULT_KINDS
 from slicewright.rehearse.model.scenario_part import Fault, chips_of, is_queued, names_of, tpu_pods
 

@@ -1,7 +1,5 @@
 """Plays side by side: their order, an interruption, and processes that are killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -9,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.testbed.kit import eventually
@@ -18,10 +17,6 @@ from tests.testbed.kit import eventually
 from slicewright.cli.side_by_side import side_by_side
 from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.session import Interruption, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="forked processes")]
 

@@ -1,14 +1,14 @@
 """What pods need beside them, as their run objects say it."""
 
-from __future__ import annotations
-
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from slicewright.intent.tpucluster import Existing
+from slicewright.kubernetes.types import Object
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.model.surroundings import (
     PENDING,
     Need,
@@ -21,11 +21,6 @@ from slicewright.rehearse.model.surroundings import (
 from slicewright.rehearse.model.verdict import judge
 
 from .kit import A, job, jobset, part_of, pathwaysjob, replicated_job, says, told
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-
 
 SECRET = {"name": "t", "secret": {"secretName": "token", "items": [{"key": "b", "path": "b"}]}}
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "a"}}}

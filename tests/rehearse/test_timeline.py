@@ -1,7 +1,5 @@
 """Events -> the timeline of each run."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.model.run_pods import Work, gangs
 from slicewright.rehearse.model.timeline import Eviction, Timelines
 

@@ -1,7 +1,5 @@
 """Timelines of slices: their hosts together or apart, and their node pools."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.model.run_pods import Slice
 
 from .kit import A, gone, pod, says, told

@@ -1,7 +1,5 @@
 """What is to be done later."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

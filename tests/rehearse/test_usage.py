@@ -1,7 +1,5 @@
 """Chips in use over time."""
 
-from __future__ import annotations
-
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.metrics import Usage, by_pool, by_queue, quotas
 

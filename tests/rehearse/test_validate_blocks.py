@@ -1,22 +1,15 @@
 """What stands against a `rehearsal:` block, before the play and after it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from tests.words import places
 
+from slicewright.kubernetes.problem import Problem
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.scenario_part import Known
 from slicewright.rehearse.model.scenario_problems import never_due, not_injected, not_undone, validate_blocks
-from slicewright.rehearse.model.timeline import Timeline
+from slicewright.rehearse.model.timeline import Outcome, Timeline
 
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.timeline import Outcome
 
 KNOWN = Known("c1", ("low", "high"), {("default/a", 7): "FIT101 it asks for too much"})
 TWO_SLICES = jobset(
@@ -41,11 +34,7 @@ def told(rehearsal: str, run: Object = TWO_SLICES) -> list[str]:
         ("Maintenance, host: 2", job(), "host"),
         ("SliceLoss, slice: 1", pathwaysjob(), "slice"),
         ("SliceLoss", jobset("a", replicated_job("driver", chips=0)), "slice"),
-        (
-            "HigherPriorityArrival, workloadPriorityClassName: hihg",
-            TWO_SLICES,
-            "workloadPriorityClassName",
-        ),
+        ("HigherPriorityArrival, workloadPriorityClassName: hihg", TWO_SLICES, "workloadPriorityClassName"),
         ("HigherPriorityArrival, workloadPriorityClassName: high", jobset("a"), "kind"),
     ],
 )

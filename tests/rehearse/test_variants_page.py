@@ -1,7 +1,5 @@
 """The HTML page of variants, as text."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,20 +1,15 @@
 """Variants as tables and a curve."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.comparison import Group, Noise
 from slicewright.rehearse.report.tables import curve, head_line, labelled, tables
 
 from .queue_arithmetic import Some, played
 from .test_comparison import loaded, record, variant
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 NOISE = Noise(10.0)
 

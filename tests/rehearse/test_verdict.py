@@ -1,23 +1,18 @@
 """Timelines against what they should have been."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.words import places
 
 from slicewright.rehearse.model.run_pods import Slice
+from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.model.scenario_problems import Injected
-from slicewright.rehearse.model.timeline import Span, Timeline
+from slicewright.rehearse.model.timeline import Outcome, Span, Timeline
 from slicewright.rehearse.model.verdict import Cause, judge
 
 from .kit import job, jobset, part_of, pathwaysjob, ran, replicated_job
-
-if TYPE_CHECKING:
-    from slicewright.rehearse.model.scenario_part import ScenarioPart
-    from slicewright.rehearse.model.timeline import Outcome
 
 A, B, C = "default/a", "default/b", "default/c"
 AT_NAME = "workloads/a.yaml:3:18: "

@@ -1,15 +1,15 @@
 """Why runs waited: holders and remedies, by hand arithmetic. A run needs 8 chips."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.cluster.status.kit import jobset, queue
 
+from slicewright.kubernetes.types import Object
 from slicewright.kueue.quota import Holder, Shortage
+from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.metrics import waiting_chips
 from slicewright.rehearse.model.queue_setting import Setting, read_setting
 from slicewright.rehearse.model.verdict import Cause
@@ -19,10 +19,6 @@ from slicewright.rehearse.report.sentences import record as record_of
 from slicewright.rendering.io.package_data import package
 
 from .kit import pathwaysjob, says, told
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rehearse.model.event import Event
 
 A, B, C = "default/a", "default/b", "default/c"
 V5E = (("v5e", 8),)
@@ -309,10 +305,7 @@ def test_long_lists_are_cut() -> None:
 
 def test_queue_that_borrows_itself_reclaims_nothing() -> None:
     """Cq uses its 8 chips already; the guest keeps its own 8."""
-    platform = [
-        *queue(8, cohortName="all"),
-        *queue(8, name="guest", local="guest", cohortName="all"),
-    ]
+    platform = [*queue(8, cohortName="all"), *queue(8, name="guest", local="guest", cohortName="all")]
     found = scene(*platform, queues={C: "guest"})
     (wait,) = why(found, *held(B), *held(C, queue="guest"), *ASKS)
 

@@ -1,23 +1,18 @@
 """`slicewright rehearse --what-if` on the command line: what is refused, and what is printed of plays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 
 from slicewright.cli.rehearse import _MOST_REPETITIONS
 from slicewright.kubernetes.problem import Problem
+from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.report.report import Report
+from slicewright.rehearse.scenario import Scenario
 from slicewright.rehearse.session import Result
 
 from .kit import ran
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.rehearse.model.clock import ClockSettings
-    from slicewright.rehearse.scenario import Scenario
 
 CLUSTER = """
     pools: [{name: tpus, tpu: v5litepod-8, slices: 1}]
@@ -104,11 +99,7 @@ def test_value_that_a_schema_refuses_is_a_problem_of_the_file(repo: Repo) -> Non
         "IN005",
         "clusters/c1.yaml",
         "'slices' must be at least 1, not 0 (with pools.tpus.slices=-1)",
-    ) == (
-        problem["id"],
-        problem["file"],
-        problem["message"],
-    )
+    ) == (problem["id"], problem["file"], problem["message"])
 
 
 def test_files_that_are_wrong_are_told_first(repo: Repo) -> None:

@@ -1,7 +1,5 @@
 """Whatever text stands in workloads/: files or problems, never a traceback."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,20 +1,14 @@
 """What an attacker found: input that must be refused before anything is written."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright import NoRepositoryError, load
 from slicewright.rendering.io import write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 WORKLOAD = """\
 apiVersion: slicewright.dev/v1alpha1

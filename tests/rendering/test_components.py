@@ -1,14 +1,8 @@
 """Bases and components that cannot be evaluated, and patches of the user that do not fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SPEC = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}\n"
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
@@ -122,22 +116,13 @@ def test_component_that_takes_away_what_is_filled_in_is_blamed(repo: Repo) -> No
 
 
 PATCHES = {
-    "matches none": (
-        "{target: {kind: Job}, ops: [{op: remove, path: /spec}]}",
-        "PATCH001",
-    ),
+    "matches none": ("{target: {kind: Job}, ops: [{op: remove, path: /spec}]}", "PATCH001"),
     "matches by another name": (
         "{target: {kind: JobSet, name: b}, ops: [{op: remove, path: /spec}]}",
         "PATCH001",
     ),
-    "fails its test": (
-        "{target: {kind: JobSet}, ops: [{op: test, path: /kind, value: Job}]}",
-        "PATCH002",
-    ),
-    "leads nowhere": (
-        "{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}",
-        "PATCH002",
-    ),
+    "fails its test": ("{target: {kind: JobSet}, ops: [{op: test, path: /kind, value: Job}]}", "PATCH002"),
+    "leads nowhere": ("{target: {kind: JobSet}, ops: [{op: remove, path: /spec/none/x}]}", "PATCH002"),
     "renames the object": (
         "{target: {kind: JobSet}, ops: [{op: replace, path: /metadata/name, value: b}]}",
         "PATCH003",

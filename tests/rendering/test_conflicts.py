@@ -1,21 +1,16 @@
 """Objects that components bring beside a run: patched in their namespace, and once in a list only."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.conftest import Repo
 from tests.files import program
 from tests.words import places
 
 from slicewright import compose, load
 from slicewright.rendering.build import overlay
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [o.yaml]\n"
 SPEC = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}\ncomponents: [comp]\n"
@@ -170,11 +165,7 @@ def test_kept_runs_that_bring_one_object_are_refused(repo: Repo) -> None:
 
 def test_one_run_that_brings_an_object_twice_is_refused(repo: Repo) -> None:
     """Two objects that become one through the namespace of the run, or its name, are a clash as well."""
-    bring(
-        repo,
-        config("replaced-by-slicewright", "x"),
-        config("replaced-by-slicewright", "y"),
-    )
+    bring(repo, config("replaced-by-slicewright", "x"), config("replaced-by-slicewright", "y"))
     repo.workload("a", FIXED)
 
     assert "NAME004" in places(repo.run("render", code=1).err)

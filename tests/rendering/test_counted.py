@@ -1,13 +1,7 @@
 """What a queue would count on the wrong flavor, said at the line of the TPUWorkload."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUCluster\nmetadata: {name: c1}\nspec:\n"
 CLUSTER = """

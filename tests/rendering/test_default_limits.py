@@ -1,16 +1,10 @@
 """Limits of TPUDefaults hold for finished objects, at every level, and end nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from .test_defaults import given
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SPEC = "clusters: [c1]\ntpu: v5litepod-8\n"
 IMAGE = "container: {image: 'docker.io/a/b:1'}\n"
@@ -35,11 +29,7 @@ CASES = {
         f"{IMAGE}podTemplate: {{spec: {{initContainers: [{{name: i, image: 'x.io/y'}}]}}}}",
         "8:58: LIM001",
     ),
-    "patched image": (
-        "imageRegistries: [docker.io/a]",
-        f"{IMAGE}{PATCH}",
-        "13:14: LIM001",
-    ),
+    "patched image": ("imageRegistries: [docker.io/a]", f"{IMAGE}{PATCH}", "13:14: LIM001"),
     "priority": (
         "workloadPriorityClassNames: [low]",
         f"{IMAGE}queueName: queue\nworkloadPriorityClassName: high",
@@ -68,11 +58,7 @@ CASES = {
     "no run time": ("maxExecutionTimeSeconds: 60", IMAGE, "4:1: LIM004"),
     "label": ("requiredLabels: [cost]", IMAGE, "4:1: LIM005"),
     "privileged": ("forbidden: [privileged]", f"{IMAGE}privileged: true", "8:15: LIM006"),
-    "sidecar": (
-        "forbidden: [privileged]",
-        f"{IMAGE}{SIDECAR}",
-        "8:91: LIM006",
-    ),
+    "sidecar": ("forbidden: [privileged]", f"{IMAGE}{SIDECAR}", "8:91: LIM006"),
     "host path": (
         "forbidden: [hostPath]",
         f"{IMAGE}podTemplate: {{spec: {{volumes: [{{name: v, hostPath: {{path: /}}}}]}}}}",

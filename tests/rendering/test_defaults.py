@@ -1,16 +1,11 @@
 """Defaults of a repository, a cluster, a namespace or a team reach runs, and start or end none."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 PLAIN = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {script: python train.py}"
 FIXED = f"naming: Fixed\n{PLAIN}"
@@ -128,13 +123,7 @@ def test_lists_merge_by_key(repo: Repo) -> None:
     assert ["mine", "out"] == mounted
 
 
-@pytest.mark.parametrize(
-    ("spec", "has"),
-    [
-        ("api: Job\nbackoffLimit: 2", False),
-        ("slices: 2", True),
-    ],
-)
+@pytest.mark.parametrize(("spec", "has"), [("api: Job\nbackoffLimit: 2", False), ("slices: 2", True)])
 def test_default_without_meaning_is_left_out(repo: Repo, spec: str, *, has: bool) -> None:
     """Defaults that a kind of run does not have, or that need a queue, do not refuse a workload."""
     given(

@@ -1,14 +1,8 @@
 """Files in the tree that people touched: edited runs are refused, foreign files are never lost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 EDITED = (
     "RUN001 a frozen run was edited by hand: its content does not match its header\n"
@@ -52,11 +46,11 @@ def test_edited_run_is_found_and_nothing_is_written(repo: Repo, run: str, what: 
         expected = f"{run}:{line}: {SHOWN.format(run=run)}"
     assert (expected, "") == (checked.err, checked.out)
     assert expected == rendered.err
-    assert (
-        [problem["id"] for problem in record["problems"]],
-        record["current"],
-        record["written"],
-    ) == (["RUN001"], False, [])
+    assert ([problem["id"] for problem in record["problems"]], record["current"], record["written"]) == (
+        ["RUN001"],
+        False,
+        [],
+    )
     assert text == repo.read(run)
     assert [run.rsplit("/", maxsplit=1)[-1]] == repo.runs()
 

@@ -1,13 +1,7 @@
 """Elastic runs of a cluster decide for how long Kueue lets its runs be without some of their pods."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered
 

@@ -1,14 +1,14 @@
 """A hashed run is frozen, a Fixed overlay is live: what a change of everything else does to them."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from msgspec.structs import replace
+from tests.conftest import Repo
 from tests.words import places
 
 import slicewright
@@ -16,11 +16,6 @@ from slicewright.catalogue.parse import FILES, read_catalogue
 from slicewright.project import repository_reader
 from slicewright.rendering.build import run_objects as objects
 from slicewright.rendering.io.package_data import package
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.conftest import Repo
 
 FIXED = """
     clusters: [c1]

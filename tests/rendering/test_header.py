@@ -1,7 +1,5 @@
 """The header of a generated file: whose it is, and whether a frozen run is what was written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

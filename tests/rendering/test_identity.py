@@ -1,7 +1,5 @@
 """The id of a run follows from what a person wrote, and from nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

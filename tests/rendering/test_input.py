@@ -1,14 +1,8 @@
 """Input files that are wrong: every problem of every file in one run, with its place, and nothing written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 HEAD = "apiVersion: slicewright.dev/v1alpha1\nkind: TPUWorkload\n"
 BOMB = "".join(
@@ -26,40 +20,19 @@ FILES = {
         HEAD + "metadata: {name: a}\nspec: {clusters: c1, tpu: v5e-8, slices: two}\n",
         "workloads/a.yaml:4:18: IN001\n",
     ),
-    "no kind": (
-        "apiVersion: slicewright.dev/v1alpha1\n",
-        "workloads/a.yaml:1:1: IN007\n",
-    ),
-    "another kind": (
-        HEAD.replace("TPUWorkload", "TPUWorkloads"),
-        "a.yaml:2:7: IN007\n",
-    ),
-    "a kind that is not a text": (
-        HEAD.replace("TPUWorkload", "[x]"),
-        "a.yaml:2:7: IN007\n",
-    ),
-    "another version": (
-        HEAD.replace("v1alpha1", "v1"),
-        "1:13: IN007\n",
-    ),
-    "no version": (
-        "kind: TPUWorkload\n",
-        "workloads/a.yaml:1:1: IN007\n",
-    ),
+    "no kind": ("apiVersion: slicewright.dev/v1alpha1\n", "workloads/a.yaml:1:1: IN007\n"),
+    "another kind": (HEAD.replace("TPUWorkload", "TPUWorkloads"), "a.yaml:2:7: IN007\n"),
+    "a kind that is not a text": (HEAD.replace("TPUWorkload", "[x]"), "a.yaml:2:7: IN007\n"),
+    "another version": (HEAD.replace("v1alpha1", "v1"), "1:13: IN007\n"),
+    "no version": ("kind: TPUWorkload\n", "workloads/a.yaml:1:1: IN007\n"),
     "a key that people try in a cluster": (
         HEAD.replace("TPUWorkload", "TPUCluster")
         + "metadata: {name: c2}\nspec:\n  pools: []\n  queues: []\n",
         "6:3: IN002",
     ),
-    "a list": (
-        "- a\n",
-        "workloads/a.yaml:1:1: IN007\n",
-    ),
+    "a list": ("- a\n", "workloads/a.yaml:1:1: IN007\n"),
     "no YAML": ("a: [\n", "workloads/a.yaml:2:1: YAML001"),
-    "aliases that explode": (
-        "a: &a [x, x, x, x, x, x, x, x]\n" + BOMB,
-        "YAML004",
-    ),
+    "aliases that explode": ("a: &a [x, x, x, x, x, x, x, x]\n" + BOMB, "YAML004"),
     "a name that would leave the tree": (
         HEAD + "metadata: {name: ../../x}\nspec: {clusters: [c1], tpu: v5e-8, container: {image: x}}\n",
         "workloads/a.yaml:3:18: IN005\n",

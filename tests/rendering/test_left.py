@@ -1,14 +1,7 @@
 """Runs that end in the tree while nobody is left to end them in the cluster."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-from tests.conftest import CLUSTER
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import CLUSTER, Repo
 
 JOB = "clusters: [c1]\ntpu: v5litepod-8\ncontainer: {image: x}"
 ARGOCD = "argocd: {repoURL: 'https://example.test/t.git', path: deep/tree"

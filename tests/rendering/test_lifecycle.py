@@ -1,14 +1,8 @@
 """When a run starts and when it ends: only because a person changed its TPUWorkload."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SPEC = """
     clusters: [c1]

@@ -1,14 +1,8 @@
 """A render that ends more runs than it may is refused with the list of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 @pytest.fixture

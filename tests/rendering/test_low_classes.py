@@ -1,13 +1,7 @@
 """A workload without a priority class has priority 0, below the classes of what may wait."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 CLUSTER = """
 pools: [{name: tpus, tpu: v5litepod-8, slices: 4}]

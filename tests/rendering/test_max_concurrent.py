@@ -1,7 +1,5 @@
 """`maxConcurrent` of a sweep passes where the quota of its queue holds it; tests/e2e_rehearsal plays that."""
 
-from __future__ import annotations
-
 import pytest
 from tests.rendering.plan.kit import cluster, planned, workload
 

@@ -1,16 +1,11 @@
 """Two people change things at once: what git merges by itself, and what `slicewright render` resolves."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.diff.kit import cluster
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SPEC = "naming: {naming}\nclusters: [c1]\ntpu: v5litepod-8\ncontainer: {{image: {image}}}"
 ENVIRONMENT = {

@@ -1,13 +1,7 @@
 """`render NAME` touches that workload and nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 CHANGED = "run: 2\nclusters: [{}]\ntpu: v5litepod-8\ncontainer: {{image: x}}"
 

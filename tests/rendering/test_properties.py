@@ -1,12 +1,10 @@
 """Whatever stands in a TPUWorkload or TPUCluster: a tree or problems, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,10 +16,8 @@ from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
 from slicewright.rendering.changes import render
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.rendering import Rendering
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.rendering.rendering import Rendering
 
 pytestmark = pytest.mark.slow
 

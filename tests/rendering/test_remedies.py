@@ -1,16 +1,12 @@
 """What a hint tells to write mends the finding: it is pasted as it is printed, and the render is clean."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered
 

@@ -1,15 +1,9 @@
 """Objects that the runs of a namespace share: shared/<cluster>/<namespace>/."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 HERE = "overlays/c1/default"
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: team}\ndata: {lr: '0.1'}\n"

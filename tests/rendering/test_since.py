@@ -1,21 +1,15 @@
 """`render --check` composes each run that is new since a commit: a pull request cannot smuggle one in."""
 
-from __future__ import annotations
-
 import shutil
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.conftest import JOB
+from tests.conftest import JOB, Repo
 from tests.diff.kit import commit
 from tests.files import git
 from tests.words import places
 
 from slicewright.rendering import header
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

@@ -1,7 +1,5 @@
 """The run after a run."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,15 +1,10 @@
 """A sweep: its runs start and end with the entries of its matrix, and commands treat it as one."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 SPEC = """
 clusters: [c1]

@@ -1,13 +1,7 @@
 """Workloads without a queue in a namespace that has one: Kueue does not see them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 CLUSTER = """\
 apiVersion: slicewright.dev/v1alpha1

@@ -1,10 +1,9 @@
 """Changes of a person in the documents that they are about, and the tree that a render makes of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 
 from slicewright.project.judge import rendered
 from slicewright.project.repository_reader import read_checkout
@@ -14,9 +13,6 @@ from slicewright.rendering.changed_documents import (
     read_changes,
     without_quota,
 )
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 CLUSTER = """
     pools:
@@ -62,8 +58,7 @@ def refused(repo: Repo, text: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "slices"),
-    [("pools.tpus.slices=+2", 4), ("pools.tpus.slices=-1", 1), ("pools.tpus.slices=3", 3)],
+    ("text", "slices"), [("pools.tpus.slices=+2", 4), ("pools.tpus.slices=-1", 1), ("pools.tpus.slices=3", 3)]
 )
 def test_slices_of_a_pool(repo: Repo, text: str, slices: int) -> None:
     """Relative to what is written, or as it is to be; each slice has a name for its node pool."""

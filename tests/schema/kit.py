@@ -1,7 +1,5 @@
 """The vendored schemas of kinds, and what the tests of them share."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from functools import cache

@@ -1,7 +1,5 @@
 """Configurations are files that a program reads strictly: no metadata, no unknown field, nothing required."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

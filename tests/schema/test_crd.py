@@ -1,7 +1,5 @@
 """CustomResourceDefinition to JSON Schema: one test a rule of the conversion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs
@@ -198,10 +196,7 @@ def test_forms_that_only_a_default_tells_apart_are_both_taken() -> None:
     address = {
         "type": "object",
         "properties": {"type": {"type": "string", "default": "IP"}, "value": {"type": "string"}},
-        "oneOf": [
-            {"properties": {"type": {"enum": ["IP"]}}},
-            {"properties": {"type": {"enum": ["Host"]}}},
-        ],
+        "oneOf": [{"properties": {"type": {"enum": ["IP"]}}}, {"properties": {"type": {"enum": ["Host"]}}}],
     }
     (made,) = from_crd(crd(address))
     validator = jsonschema_rs.Draft7Validator(made.schema["properties"]["spec"])

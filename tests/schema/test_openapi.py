@@ -1,7 +1,5 @@
 """The OpenAPI of an API server to JSON Schema: what Go decodes is accepted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

@@ -1,7 +1,5 @@
 """Subschemas written once mean what they meant when they were written out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

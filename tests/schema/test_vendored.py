@@ -1,10 +1,10 @@
 """The schemas of Kubernetes kinds: complete, current, and usable by every engine."""
 
-from __future__ import annotations
-
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import jsonschema_rs
@@ -13,10 +13,6 @@ import yaml
 from tests.schema.kit import FILES, KINDS, SCHEMAS, is_same, kubeconform, load, made, rebuild
 
 from slicewright.schema.from_crd import DEFINITIONS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KUEUE = (
     *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig"),

@@ -1,12 +1,11 @@
 """What the tutorials show, what this repository has, and which differences are declared."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -15,9 +14,6 @@ from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
 
 from .tree import ABSENT, Difference, Tree, at, differences, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

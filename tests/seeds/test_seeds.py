@@ -1,7 +1,5 @@
 """What is rendered for the public tutorials, against what they show."""
 
-from __future__ import annotations
-
 import pytest
 
 import slicewright
@@ -121,10 +119,9 @@ def test_trees_compare_lists_by_name_and_quantities_by_value() -> None:
     ours = {"containers": [{"name": "b"}, {"name": "a", "args": ["--y=2", "--x=3"]}], "n": [1, {"k": 2}]}
     cpu = {"resources": {"limits": {"cpu": "1000m"}}}
 
-    assert [
-        Difference("o", "containers[a].args[--x]", "1", "3"),
-        Difference("o", "n[1].k", 1, 2),
-    ] == list(differences("o", tree(shown), tree(ours)))
+    assert [Difference("o", "containers[a].args[--x]", "1", "3"), Difference("o", "n[1].k", 1, 2)] == list(
+        differences("o", tree(shown), tree(ours))
+    )
     assert list(differences("o", tree(cpu), tree({"resources": {"limits": {"cpu": 1}}}))) == []
     assert len(list(differences("o", {".a": 1}, {".a": True}))) == 1
     assert ABSENT is at(tree(shown), "containers[c].args")

@@ -1,15 +1,11 @@
 """Documents as trees whose every value has a path that people can read, and how two of them differ."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from slicewright.kubernetes.quantity import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Tree = Any
 """A scalar, or a dict of trees; what was a list has keys in brackets."""

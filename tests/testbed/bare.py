@@ -1,7 +1,5 @@
 """An API server with nothing in it: no JobSet, no Kueue, no nodes."""
 
-from __future__ import annotations
-
 from slicewright.testbed.bed_cluster import Cluster
 
 

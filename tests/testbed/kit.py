@@ -1,24 +1,20 @@
 """Looking at a cluster from outside: its processes, its ports, its folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import pytest
 
 from slicewright.testbed import supervisor, waiting
 from slicewright.testbed.bed import Bed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pytest
 
 SomeBed = TypeVar("SomeBed", bound=Bed)
 DEADLINE = 180.0

@@ -1,10 +1,9 @@
 """A cluster of processes: ready in time, on the loopback address only, several side by side."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.resolved import resolve_text
@@ -19,9 +18,6 @@ from slicewright.testbed.process_group import ProcessGroup
 from slicewright.testbed.waiting import BedError
 
 from .kit import GUEST, assert_nothing_left, eventually, listening, processes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUSY_MACHINE = 10
 """By how much a start may take longer than it does on a machine where nothing else begins meanwhile."""

@@ -1,7 +1,5 @@
 """`slicewright cluster up | down | status`, as a person uses it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

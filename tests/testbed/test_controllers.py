@@ -1,24 +1,17 @@
 """What a cluster is told to install is accepted by an API server that has nothing yet."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
+from tests.conftest import Repo
 
 from slicewright.programs.find import find
+from slicewright.testbed.bed import Bed
 
 from .bare import Bare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.testbed.bed import Bed
 
 pytestmark = pytest.mark.workflow  # tests/e2e installs what a tree says, as the test bed does
 

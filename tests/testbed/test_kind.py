@@ -1,21 +1,16 @@
 """The cluster of kind that the end-to-end tests create: what is asked of kind, which takes notes here."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e.kind.cluster import PREFIX, running
 from tests.e2e.kind.settings import IMAGES, Settings, settings
 
 from slicewright.programs.pins import versions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KIND = f"""#!/bin/sh
 echo "$*" >>"$NOTES"

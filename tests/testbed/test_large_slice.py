@@ -3,21 +3,16 @@
 A cluster of its own: to throw it away takes a moment, to take hundreds of pods out of one does not.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import slicewright
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.compose import compose
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.nodes import simulated_nodes
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 pytestmark = pytest.mark.workflow  # hundreds of pods
 

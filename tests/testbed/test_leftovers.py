@@ -1,7 +1,5 @@
 """Nothing is left behind, however a cluster ends: processes, ports, folders."""
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -9,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +21,6 @@ from slicewright.testbed.waiting import BedError
 
 from .bare import Bare
 from .kit import DEADLINE, assert_nothing_left, clusters, eventually, processes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 HOLDER = """
 import signal, sys, time

@@ -1,7 +1,5 @@
 """The vendored manifests are as released, and made ready for controllers outside of the cluster."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from typing import Any

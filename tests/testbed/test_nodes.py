@@ -1,17 +1,13 @@
 """What GKE would show for a cluster's pools: labels, taints, capacity, one node pool a slice."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.resolved import resolve_text
 
+from slicewright.catalogue.catalogue import CpuMachine
 from slicewright.testbed.nodes import GENEROUS, machine_of_size, machine_of_type, simulated_nodes
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.catalogue import CpuMachine
 
 HEAD = """
 apiVersion: slicewright.dev/v1alpha1

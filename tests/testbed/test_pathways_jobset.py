@@ -1,7 +1,5 @@
 """The JobSet of the simulated operator is the one that the PathwaysJob controller is documented to make."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,15 +1,10 @@
 """A cluster that is started by a process without stderr."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from .kit import assert_nothing_left
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOLD = """
 import os, pathlib, sys

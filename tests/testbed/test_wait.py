@@ -1,7 +1,5 @@
 """Waiting: a deadline that a busy machine puts off, and that a failure does not."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,11 +1,10 @@
 """From a fixture's text to its objects: what the tests of the rules share."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -15,16 +14,10 @@ from slicewright.document import json_patch as patch
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
 from slicewright.intent.tpucluster import decode_cluster
-from slicewright.objects import ObjectSet, Resource
+from slicewright.kubernetes.problem import Problem
+from slicewright.objects import ObjectSet, Resource, Rule
 from slicewright.rendering.io.package_data import catalogue, hint_of
-from slicewright.rendering.plan.resolved_cluster import resolve_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.objects import Rule
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve_cluster
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "fixtures"

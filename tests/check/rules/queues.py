@@ -1,14 +1,10 @@
 """Objects of Kueue with quota of chips, in few words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.kubernetes.labels import TPU
 from slicewright.kubernetes.quantity import plain
-
-if TYPE_CHECKING:
-    from slicewright.kueue.quota import Most
+from slicewright.kueue.quota import Most
 
 V5E = {
     "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
@@ -38,12 +34,7 @@ def cohort(name: str, nominal: int | None = None, parent: str = "", **limits: in
 
 def kueue(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Return an object of Kueue's API."""
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def said(found: Most) -> str:

@@ -1,7 +1,5 @@
 """Which flavors Kueue gives, case by case; tests/e2e_rules/test_flavors.py holds it equal to Kueue."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Several objects of one name in a scope: a reference is wrong where none of them fits."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A verdict that rests on what the files do not show is a warning; in a known cluster it is an error."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from tests.check.rules.kit import run

@@ -1,7 +1,5 @@
 """Whether pods of two kinds can land on one node, and which slices of two priorities the rule compares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -173,13 +171,7 @@ def of_class(name: str, priority: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("value", "default", "messages"),
-    [
-        (0, None, []),
-        (5, None, [SHARED]),
-        (5, 5, []),
-        (0, 5, [SHARED]),
-    ],
+    ("value", "default", "messages"), [(0, None, []), (5, None, [SHARED]), (5, 5, []), (0, 5, [SHARED])]
 )
 def test_pods_without_a_class_have_the_default(value: int, default: int | None, messages: list[str]) -> None:
     """Without a class the priority is that of the global default, else 0."""

@@ -1,8 +1,6 @@
 """Objects with the verdict of the real API server and its webhooks; tests/e2e_rules asks it again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -19,9 +17,6 @@ from tests.check.rules.verdicts import (
 )
 
 from slicewright.objects import Resource
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DIFFERENCES = yaml.load((CORPUS.parent / "differences.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 

@@ -1,17 +1,13 @@
 """Each rule that has a fix is content with the file that its fix makes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.check.kit import run
 from tests.check.rules.kit import BAD, Fixture
 
 from slicewright.check.io.meaning import rule_subjects
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FIXED = {one.id for subject in rule_subjects() for one in subject.meanings if one.fix}
 

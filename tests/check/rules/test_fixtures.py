@@ -1,7 +1,5 @@
 """Every rule has an object that breaks it and one that does not."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

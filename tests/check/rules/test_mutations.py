@@ -1,7 +1,5 @@
 """Right objects of many kinds, each broken in one place: that is found, and nothing else is said."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What keeps a name from being a DNS-1035 label, and what the hint proposes instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the rules look at: pod templates of every kind, and the objects of a kustomization."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,20 +1,15 @@
 """The repository is its own first user: its overlays keep the rules, or say why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.check.rules.kit import run
 
 from slicewright import compose, load
 from slicewright.check.rules.every import RULES
 from slicewright.check.suppress import FILE_NAME, read_ignores, suppress
+from slicewright.kubernetes.problem import Problem
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
 
 ROOT = Path(__file__).resolve().parents[3]
 

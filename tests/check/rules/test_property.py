@@ -1,7 +1,5 @@
 """Rules never fail on data that nobody has checked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

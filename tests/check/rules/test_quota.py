@@ -1,7 +1,5 @@
 """The most that a queue can ever get, as Kueue computes it (resource_node.go, potentialAvailable)."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
@@ -36,11 +34,7 @@ from slicewright.kueue.quota_read import quotas
             "24 (nominal 8, borrowing 16)",
         ),
         (
-            [
-                queue("a", 8, "team"),
-                cohort("team", 0, "all", borrowingLimit=4),
-                cohort("all", 32),
-            ],
+            [queue("a", 8, "team"), cohort("team", 0, "all", borrowingLimit=4), cohort("all", 32)],
             "12 (nominal 8, borrowing 4)",
         ),
         (

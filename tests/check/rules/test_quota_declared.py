@@ -1,7 +1,5 @@
 """Quota that a TPUCluster declares, where there are no objects of Kueue."""
 
-from __future__ import annotations
-
 import pytest
 from tests.check.rules.kit import findings, object_set
 from tests.check.rules.queues import job, pods, said

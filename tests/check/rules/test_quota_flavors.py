@@ -1,7 +1,5 @@
 """Which flavors a workload may take, and whether a choice of them is enough."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a workload asks for, as Kueue counts it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,8 +1,6 @@
 """Silencing: with a reason, for one object, and not longer than it is needed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 from msgspec.structs import replace
@@ -17,9 +15,6 @@ from slicewright.kubernetes.labels import ACKNOWLEDGED
 from slicewright.kubernetes.problem import Problem
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 IDS = [rule.id for rule in RULES]
 
@@ -56,10 +51,7 @@ def test_annotation_without_a_reason_silences_nothing() -> None:
     """Who reads it must know why."""
     left = _left(_queue("a", KQ111=" "))
 
-    assert left == [
-        "KQ111",
-        "IGN101",
-    ]
+    assert left == ["KQ111", "IGN101"]
 
 
 def test_annotation_that_meets_no_problem_is_reported() -> None:
@@ -117,21 +109,12 @@ def test_object_without_a_namespace_is_in_default() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            "ignore:\n- {rule: KQ111, reason: ''}",
-            "IGN101",
-        ),
-        (
-            "ignore:\n- {rule: KQ111}",
-            "IGN101",
-        ),
+        ("ignore:\n- {rule: KQ111, reason: ''}", "IGN101"),
+        ("ignore:\n- {rule: KQ111}", "IGN101"),
         ("ignore:\n- {reason: r}", "IGN103"),
         ("ignore:\n- text", "IGN103"),
         ("ignore:\n- {rule: KQ11, reason: r}", "IGN103"),
-        (
-            "ignore:\n- {rule: KQ111, reason: r, until: x}",
-            "IGN103",
-        ),
+        ("ignore:\n- {rule: KQ111, reason: r, until: x}", "IGN103"),
         ("ignore:\n- {rule: KQ111, reason: 5}", "IGN103"),
         ("rules: []", "IGN103"),
         ("ignore: {}", "IGN103"),

@@ -1,14 +1,10 @@
 """Tolerations of runs and of their flavors, in what `render` writes: nothing is left for Kueue to add."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 from tests.rendering.platform.kit import FOLDER, cluster
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 FLAVORS = f"{FOLDER}/flavors.yaml"
 SPEC = """

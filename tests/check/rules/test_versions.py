@@ -1,7 +1,5 @@
 """Which release of a controller a tree installs, by the addresses of its manifests and images."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.check.rules.versions import _PINNED

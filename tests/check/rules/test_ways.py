@@ -1,27 +1,21 @@
 """What the model of flavors says of rendered platforms whose queues have one shape in several ways."""
 
-from __future__ import annotations
-
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.check.rules.kit import run
 from tests.e2e.test_flavors import WAYS, called, cluster, flavor_names, queue_name, rendered
 
 from slicewright.check.rules.every import RULES
+from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import admit
 from slicewright.kueue.quota_read import queue_of, quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.flavor import kept_apart
 from slicewright.rendering.platform.platform_files import objects
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-
 
 MIXTURES = [*permutations(WAYS, 2), *permutations(WAYS, 3)]
 

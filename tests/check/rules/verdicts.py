@@ -1,7 +1,5 @@
 """What we say of an object of the corpus: accepted or refused, and by which stage."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

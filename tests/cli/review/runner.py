@@ -3,20 +3,16 @@
 It knows the expressions that our action uses, and fails at any other.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 _NAME = re.compile(r"(?:inputs|github|steps)(?:\.[\w-]+)+")

@@ -1,15 +1,11 @@
 """A service on the loopback address with the comments of GitHub's and GitLab's API."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 BOT = {"id": 41, "login": "github-actions[bot]"}
 TOKEN = "a-token"  # noqa: S105 - of the service below

@@ -1,13 +1,11 @@
 """The action of this repository, as a runner runs it: on pull requests that are green, red and of a fork."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -20,9 +18,6 @@ from tests.project.init.kit import init
 from tests.project.init.linter import actionlint
 
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((PROJECT / ".github/workflows").glob("*.yaml"))

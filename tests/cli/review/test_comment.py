@@ -1,10 +1,9 @@
 """`slicewright comment`: one comment on a pull request, changed by each run, and none where a job may not."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,17 +11,9 @@ from tests.cli.review.service import BOT, TOKEN, Service, event
 
 from slicewright.cli.main import cli
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 MARKER = "<!-- slicewright: review -->\n"
 COMMENTS = "/repos/o/r/issues/7/comments"
-GITLAB = {
-    "GITLAB_CI": "true",
-    "CI_PROJECT_ID": "3",
-    "CI_MERGE_REQUEST_IID": "7",
-    "GITLAB_TOKEN": TOKEN,
-}
+GITLAB = {"GITLAB_CI": "true", "CI_PROJECT_ID": "3", "CI_MERGE_REQUEST_IID": "7", "GITLAB_TOKEN": TOKEN}
 
 
 def comment(folder: Path, text: str, environ: dict[str, str], *more: str) -> Result:

@@ -1,27 +1,22 @@
 """What a release is made of: its tag and notes, the permissions of its jobs, and the image."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from tests.conftest import PROJECT
 
 from slicewright.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TAG = f"v{__version__}"
 

@@ -1,23 +1,17 @@
 """`slicewright review`: all checks of a change as Markdown, in which text of files does nothing."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
+from tests.conftest import Repo
 from tests.diff.kit import commit
 
 from slicewright.cli.main import cli
 from slicewright.cli.report.review_comment import COMMENT, Check, markdown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 HOSTILE = (
     "~~~\n@org/team ![x](https://evil.test) <script>\n   ~~~~\n</details>"

@@ -1,7 +1,5 @@
 """An authority for the tests of the client."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.testbed.credentials import Authority

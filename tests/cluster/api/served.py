@@ -1,15 +1,11 @@
 """A client of a cluster that a test writes down."""
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.cluster.api.read_only import ReadOnly
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 
 class Served(ReadOnly):

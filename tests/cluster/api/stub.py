@@ -1,22 +1,17 @@
 """An HTTPS server that answers as an API server does: with what is prepared, one answer a request."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import ssl
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from slicewright.kubernetes.types import Object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.testbed.credentials import Authority
+from slicewright.testbed.credentials import Authority
 
 Answer = tuple[int, Object | list[Object], dict[str, str]]
 """Status, body and headers; a list is a stream of events, which ends after the last one."""

@@ -1,12 +1,12 @@
 """The client of the Kubernetes API, against a server that answers as the API server does when it is busy."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.testbed.kit import eventually
@@ -15,17 +15,10 @@ from urllib3.connection import HTTPSConnection
 from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.cluster.api.client import _LEAST_BYTES, Api, _object
 from slicewright.cluster.api.kubeconfig import Access
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.credentials import Authority
 
-from .stub import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.credentials import Authority
-
-    from .stub import Answer, Server
+from .stub import Answer, Server, serving
 
 BUSY: Answer = (
     429,
@@ -167,13 +160,7 @@ def test_watch_of_a_version_that_is_forgotten(api: Api, server: Server, expired:
 
 def test_watch_after_one_that_failed(api: Api, server: Server) -> None:
     """What went between the two comes as DELETED, where the second is given what the first has known."""
-    server.answers += [
-        KINDS,
-        pods(1, pod("a", 1), pod("b", 1)),
-        FORBIDDEN,
-        pods(9, pod("b", 1)),
-        SILENCE,
-    ]
+    server.answers += [KINDS, pods(1, pod("a", 1), pod("b", 1)), FORBIDDEN, pods(9, pod("b", 1)), SILENCE]
     known: dict[str, Object] = {}
     with pytest.raises(ApiError):
         list(api.watch("v1", "Pod", known))

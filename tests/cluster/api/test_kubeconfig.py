@@ -1,10 +1,8 @@
 """Kubeconfig files and certificates: who may reach which cluster."""
 
-from __future__ import annotations
-
 import base64
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,11 +12,7 @@ from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import AccessError
 from slicewright.cluster.api.kubeconfig import Access
 from slicewright.testbed import credentials
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.testbed.credentials import Authority
+from slicewright.testbed.credentials import Authority
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """Credential plugins: a program that a kubeconfig names says who asks, as gke-gcloud-auth-plugin does."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,17 +16,10 @@ from slicewright.cluster.api import kubeconfig
 from slicewright.cluster.api.api_error import AccessError, ApiError
 from slicewright.cluster.api.client import Api
 from slicewright.cluster.api.kubeconfig import Access
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.credentials import Authority
 
-from .stub import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.credentials import Authority
-
-    from .stub import Answer, Server
+from .stub import Answer, Server, serving
 
 VERSION = "client.authentication.k8s.io/v1beta1"
 """What the kubeconfig of a GKE cluster says."""

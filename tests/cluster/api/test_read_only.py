@@ -1,8 +1,6 @@
 """What is read of a cluster whose API server refuses a part, or lacks a kind."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.cluster.api.served import Served
@@ -10,9 +8,7 @@ from tests.cluster.api.served import Served
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.read_only import read_inventory
 from slicewright.kubernetes.kinds import KUEUE_VERSION
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 
 def listing(*names: str) -> Object:

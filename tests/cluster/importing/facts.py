@@ -1,19 +1,14 @@
 """What a JobSet that another tool made, or that we rendered in its place, asks for: facts in a few words."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, TOPOLOGY, TPU
-from slicewright.kubernetes.pods import pods_of
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.pods import Pods
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.pods import Pods, pods_of
+from slicewright.kubernetes.types import Object
 
 _POD = ("hostNetwork", "priorityClassName", "serviceAccountName", "imagePullSecrets", "schedulerName")
 _OF_SLICE = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)

@@ -4,24 +4,19 @@
 row of it by that program, with `POOLS` set to the machine types of the node pools that the cluster must have.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
+from slicewright.kubernetes.types import Object
+
 from .facts import changes, facts, flow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.kubernetes.types import Object
 
 FILE = Path(__file__).with_name("gcluster.yaml")
 ALWAYS = ("--name=x", "--cluster=c", "--location=us-east5-b", "--project=p")

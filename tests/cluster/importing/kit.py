@@ -1,19 +1,14 @@
 """Living clusters by hand, or as we would have made them, and what is imported of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicewright.cluster.importing.cluster_document import Imported, imported
 from slicewright.cluster.importing.node_pools import Inventory
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import catalogue
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-
 
 KINDS = {
     "ResourceFlavor": "flavors",

@@ -1,7 +1,5 @@
 """What the API server of a cluster answers that `slicewright import cluster` reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 KINDS = {

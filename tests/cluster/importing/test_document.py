@@ -1,7 +1,5 @@
 """The rest of the file: names, places, releases, classes, checks, and comments where they belong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,16 +1,15 @@
 """`slicewright import gcluster`: the TPUWorkload renders what gcluster's own dry run asks for."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import Repo
 from tests.files import read_text
 from tests.properties import share
 from tests.words import places
@@ -19,19 +18,13 @@ from slicewright.cluster.importing.command_line import ImportedCommand, imported
 from slicewright.cluster.importing.gcluster import GCLUSTER, OPTIONS
 from slicewright.cluster.importing.workload import rendered
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
-from slicewright.rendering.repository import Settings, read_repository
+from slicewright.rendering.repository import Repository, Settings, read_repository
 
 from .facts import facts, flat
 from .gcluster_facts import ALWAYS, BASE, FILE, SLICE
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.repository import Repository
 
 PROJECT = Path(__file__).resolve().parents[3]
 HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}
@@ -43,11 +36,7 @@ POOLS: list[Object] = [
     {"name": "tpu7x", "tpu": "tpu7x-2x2x2", "slices": 9},
     {"name": "cpu-np", "machineType": "n2-standard-64", "nodes": 4},
 ]
-REFUSED = {
-    "filestore": "IMP030",
-    "gke-tpu-accelerator": "IMP030",
-    "gke-tpu-topology": "IMP030",
-}
+REFUSED = {"filestore": "IMP030", "gke-tpu-accelerator": "IMP030", "gke-tpu-topology": "IMP030"}
 """Words of arguments that gcluster takes and we refuse."""
 ACCEPTED = ("--name abcdefghijklmnopqrstuvwxyz012",)
 """Arguments that gcluster refuses and we take: names may be longer here."""

@@ -1,21 +1,16 @@
 """Names of gcluster become the slice that gcluster itself takes, never one of twice or half the size."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from slicewright.catalogue.resolve import TpuRequest, resolve
 from slicewright.cluster.importing.gcluster_names import Slice, field_of, slice_of
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import catalogue
 
 from .gcluster_facts import FILE
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 ROWS: list[Object] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["slices"]
 WITHOUT_A_ROW = {

@@ -1,7 +1,5 @@
 """Node pools become pools: alike ones together, what cannot be said as a note."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Queues, cohorts and their quota: numbers in slices or nodes, defaults left out, the rest as notes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from slicewright.cluster.importing.node_pools import Note

@@ -1,9 +1,7 @@
 """What we render is read back: for random clusters, and for every slice of the catalogue."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,18 +9,16 @@ from tests.rendering.platform.test_properties import PROFILE, clusters
 from tests.resolved import resolve_text
 
 from slicewright.catalogue.resolve import resolve
+from slicewright.catalogue.shape import Shape
 from slicewright.cluster.importing.cluster_document import imported, text_of
 from slicewright.cluster.importing.node_pools import shape_of, tpu_field
 from slicewright.intent.tpuworkload import tpu_request
 from slicewright.rendering.io.package_data import catalogue, package
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.testbed.nodes import simulated_nodes
 
 from .kit import KINDS, living
-
-if TYPE_CHECKING:
-    from slicewright.catalogue.shape import Shape
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 
 def platform(site: ResolvedCluster) -> dict[tuple[str, str, str], Any]:

@@ -1,17 +1,16 @@
 """`slicewright import workload`: what is imported renders the object that was given."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.conftest import Repo
 from tests.files import read_text
 from tests.properties import share
 from tests.words import places
@@ -20,16 +19,11 @@ from slicewright.cluster.importing.workload import Difference, ImportedRun, impo
 from slicewright.document.json_patch import parse_pointer
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.overlays import Bases, make
 from slicewright.rendering.plans import plan_all
-from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.repository import Repository
+from slicewright.rendering.repository import Repository, Settings, read_repository
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 PROJECT = Path(__file__).resolve().parents[3]
@@ -142,7 +136,7 @@ BESIDE: Object = {
 }
 QUEUED: Any = {"workloadPriorityClassName": st.just("high"), "maxExecutionTimeSeconds": st.integers(1, 9)}
 FURTHER: Any = {
-    "gcsFuse": st.sampled_from([[BUCKET], [{**BUCKET, "readOnly": True, "options": "implicit-dirs"}]]),
+    "gcsFuse": st.sampled_from([[BUCKET], [{**BUCKET, "readOnly": True, "options": "implicit-dirs"}]])
 }
 RESTARTS: Any = {
     "restartOnExitCodes": st.sampled_from([[42], ["1-3", 9]]),

@@ -1,17 +1,16 @@
 """`slicewright import xpk`: the TPUWorkload renders what xpk's own dry run asks for."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import Repo
 from tests.files import read_text
 from tests.properties import share
 from tests.words import places
@@ -21,19 +20,13 @@ from slicewright.cluster.importing.command_line import ImportedCommand, imported
 from slicewright.cluster.importing.workload import rendered
 from slicewright.cluster.importing.xpk import OPTIONS, XPK
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import catalogue, package
-from slicewright.rendering.repository import Settings, read_repository
+from slicewright.rendering.repository import Repository, Settings, read_repository
 
 from .facts import facts, flat
 from .xpk_facts import ALWAYS, BASES, FILE
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.repository import Repository
 
 PROJECT = Path(__file__).resolve().parents[3]
 HEAD = {"apiVersion": "slicewright.dev/v1alpha1"}

@@ -4,24 +4,19 @@
 the xpk that is installed for that interpreter.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
+from slicewright.kubernetes.types import Object
+
 from .facts import changes, facts, flow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.kubernetes.types import Object
 
 FILE = Path(__file__).with_name("xpk.yaml")
 ALWAYS = ("--workload=x", "--cluster=c", "--tpu-type=v6e-16", "--docker-image=python:3.12")

@@ -1,20 +1,13 @@
 """Objects as an API server shows them, in few words, and what is said of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from slicewright.cluster.status.inventory import Inventory
-from slicewright.cluster.status.run_status import Status, status
-from slicewright.diff.tree_version import Folder, TreeObject
+from slicewright.cluster.status.run_status import Run, Status, status
+from slicewright.diff.tree_version import Folder, Objects, TreeObject
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.cluster.status.run_status import Run
-    from slicewright.diff.tree_version import Objects
-    from slicewright.kubernetes.types import Object
 
 SHAPE = {"cloud.google.com/gke-tpu-topology": "2x4"}
 LABELS = {"kueue.x-k8s.io/queue-name": "team", "slicewright.dev/workload": "a"}

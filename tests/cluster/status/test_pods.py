@@ -1,7 +1,5 @@
 """Why pods of an admitted run do not run: nodes, images, references, exit codes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

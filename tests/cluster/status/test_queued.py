@@ -1,18 +1,14 @@
 """Why Kueue holds a run back: in its own words, with the arithmetic of the quota."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slicewright.cluster.status.causes import Queues
+from slicewright.cluster.status.inventory import Inventory
 from slicewright.rendering.io.package_data import package
 
 from .kit import inventory, item, jobset, queue, run, why, workload
-
-if TYPE_CHECKING:
-    from slicewright.cluster.status.inventory import Inventory
 
 NEEDS = "needs 8 chips of flavor v5e; ClusterQueue cq has quota of"
 

@@ -1,7 +1,5 @@
 """The state of a run, since when, and what of the tree is in the cluster."""
 
-from __future__ import annotations
-
 import pytest
 
 from .kit import inventory, item, job, jobset, pod, queue, read, run, why, workload

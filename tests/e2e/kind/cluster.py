@@ -1,7 +1,5 @@
 """A cluster of kind for one session of tests: its own name, its own kubeconfig file, and gone afterwards."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -9,8 +7,10 @@ import secrets
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from pytest_kind import KindCluster  # type: ignore[import-untyped]
 
@@ -20,12 +20,7 @@ from slicewright.programs.find import cache_root
 from slicewright.testbed import manifests, process_group, supervisor
 
 from . import controllers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from .settings import Settings
+from .settings import Settings
 
 PREFIX = "slicewright-e2e-"
 LOGS = ".logs"

@@ -1,15 +1,10 @@
 """What is there on kind alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from .settings import settings
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.testbed.bed import Bed
+from .settings import settings
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,19 +1,12 @@
 """JobSet and Kueue in pods, as their releases install them, and simulated nodes kept apart from real ones."""
 
-from __future__ import annotations
-
 import http
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
+from slicewright.cluster.api.client import Api
+from slicewright.kubernetes.types import Object
 from slicewright.testbed import control_plane, manifests, waiting
 from slicewright.testbed.nodes import SIMULATED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slicewright.cluster.api.client import Api
-    from slicewright.kubernetes.types import Object
-
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 DAEMON_SET = ("apps/v1", "DaemonSet")

@@ -1,20 +1,14 @@
 """What the cluster of kind is made of: public images and the release manifests, or what variables name."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 import slicewright
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

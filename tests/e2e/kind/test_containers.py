@@ -1,16 +1,13 @@
 """What only a kubelet can show: images, commands, exit codes, logs and the names of pods."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.e2e import kit
 
-from .controllers import CONTROL_PLANE, TOLERATION
+from slicewright.kubernetes.types import Object
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
-    from slicewright.testbed.bed import Bed
+from .controllers import CONTROL_PLANE, TOLERATION
 
 NAME = "real"
 HOSTS = [f"{NAME}-slice-0-{index}.{NAME}.default.svc.cluster.local" for index in (0, 1)]

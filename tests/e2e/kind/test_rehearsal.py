@@ -1,11 +1,10 @@
 """`slicewright rehearse` on a cluster that it did not make: the tutorials, played on kind."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.e2e_rehearsal.kit import ROOT, wrong
@@ -17,9 +16,6 @@ from slicewright.rehearse.existing_cluster import MARK
 from slicewright.rehearse.model.surroundings import OWNER_LABEL as REHEARSAL
 from slicewright.testbed import waiting
 from slicewright.testbed.bed_cluster import Attached
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 EVENTS = "events"

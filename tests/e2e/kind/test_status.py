@@ -1,15 +1,12 @@
 """Causes that only a real kubelet can show: an image that nobody has, and a Secret that is missing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.e2e.test_status import one, run_of, why
 
-from .controllers import CONTROL_PLANE, TOLERATION
+from slicewright.testbed.bed import Bed
 
-if TYPE_CHECKING:
-    from slicewright.testbed.bed import Bed
+from .controllers import CONTROL_PLANE, TOLERATION
 
 
 def test_kubelet_says_what_is_missing(bed: Bed, container_image: str, real_nodes: set[str]) -> None:

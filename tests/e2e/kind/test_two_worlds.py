@@ -1,17 +1,11 @@
 """Real and simulated nodes in one cluster: what runs stays off the ones, what is played off the others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from tests.e2e import kit
 
+from slicewright.testbed.bed import Bed
 from slicewright.testbed.nodes import SIMULATED, simulated_nodes
 
 from .controllers import DAEMON_SET
-
-if TYPE_CHECKING:
-    from slicewright.testbed.bed import Bed
 
 
 def test_pods_stay_in_their_world(bed: Bed, real_nodes: set[str]) -> None:

@@ -1,16 +1,12 @@
 """Running init, and looking at what it made."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 from click.testing import CliRunner
 
 from slicewright.cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def init(*arguments: str, code: int = 0) -> tuple[str, str]:

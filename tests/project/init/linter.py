@@ -3,8 +3,6 @@
 Its Python package cannot be pinned: at its installation it fetches the program from elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,21 +1,16 @@
 """`init` in a folder where something is already, or that cannot be."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.files import git
 from tests.project.init.kit import files, init
 from tests.words import places
 
 from slicewright.rendering.io import write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_next_step_is_git_init_where_there_is_no_git_repository(tmp_path: Path) -> None:

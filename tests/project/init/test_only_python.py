@@ -1,12 +1,10 @@
 """What `init` writes passes on a machine with Python, make and git alone: no kustomize, no Go, no cache."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +15,6 @@ from tests.project.init.kit import init, read
 from slicewright.check.io import kustomizations as kustomize
 from slicewright.cli.main import cli
 from slicewright.kubernetes.problem import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ARGOCD = '  gitops:\n    argocd: {repoURL: "https://github.com/my-org/my-repository.git"}\n'
 FLUX = "  gitops:\n    flux: {sourceRef: {name: flux-system}}\n"

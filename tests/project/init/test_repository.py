@@ -1,7 +1,5 @@
 """`slicewright init` makes a repository that works: its own make, CI, editors and hooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,12 +1,10 @@
 """The slicewright that people and CI of a new repository install."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import zipfile
 from importlib.metadata import Distribution, PackageNotFoundError
-from typing import TYPE_CHECKING
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -17,9 +15,6 @@ from tests.words import places
 from slicewright.project.new_files import specifier
 from slicewright.project.repository_reader import satisfies
 from slicewright.version import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_requirement_is_what_everybody_installs(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """`slicewright init --upgrade`: bases and schemas come to this version, what people wrote and ran stays."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import Repo
@@ -12,9 +11,6 @@ from tests.diff.kit import commit
 
 from slicewright.project import new_files
 from slicewright.version import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

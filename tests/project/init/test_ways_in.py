@@ -3,8 +3,6 @@
 No registry is asked: the folder has slicewright, what it needs, and what builds it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,15 +1,10 @@
 """A tree with the bases, in which tests put overlays of their own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .kit import copy_bases
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

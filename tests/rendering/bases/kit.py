@@ -1,21 +1,17 @@
 """Kustomize, and the bases with their components as this repository has them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from tests.files import program
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slicewright.kubernetes.types import Object
+from slicewright.kubernetes.types import Object
 
 ROOT = Path(__file__).parents[3]
 VERSIONS = ("kustomize", pytest.param("kustomize-oldest", marks=pytest.mark.workflow))

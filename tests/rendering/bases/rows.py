@@ -1,26 +1,21 @@
 """A workload of every pattern for every listed row of the catalogue, rendered in process."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.files import read_text
 
+from slicewright.catalogue.shape import Shape
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.changes import render
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.kustomization import ReadText
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slicewright.catalogue.shape import Shape
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.kustomization import ReadText
 
 API = "slicewright.dev/v1alpha1"
 CLUSTER: dict[str, Any] = {
@@ -77,11 +72,7 @@ def cases() -> tuple[Case, ...]:
 
 def _workload(case: Case, spec: dict[str, Any]) -> dict[str, Any]:
     shape = case.shape
-    tpu = {
-        "accelerator": shape.generation,
-        "topology": shape.topology,
-        "machineType": shape.machine_type,
-    }
+    tpu = {"accelerator": shape.generation, "topology": shape.topology, "machineType": shape.machine_type}
     written = {"clusters": ["c"], "tpu": tpu, "slices": case.slices, "naming": "Fixed", **spec}
     return {"apiVersion": API, "kind": "TPUWorkload", "metadata": {"name": case.name}, "spec": written}
 

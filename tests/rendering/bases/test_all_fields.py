@@ -1,9 +1,8 @@
 """One workload of each pattern with every field that it may have: kustomize builds what we compose."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.files import read_text, write
@@ -12,9 +11,6 @@ from slicewright.rendering.compose import compose
 
 from .kit import built, canonical, copy_bases
 from .rows import API, CLUSTER, files_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.tools
 

@@ -1,10 +1,9 @@
 """Bases and components: that they build, say what they are for, and patch what they mean to."""
 
-from __future__ import annotations
-
 import itertools
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,19 +12,7 @@ from tests.files import read_text
 from slicewright.rendering.compose import compose_with, matching
 from slicewright.rendering.plan.plan import MARKER
 
-from .kit import (
-    ALONE,
-    OPENAPI,
-    ROOT,
-    VARIANTS,
-    built,
-    canonical,
-    components,
-    write,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .kit import ALONE, OPENAPI, ROOT, VARIANTS, built, canonical, components, write
 
 BASES = tuple(f"bases/{base}" for bases in VARIANTS.values() for base in bases)
 FILES = tuple(

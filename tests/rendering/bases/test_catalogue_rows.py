@@ -1,28 +1,23 @@
 """Every listed row of the catalogue under every pattern: its numbers, and that kustomize builds the same."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from tests import files
 
 from slicewright.kubernetes.labels import ACCELERATOR, ACCELERATOR_COUNT, NODE_POOL, TOPOLOGY
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.compose import compose
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan.plan import MARKER
 
 from .kit import VERSIONS, built, canonical, copy_bases, write
 from .rows import Case, accepted_by_operator, cases, pods, read_row, rendered
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slicewright.kubernetes.types import Object
 
 pytestmark = [pytest.mark.slow, pytest.mark.ci]
 

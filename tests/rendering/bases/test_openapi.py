@@ -1,15 +1,11 @@
 """The component that teaches kustomize our kinds, for hand-written overlays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .kit import OPENAPI, kustomize, parsed, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.tools
 
@@ -51,11 +47,7 @@ def test_merge_keeps_what_the_patch_does_not_name(place: Path) -> None:
     files = {"two.yaml": jobset_patch(replicas=2, template={"spec": pod})}
 
     objects = built(
-        place,
-        files=files,
-        resources=[f"{UP}bases/jobset"],
-        components=HERE,
-        patches=[{"path": "two.yaml"}],
+        place, files=files, resources=[f"{UP}bases/jobset"], components=HERE, patches=[{"path": "two.yaml"}]
     )
 
     (job,) = objects[0]["spec"]["replicatedJobs"]

@@ -1,8 +1,6 @@
 """The committed overlays: what we compose is what kustomize builds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -16,9 +14,6 @@ from slicewright.rendering.plan.plan import MARKER, Plan
 from slicewright.rendering.plans import plan_all
 
 from .kit import ROOT, built, canonical, kustomize, parsed, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLANS = slicewright.plan(slicewright.load(ROOT)).plans
 FIXED = tuple(plan for plan in PLANS if not plan.run)

@@ -1,25 +1,20 @@
 """Render one workload on one cluster in process, over our bases, and look at its objects."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.files import read_text
 
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.problem import Problem, errors
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.changes import render
 from slicewright.rendering.compose import compose
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.rendering import Rendering
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.rendering import Rendering
 
 ROOT = Path(__file__).parents[3]
 API = "slicewright.dev/v1alpha1"

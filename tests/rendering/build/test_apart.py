@@ -1,7 +1,5 @@
 """Pods that keep off nodes of other ways: tolerations and affinity on every pattern, beside the user's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

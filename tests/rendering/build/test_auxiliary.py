@@ -1,7 +1,5 @@
 """Auxiliary jobs: replicatedJobs on CPU pools beside the slices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

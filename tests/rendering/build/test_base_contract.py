@@ -1,10 +1,9 @@
 """A base that people changed: whatever they changed is said, and never ends in a traceback."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 import yaml
@@ -13,9 +12,6 @@ from tests.words import places
 from slicewright.kubernetes.problem import errors
 
 from .kit import PATTERNS, ROOT, rendering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 RICH: dict[str, dict[str, Any]] = {
     "jobset": {

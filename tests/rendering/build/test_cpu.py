@@ -1,7 +1,5 @@
 """Runs on CPU nodes: one pod a node, nothing of TPUs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .kit import Run, run

@@ -1,7 +1,5 @@
 """Fields of the run object and of the pods on TPU hosts: queue, host settings, failures, labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

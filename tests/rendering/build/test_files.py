@@ -1,18 +1,14 @@
 """Files of the repository become a ConfigMap of the run, mounted one by one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slicewright.document.read import read_documents
 from slicewright.kubernetes.problem import errors
+from slicewright.kubernetes.types import Object
 
 from .kit import Run, composed, rendering
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.types import Object
 
 FILES = {"configs/a.yaml": "lr: 0.1\n", "configs/b.txt": "b"}
 WRITTEN = [{"path": path, "mountPath": f"/etc/{path}"} for path in FILES]
@@ -102,11 +98,7 @@ def test_nothing_is_mounted_below_a_file(more: Object) -> None:
     [
         ([{"path": "a.txt", "mountPath": "/a"}], {}, "FILE033"),
         ([{"path": "a.txt", "mountPath": "/a"}], {"a.txt": "x" * 1_048_577}, "FILE034"),
-        (
-            [{"path": name, "mountPath": f"/{name}"} for name in ALIKE],
-            dict.fromkeys(ALIKE, "x"),
-            "FIELD001",
-        ),
+        ([{"path": name, "mountPath": f"/{name}"} for name in ALIKE], dict.fromkeys(ALIKE, "x"), "FIELD001"),
         ([{"path": name, "mountPath": "/x"} for name in ("a", "b")], {"a": "1", "b": "2"}, "FIELD001"),
     ],
     ids=["missing", "too large", "two of one key", "two at one path"],

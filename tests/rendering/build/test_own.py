@@ -1,7 +1,5 @@
 """What people bring along: their own components and their own patches, the last resort."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -57,10 +55,7 @@ def claim(name: str, **metadata: Any) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, **metadata},
-        "spec": {
-            "accessModes": ["ReadWriteMany"],
-            "resources": {"requests": {"storage": "1Ti"}},
-        },
+        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Ti"}}},
     }
 
 

@@ -1,7 +1,5 @@
 """Pathways as a JobSet of its own: each field of `pathways`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -221,12 +219,7 @@ def test_custom_components(pattern: str, component: str, name: str, job: str) ->
 
     made = run(pattern, pathways={**colocated, "customComponents": [custom]}).container(name, job)
 
-    assert made == {
-        **plain,
-        **image,
-        "args": [*plain.get("args", []), "--f=1"],
-        "env": [*plain["env"], env],
-    }
+    assert made == {**plain, **image, "args": [*plain.get("args", []), "--f=1"], "env": [*plain["env"], env]}
 
 
 @both
@@ -234,8 +227,7 @@ def test_custom_flags_come_before_the_elastic_one(pattern: str) -> None:
     """The order of the proxy's flags is that of the operator: metrics, custom, elastic."""
     custom = [{"componentType": "proxy_server", "customFlags": ["--f=1"]}]
     made = run(
-        pattern,
-        pathways={"customComponents": custom, "elasticSlices": 1, "enableMetricsCollection": True},
+        pattern, pathways={"customComponents": custom, "elasticSlices": 1, "enableMetricsCollection": True}
     )
 
     assert made.container("pathways-proxy")["args"][-3:] == [

@@ -1,7 +1,5 @@
 """Pathways through its operator: each field of `pathways` on a PathwaysJob."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -22,9 +20,7 @@ def test_least() -> None:
     assert spec() == {
         "maxRestarts": 0,
         "pathwaysDir": "gs://bucket/dir",
-        "workers": [
-            {"type": "ct5lp-hightpu-4t", "topology": "4x4", "numSlices": 2, "maxSliceRestarts": 1},
-        ],
+        "workers": [{"type": "ct5lp-hightpu-4t", "topology": "4x4", "numSlices": 2, "maxSliceRestarts": 1}],
         "controller": {
             "deploymentMode": "default",
             "mainContainerName": "main",

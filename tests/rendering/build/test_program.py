@@ -1,7 +1,5 @@
 """The user's program: container, script, environment of the run, buckets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

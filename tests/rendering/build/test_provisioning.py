@@ -1,7 +1,5 @@
 """The six ways of provisioning, on every pattern."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which kinds stand in no namespace."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

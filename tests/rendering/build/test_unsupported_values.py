@@ -1,10 +1,9 @@
 """What kustomize cannot carry is refused, and all that is not refused it carries as it is."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,9 +13,6 @@ from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import find
 
 from .kit import ROOT, refused, rendering, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTROL = [chr(number) for number in (*range(0x7F, 0xA0), 0xFFFE, 0xFFFF)]
 FINE = [chr(number) for number in (*range(1, 0x7F), 0xA0, 0xAD, 0x2028, 0x2029, 0xFEFF, 0xFDD0)]
@@ -30,7 +26,7 @@ LOST_ANYWHERE: dict[str, tuple[Any, str]] = {
     "a control character in a key": ({"a\x7f": "x"}, "the character U+007F"),
 }
 LOST_IN_PATCHES: dict[str, tuple[Any, str]] = {
-    "a tab first": (TAB, "a text of several lines that begins with a tab"),
+    "a tab first": (TAB, "a text of several lines that begins with a tab")
 }
 LOST = [
     "a\x7fb",

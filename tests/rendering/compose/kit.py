@@ -1,18 +1,14 @@
 """Trees of files as values, built by slicewright and by kustomize."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 from tests.files import program, write
 
 from slicewright.rendering.compose import Composed, compose
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Tree = dict[str, str]
 

@@ -1,7 +1,5 @@
 """JSON Patch (RFC 6902): each operation, and what it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

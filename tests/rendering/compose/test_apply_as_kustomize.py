@@ -1,8 +1,7 @@
 """Patches do what kustomize does with them; where it is laxer than the standard, we refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +12,6 @@ from slicewright.document import json_patch as patch
 from slicewright.document.write import write_document
 
 from .kit import built, composed, ordered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.tools
 

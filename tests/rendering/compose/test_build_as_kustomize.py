@@ -1,15 +1,10 @@
 """Kustomizations of the subset give the objects that kustomize builds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, ordered, patching
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADD_X = "{op: add, path: /data/x, value: first}"
 KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"

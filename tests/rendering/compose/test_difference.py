@@ -1,7 +1,5 @@
 """The patch between two objects: exact, and guarded against a base that moved."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

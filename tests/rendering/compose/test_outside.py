@@ -1,8 +1,6 @@
 """What slicewright does not evaluate itself is named, so that the real kustomize can be asked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from slicewright.rendering.compose import Composed, compose_with, origins
 from slicewright.rendering.kustomization import Stopped
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 O = "o/kustomization.yaml"  # noqa: E741 - the folder of every tree here
 MERGE = "o/p.yaml: a strategic-merge patch"

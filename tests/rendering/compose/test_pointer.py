@@ -1,7 +1,5 @@
 """JSON Pointers (RFC 6901)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,6 @@
 """What kustomize refuses is a problem here, before anybody runs kustomize."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.words import places
@@ -10,9 +8,6 @@ from tests.words import places
 from slicewright.rendering.compose import compose
 
 from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADD_X = "{op: add, path: /data/x, value: first}"
 A = {"o/a.yaml": config_map("a")}
@@ -40,43 +35,19 @@ def _meeting(levels: int) -> Tree:
 
 
 REFUSED: dict[str, tuple[Tree, str]] = {
-    "no kustomization": (
-        A,
-        ("o/kustomization.yaml: KUS001"),
-    ),
-    "no file": (
-        _o("resources: [b.yaml]\n"),
-        "o/kustomization.yaml: KUS001",
-    ),
-    "no folder": (
-        _o("resources: [../b]\n"),
-        ("b/kustomization.yaml: KUS001"),
-    ),
-    "no component": (
-        _o("resources: [a.yaml]\ncomponents: [../b]\n"),
-        ("b/kustomization.yaml: KUS001"),
-    ),
-    "no patch": (
-        _patched("{path: p.yaml, target: {kind: ConfigMap}}"),
-        "o/p.yaml: KUS001",
-    ),
+    "no kustomization": (A, ("o/kustomization.yaml: KUS001")),
+    "no file": (_o("resources: [b.yaml]\n"), "o/kustomization.yaml: KUS001"),
+    "no folder": (_o("resources: [../b]\n"), ("b/kustomization.yaml: KUS001")),
+    "no component": (_o("resources: [a.yaml]\ncomponents: [../b]\n"), ("b/kustomization.yaml: KUS001")),
+    "no patch": (_patched("{path: p.yaml, target: {kind: ConfigMap}}"), "o/p.yaml: KUS001"),
     "two names": (
         _o("resources: [a.yaml]\n", **{"kustomization.yml": "resources: [a.yaml]\n"}),
         ("o/kustomization.yaml: KUS002"),
     ),
-    "an empty file": (
-        _o("# nothing\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
-    "nothing but a kind": (
-        _o("kind: Kustomization\nresources:\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
+    "an empty file": (_o("# nothing\n"), "o/kustomization.yaml: KUS002"),
+    "nothing but a kind": (_o("kind: Kustomization\nresources:\n"), "o/kustomization.yaml: KUS002"),
     "a list": (_o("- a.yaml\n"), "o/kustomization.yaml: KUS002"),
-    "another kind": (
-        _o("kind: Kustomisation\nresources: [a.yaml]\n"),
-        ("o/kustomization.yaml: KUS002"),
-    ),
+    "another kind": (_o("kind: Kustomisation\nresources: [a.yaml]\n"), ("o/kustomization.yaml: KUS002")),
     "a kind that is a list": (
         _o("kind: [Kustomization]\nresources: [a.yaml]\n"),
         ("o/kustomization.yaml: KUS002"),
@@ -93,26 +64,11 @@ REFUSED: dict[str, tuple[Tree, str]] = {
         {**_o("components: [../c]\n"), "c/kustomization.yaml": "resources: []\n"},
         "c/kustomization.yaml: KUS002",
     ),
-    "resources as a word": (
-        _o("resources: a.yaml\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
-    "resources that are no paths": (
-        _o("resources: [{a: b}]\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
-    "components that are no paths": (
-        _o("components: ['']\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
-    "patches that are no mappings": (
-        _o("patches: [p.yaml]\n"),
-        "o/kustomization.yaml: KUS002",
-    ),
-    "a patch without operations": (
-        _patched("{target: {kind: ConfigMap}}"),
-        "o/kustomization.yaml: KUS002",
-    ),
+    "resources as a word": (_o("resources: a.yaml\n"), "o/kustomization.yaml: KUS002"),
+    "resources that are no paths": (_o("resources: [{a: b}]\n"), "o/kustomization.yaml: KUS002"),
+    "components that are no paths": (_o("components: ['']\n"), "o/kustomization.yaml: KUS002"),
+    "patches that are no mappings": (_o("patches: [p.yaml]\n"), "o/kustomization.yaml: KUS002"),
+    "a patch without operations": (_patched("{target: {kind: ConfigMap}}"), "o/kustomization.yaml: KUS002"),
     "a patch with operations twice": (
         _patched(
             "{target: {kind: ConfigMap}, path: p.yaml, patch: '- {op: remove, path: /data}'}", f"- {ADD_X}\n"
@@ -127,23 +83,11 @@ REFUSED: dict[str, tuple[Tree, str]] = {
         _patched("{target: {kind: ConfigMap}, path: p.yaml}", f"[{ADD_X}]\n"),
         ("o/p.yaml: KUS002"),
     ),
-    "a merge of a mapping into a text": (
-        merging("data: {a: {b: c}}"),
-        "o/kustomization.yaml: KUS006",
-    ),
-    "a merge of a text into a mapping": (
-        merging("data: {m: c}"),
-        "o/kustomization.yaml: KUS006",
-    ),
+    "a merge of a mapping into a text": (merging("data: {a: {b: c}}"), "o/kustomization.yaml: KUS006"),
+    "a merge of a text into a mapping": (merging("data: {m: c}"), "o/kustomization.yaml: KUS006"),
     "itself": (_o("resources: [.]\n"), "KUS003"),
-    "a circle": (
-        {**_o("resources: [../b]\n"), "b/kustomization.yaml": "resources: [../o]\n"},
-        "KUS003",
-    ),
-    "the folder above": (
-        {**_o("resources: [b]\n"), "o/b/kustomization.yaml": "resources: [..]\n"},
-        "KUS003",
-    ),
+    "a circle": ({**_o("resources: [../b]\n"), "b/kustomization.yaml": "resources: [../o]\n"}, "KUS003"),
+    "the folder above": ({**_o("resources: [b]\n"), "o/b/kustomization.yaml": "resources: [..]\n"}, "KUS003"),
     "a folder above the first": (
         {
             **_o("resources: [../b]\n"),
@@ -156,10 +100,7 @@ REFUSED: dict[str, tuple[Tree, str]] = {
         {**_o("components: [../c]\n"), "c/kustomization.yaml": COMPONENT + "components: [.]\n"},
         "KUS003",
     ),
-    "an absolute path": (
-        _o("resources: [/etc]\n"),
-        "o/kustomization.yaml: KUS004",
-    ),
+    "an absolute path": (_o("resources: [/etc]\n"), "o/kustomization.yaml: KUS004"),
     "a file of another folder": (
         {**_o("resources: [../b/b.yaml]\n"), "b/b.yaml": config_map("b")},
         "o/kustomization.yaml: KUS004",
@@ -199,24 +140,15 @@ REFUSED: dict[str, tuple[Tree, str]] = {
         _o("resources: [a.yaml]\n" + patching("{op: test, path: /data/a, value: c}")),
         "o/kustomization.yaml: KUS006",
     ),
-    "no kind": (
-        _o("resources: [b.yaml]\n", **{"b.yaml": "metadata: {name: a}\n"}),
-        "o/b.yaml: KUS008",
-    ),
-    "no name": (
-        _o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\nmetadata: {}\n"}),
-        "o/b.yaml: KUS008",
-    ),
+    "no kind": (_o("resources: [b.yaml]\n", **{"b.yaml": "metadata: {name: a}\n"}), "o/b.yaml: KUS008"),
+    "no name": (_o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\nmetadata: {}\n"}), "o/b.yaml: KUS008"),
     "no metadata": (_o("resources: [b.yaml]\n", **{"b.yaml": "kind: A\n"}), "o/b.yaml: KUS008"),
     "no object": (_o("resources: [b.yaml]\n", **{"b.yaml": "- kind: A\n"}), "o/b.yaml: KUS008"),
     "a name taken away": (
         _o("resources: [a.yaml]\n" + patching("{op: remove, path: /metadata/name}")),
         "o/kustomization.yaml: KUS008",
     ),
-    "a syntax error": (
-        _o("resources: [a.yaml\n"),
-        ("o/kustomization.yaml:1:12: YAML001"),
-    ),
+    "a syntax error": (_o("resources: [a.yaml\n"), ("o/kustomization.yaml:1:12: YAML001")),
 }
 
 

@@ -1,17 +1,12 @@
 """Which objects a patch is applied to: as kustomize selects them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slicewright.rendering.compose import identity, matching
 
 from .kit import Tree, built, composed, config_map, ordered, patching
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARK = "{op: add, path: /data/mark, value: here}"
 OBJECTS = "---\n".join(

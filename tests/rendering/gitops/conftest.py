@@ -1,15 +1,9 @@
 """Repositories that Argo CD syncs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 
 from .kit import synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 @pytest.fixture

@@ -1,25 +1,17 @@
 """A cluster that Flux syncs: its files for Flux, and a tree with runs for them to point at."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import yaml
+from tests.conftest import Repo
 from tests.rendering.bases.kit import kustomize, parsed
 from tests.rendering.platform.kit import cluster, objects_of, repository
 
+from slicewright.kubernetes.types import Object
 from slicewright.rendering.gitops.synced import SyncedNamespace, SyncedWorkload
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.synced_namespaces import gitops_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-
 
 FLUX = "sourceRef: {name: flux-system}"
 QUEUES = """

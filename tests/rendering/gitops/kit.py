@@ -1,21 +1,13 @@
 """A cluster that Argo CD syncs: a repository of a few lines, and the objects that are rendered for it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from tests.conftest import Repo
 from tests.rendering.platform.kit import cluster, objects_of, repository, resolved
 
 from slicewright.kubernetes.problem import in_order
+from slicewright.kubernetes.types import Object
+from slicewright.rendering.gitops.synced import SyncedNamespace
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.synced_namespaces import gitops_files
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
-
-    from slicewright.kubernetes.types import Object
-    from slicewright.rendering.gitops.synced import SyncedNamespace
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-
 
 documents = objects_of
 URL = "https://example.com/tree.git"

@@ -1,15 +1,9 @@
 """The anchor of a synced namespace is ours: no run may bring an object of its name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from tests.conftest import Repo
 from tests.words import places
 
 from .kit import COMPONENT, FIXED, JOB, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 NAMED_LIKE_IT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slicewright-anchor}\n"
 

@@ -1,7 +1,5 @@
 """Applications and AppProjects, object by object."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

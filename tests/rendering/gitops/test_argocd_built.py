@@ -1,12 +1,11 @@
 """What Argo CD is given, built by kustomize as Argo CD builds it, and checked as everything else is."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
+from tests.conftest import Repo
 from tests.diff.kit import commit, diff
 from tests.rendering.bases.kit import canonical, kustomize, parsed
 from tests.rendering.plan.test_fields import fields, put
@@ -19,9 +18,6 @@ from slicewright.rendering.io.package_data import package
 from slicewright.rendering.synced_namespaces import gitops_files
 
 from .kit import FIXED, GITOPS, HERE, PLATFORM, argocd, documents, names, said, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 STRICT = "{clusters: [c1], tpu: v5e-8, queueName: queue, container: {image: 'python:3.12.1', script: a}}"
 SETTINGS = """

@@ -1,18 +1,12 @@
 """docs/reference/argo-cd.md says what is so."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import yaml
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, Repo
 from tests.rendering.platform.kit import cluster, repository
 
 from .kit import GITOPS, HERE, PLATFORM, documents, names, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 PAGE = (PROJECT / "docs/reference/argo-cd.md").read_text(encoding="utf-8")
 

@@ -1,10 +1,7 @@
 """What an AppProject allows, and what its Application watches, follow from what runs hold."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from .kit import (
@@ -20,9 +17,6 @@ from .kit import (
     synced,
     workload,
 )
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 
 def watched(repo: Repo) -> str:

@@ -1,11 +1,9 @@
 """What renders do to the files for Argo CD, to anchors and to lists of namespaces."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from .kit import (
@@ -22,9 +20,6 @@ from .kit import (
     synced,
     workload,
 )
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

@@ -1,16 +1,10 @@
 """What runs may not bring where somebody syncs them, and where no run may be synced to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from .kit import FIXED, GITOPS, JOB, PLATFORM, kinds, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

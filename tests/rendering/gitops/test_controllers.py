@@ -1,13 +1,11 @@
 """What syncs the controllers of a cluster: before everything else, with the rights that they need."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.check.kit import problems
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, Repo
 from tests.rendering.bases.kit import kustomize, parsed
 from tests.words import places
 
@@ -16,9 +14,6 @@ from slicewright.rendering.platform.controller_files import kustomization
 
 from . import flux_kit
 from .kit import GITOPS, HERE, documents, names, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 FLUX = "gitops: {flux: {sourceRef: {name: flux-system}}}\n"
 THEIRS = "controllers: {managed: false}\n"
@@ -106,10 +101,7 @@ def test_flux_waits_for_the_controllers(empty: Repo) -> None:
 
 def test_controllers_of_somebody_else_are_not_synced(empty: Repo) -> None:
     """Neither by Argo CD nor by Flux; the platform waits for nothing then."""
-    synced(
-        empty,
-        f"{THEIRS}gitops: {{argocd: {{repoURL: 'https://example.com/t'}}, {FLUX.partition('{')[2]}",
-    )
+    synced(empty, f"{THEIRS}gitops: {{argocd: {{repoURL: 'https://example.com/t'}}, {FLUX.partition('{')[2]}")
     empty.run("render")
 
     assert "controllers.yaml" not in names(empty)

@@ -1,14 +1,14 @@
 """The files for Flux: which there are, what stands in them, and that Flux's own schema takes them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.kit import problems
+from tests.conftest import Repo
 from tests.files import write
 from tests.rendering.bases.kit import canonical, kustomize, parsed
 
@@ -17,11 +17,6 @@ from slicewright.rendering import header
 from slicewright.rendering.gitops.flux import LONGEST, flux_name
 
 from .flux_kit import FLUX, NAMESPACES, files, kustomizations, namespace, namespaces, objects, render, site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Repo
 
 PER_WORKLOAD = f"{FLUX}\nkustomizationPer: Workload"
 NAMED = f"{FLUX}\nserviceAccountName: mine"

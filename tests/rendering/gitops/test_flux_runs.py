@@ -1,16 +1,12 @@
 """What Flux makes of runs: its patches, applied by the real kustomize as Flux applies them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 from tests.rendering.bases.kit import kustomize, parsed
 
 from .flux_kit import FLUX, applied, render
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.tools
 

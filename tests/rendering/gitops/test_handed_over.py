@@ -1,17 +1,13 @@
 """From one Application, or Kustomization, for each workload to one for the namespace: no run ends by that."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
+from tests.conftest import Repo
 
 from . import flux_kit
 from .kit import FIXED, GITOPS, HERE, JOB, documents, names, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

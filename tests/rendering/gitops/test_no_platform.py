@@ -1,14 +1,9 @@
 """A managed cluster that needs nothing beside its nodes: no folder `_platform`, so nobody waits for one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from tests.conftest import Repo
 
 from . import flux_kit
 from .kit import HERE, PLATFORM, documents, names, synced, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 NODES = "pools: [{name: tpus, tpu: v5litepod-8}]\n"
 FLUX = "gitops: {flux: {sourceRef: {name: flux-system}}}\n"

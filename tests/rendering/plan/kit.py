@@ -1,21 +1,15 @@
 """Plan a workload from a few lines of YAML, without files."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
 
 from tests.files import cluster_text
 
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.problem import errors, in_order
+from slicewright.kubernetes.problem import Problem, errors, in_order
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan.plan import Plan
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.kubernetes.problem import Problem
-    from slicewright.rendering.plan.plan import Plan
 
 CLUSTER = """
 pools:

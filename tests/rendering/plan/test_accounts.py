@@ -1,23 +1,19 @@
 """The service accounts of a run's pods: what is written, else that of the namespace's team."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.words import places
 
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source, SourceFile
+from slicewright.intent.tpuworkload import Workload
 from slicewright.intent.tpuworkload import decode_workload as decode
 from slicewright.rendering.folder import run_id
 from slicewright.rendering.plan.explanation import explain
+from slicewright.rendering.plan.plan import Plan
 
 from .kit import PROGRAM, cluster, planned, workload
-
-if TYPE_CHECKING:
-    from slicewright.intent.tpuworkload import Workload
-    from slicewright.rendering.plan.plan import Plan
 
 TEAM = "teams: [{name: a, namespace: default, serviceAccountName: trainer}, {name: b, namespace: other}]"
 TWO = (

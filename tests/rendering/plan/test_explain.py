@@ -1,7 +1,5 @@
 """`explain`: each number with where it comes from."""
 
-from __future__ import annotations
-
 from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.types import record
 from slicewright.rendering.io.package_data import package

@@ -3,13 +3,12 @@
 The schemas are walked, so that a new field fails here until somebody says what it does.
 """
 
-from __future__ import annotations
-
 import copy
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -19,9 +18,6 @@ from slicewright.rendering.io.package_data import package
 from slicewright.rendering.overlays import Bases, frozen_body, make
 from slicewright.rendering.plans import plan_all
 from slicewright.rendering.repository import Settings, read_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROJECT = Path(__file__).resolve().parents[3]
 TABLE = yaml.load((Path(__file__).parent / "fields.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)

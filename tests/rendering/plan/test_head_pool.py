@@ -1,7 +1,5 @@
 """The CPU pool for the head of Pathways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Names over the budget: controllers append to ours, and what they make must fit 63 characters."""
 
-from __future__ import annotations
-
 import pytest
 from tests.words import places
 

@@ -1,7 +1,5 @@
 """What a plan decides: each value with the field, the shape or the cluster that it follows from."""
 
-from __future__ import annotations
-
 import pytest
 
 from .kit import CLUSTER, PROGRAM, cluster, plan, planned, workload
@@ -13,13 +11,13 @@ def test_smallest_workload_has_a_plan_of_defaults() -> None:
     """One slice as a JobSet, hashed, in namespace default, with nothing that was not asked for."""
     found = plan("tpu: v5litepod-16\n" + PROGRAM)
 
-    assert (
-        found.pattern,
-        found.base,
-        found.components,
-        found.slices,
-        found.hosts,
-    ) == ("jobset", "bases/jobset", (), 1, 4)
+    assert (found.pattern, found.base, found.components, found.slices, found.hosts) == (
+        "jobset",
+        "bases/jobset",
+        (),
+        1,
+        4,
+    )
     assert f"a-{found.run}" == found.name
     assert found.folder == "overlays/c1/default/a"
     assert {"slicewright.dev/workload": "a", "slicewright.dev/run": found.run} == found.labels

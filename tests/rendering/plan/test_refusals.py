@@ -1,7 +1,5 @@
 """Every refusal of a workload: refusals/*.yaml holds what people write, and where problems are reported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a TPUCluster says of its pools, and what stands against it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,18 +1,12 @@
 """Topology-aware scheduling: who asks Kueue for what, and where JobSet's exclusive placement gives way."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from slicewright.kubernetes.problem import dotted
 
 from .kit import PROGRAM, cluster, plan, planned, refused, workload
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 REQUEST = {
     "kueue.x-k8s.io/podset-slice-required-topology": "cloud.google.com/gke-nodepool",
@@ -177,10 +171,7 @@ def test_runs_ask_where_a_pool_of_their_way_has_a_topology(
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        (
-            PLAIN + "alternativeProvisioning: [Spot]\n",
-            "spec.provisioning error no pool of OnDemand",
-        ),
+        (PLAIN + "alternativeProvisioning: [Spot]\n", "spec.provisioning error no pool of OnDemand"),
         (
             PLAIN + "provisioning: Spot\nalternativeProvisioning: [OnDemand]\n",
             "spec.alternativeProvisioning[0] error no pool of OnDemand",

@@ -1,7 +1,5 @@
 """Workloads for which no pool has nodes: an error where nothing else makes any, a warning elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 from tests.files import cluster_text
 

@@ -1,7 +1,5 @@
 """What keeps a run apart from the other ways to have its shape: ways.yaml says which pools make what."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -90,10 +88,10 @@ def test_run_that_may_take_several_ways_selects_none_of_them() -> None:
         clusters=cluster(QUEUES),
     )
 
-    assert (
-        ["cloud.google.com/gke-tpu-accelerator", "cloud.google.com/gke-tpu-topology"],
-        (),
-    ) == (list(made.node_selector)[:2], made.components)
+    assert (["cloud.google.com/gke-tpu-accelerator", "cloud.google.com/gke-tpu-topology"], ()) == (
+        list(made.node_selector)[:2],
+        made.components,
+    )
     assert "cloud.google.com/gke-spot" not in made.node_selector
 
 

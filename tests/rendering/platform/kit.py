@@ -1,8 +1,6 @@
 """A TPUCluster from a few lines of YAML, what is rendered for it, and what is said against it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from tests.files import cluster_text, read_text
@@ -12,11 +10,9 @@ from slicewright.intent.source import SourceFile
 from slicewright.kubernetes.problem import errors, in_order
 from slicewright.rendering import header
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import platform_files as tree
 from slicewright.rendering.repository import Repository, Settings, read_repository
-
-if TYPE_CHECKING:
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 POOLS = "pools: [{name: tpus, tpu: v5litepod-8, slices: 3}]"
 FOLDER = "overlays/c1/_platform"

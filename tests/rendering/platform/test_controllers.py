@@ -1,9 +1,7 @@
 """The controllers of a cluster: which it needs, what is rendered for them, and what stands against it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -12,7 +10,7 @@ from tests.words import places
 
 from slicewright.document.read import kinds_in, read_documents
 from slicewright.intent.source import Source, SourceFile
-from slicewright.intent.tpuworkload import decode_workload
+from slicewright.intent.tpuworkload import Workload, decode_workload
 from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import versions
@@ -32,9 +30,6 @@ from slicewright.rendering.platform.controller_files import (
 )
 
 from .kit import POOLS, released, site
-
-if TYPE_CHECKING:
-    from slicewright.intent.tpuworkload import Workload
 
 QUEUES = f"{POOLS}\nclusterQueues: [{{name: q, quota: [{{pool: tpus}}]}}]"
 HERE = "overlays/c1/_controllers"
@@ -81,10 +76,7 @@ def said(spec: str, read: Any = released, shipped: dict[str, str] | None = None)
         pytest.param(POOLS, (workload(cluster="c2"),), [], id="JobSets of another cluster"),
         pytest.param(POOLS, (workload("PathwaysJob"),), ["JobSet", "PathwaysJob"], id="PathwaysJobs"),
         pytest.param(
-            f"{POOLS}\nversions: {{pathwaysJob: v0.1.4}}",
-            (),
-            ["JobSet", "PathwaysJob"],
-            id="the operator",
+            f"{POOLS}\nversions: {{pathwaysJob: v0.1.4}}", (), ["JobSet", "PathwaysJob"], id="the operator"
         ),
         pytest.param(f"{POOLS}\nversions: {{jobset: v0.12.0}}", (), ["JobSet"], id="a written JobSet"),
         pytest.param(f"{POOLS}\nversions: {{kueue: v0.19.2}}", (), ["Kueue"], id="a written Kueue"),

@@ -1,7 +1,5 @@
 """Every field of a managed TPUCluster has an effect: on what is rendered, or on what is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 from functools import cache

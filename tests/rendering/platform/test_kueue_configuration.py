@@ -1,7 +1,5 @@
 """Kueue's own Configuration: rendered where it is asked for, and merged with what is written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`kueue` of a TPUCluster is checked against Kueue's own Configuration before anything is written."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

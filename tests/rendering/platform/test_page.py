@@ -1,13 +1,9 @@
 """The examples of docs/explanation/platform.md and flavors.md render, with nothing against them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.conftest import Repo
+from tests.conftest import Repo
 
 PAGES = Path(__file__).parents[3] / "docs" / "explanation"
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.DOTALL)

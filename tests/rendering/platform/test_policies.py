@@ -1,7 +1,5 @@
 """Workload policies, of which a region of a project has one of a name."""
 
-from __future__ import annotations
-
 import pytest
 
 from .kit import cluster, repository

@@ -1,7 +1,5 @@
 """Random valid clusters: quotas, limits and pools are consistent, and what is rendered is accepted."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from functools import cache

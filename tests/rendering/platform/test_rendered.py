@@ -1,7 +1,5 @@
 """What is rendered for what people write: rendered.yaml holds both, file by file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is rendered, in every case of the tests, is what the API of that release accepts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

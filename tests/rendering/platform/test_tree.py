@@ -1,17 +1,13 @@
 """Platforms in the tree: written, changed and removed by `render`, and only by a render of everything."""
 
-from __future__ import annotations
-
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.conftest import Repo
 from tests.words import places
 
 from .kit import FOLDER, cluster
-
-if TYPE_CHECKING:
-    from tests.conftest import Repo
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 

@@ -1,15 +1,10 @@
 """The machine that tests of scripts share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .kit import RICH, Machine, machine, site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

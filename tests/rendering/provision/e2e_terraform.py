@@ -4,8 +4,6 @@ OpenTofu fetches the provider as its own configuration says (a registry, a mirro
 this is no part of `make test`. It exits 1 where a folder of provision/ is not valid, 3 without OpenTofu.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

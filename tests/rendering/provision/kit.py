@@ -1,7 +1,5 @@
 """A cluster from a few lines of YAML, and its scripts on a machine whose gcloud and kubectl are stubs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass, field

@@ -1,24 +1,20 @@
 """OpenTofu on the files of a cluster, with the tables of the google provider in place of the provider."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.files import write
 
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import cache_root, find, find_go, needed_go, platform_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SOURCE = Path(__file__).parent / "google"
 TABLES = Path(__file__).parents[3] / "schemas" / "google"

@@ -1,23 +1,18 @@
 """Commands and Terraform make the same node pools: every machine type, every way of provisioning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.provision.node_pool import node_pools
 from slicewright.rendering.provision.scripts import node_pool_flags, policy_flags
 
 from .kit import PLACE, site, terraform_files
 from .opentofu import planned, resources
 from .test_gcloud import GROWING, SHAPES, STANDING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 pytestmark = pytest.mark.workflow
 

@@ -1,12 +1,11 @@
 """Cloud Build runs init, plan and apply, and destroys by a substitution."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,9 +14,6 @@ from slicewright.programs.pins import versions
 
 from .kit import PLACE, site, terraform_files
 from .opentofu import tofu
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = terraform_files(site(f"{PLACE}environment: {{}}\npools: [{{name: a, tpu: v5litepod-16}}]"))[
     "provision/c1/cloudbuild.yaml"
@@ -82,11 +78,7 @@ def test_opentofu_takes_the_arguments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "calls"),
-    [
-        (True, ["describe"]),
-        (False, ["describe", "create", "update"]),
-    ],
+    ("there", "calls"), [(True, ["describe"]), (False, ["describe", "create", "update"])]
 )
 def test_bucket_of_the_state(there: bool, calls: list[str], tmp_path: Path) -> None:
     """The bucket of the state is made where it is not there: private, and with versions."""

@@ -1,15 +1,10 @@
 """`destroy.sh`, run by a real bash against stubs of gcloud and kubectl."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .kit import NODE_POOLS, PLACE, Machine, machine, site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CRD = "customresourcedefinition.apiextensions.k8s.io/clusterqueues.kueue.x-k8s.io"
 

@@ -1,9 +1,8 @@
 """The environment of the reference guide as Terraform: which files there are, and what their values are."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +11,6 @@ from slicewright.rendering.provision.terraform import DEFAULTS, GOOGLE
 
 from .kit import PLACE, ROOT, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GUIDE = """
     project: my-project
@@ -247,12 +243,7 @@ def test_places(spec: str, expected: tuple[str, list[str] | None, str, str], tmp
     plan = planned(tmp_path, terraform_files(made))
     (cluster,) = resources(plan, "google_container_cluster").values()
     found = values(plan)
-    assert expected == (
-        cluster["location"],
-        cluster.get("node_locations"),
-        found["region"],
-        found["zone"],
-    )
+    assert expected == (cluster["location"], cluster.get("node_locations"), found["region"], found["zone"])
 
 
 @pytest.mark.workflow

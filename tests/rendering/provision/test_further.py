@@ -1,10 +1,10 @@
 """Flags and arguments of node pools that no field has are handed on as they are."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import hcl2
 import pytest
@@ -16,10 +16,6 @@ from slicewright.rendering.provision.scripts import node_pool_flags
 from .kit import PLACE, RICH, machine, site, surveyed, terraform_files, text
 from .opentofu import VERSIONS, planned, resources, tables
 from .test_terraform_files import POOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 HOSTILE = [
     "--metadata=a=$(touch owned)",

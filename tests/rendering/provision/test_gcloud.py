@@ -1,20 +1,14 @@
 """The flags of node pools: every machine type, single-host and multi-host, in every way of provisioning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.rendering.io.package_data import package
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.provision.node_pool import node_pools
 from slicewright.rendering.provision.scripts import node_pool_flags, policy_flags, reservation_path
 
 from .kit import PLACE, site
-
-if TYPE_CHECKING:
-    from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 DISK = "--disk-type=hyperdisk-balanced"
 SHAPES = [

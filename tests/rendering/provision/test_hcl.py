@@ -1,12 +1,10 @@
 """HCL is written as OpenTofu lays it out, and means what it was made from."""
 
-from __future__ import annotations
-
 import base64
 import json
 import textwrap
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hcl2
 import pytest
@@ -19,15 +17,14 @@ from slicewright.rendering.provision.hcl import (
     Call,
     Comment,
     Expression,
+    Item,
+    Value,
     block,
     quoted,
     text,
 )
 
 from .opentofu import tofu
-
-if TYPE_CHECKING:
-    from slicewright.rendering.provision.hcl import Item, Value
 
 WORDS = st.from_regex(r"[a-z][a-z0-9_-]{0,12}", fullmatch=True).filter(
     lambda word: word not in {"for", "null", "true", "false"} and not word.endswith("-")

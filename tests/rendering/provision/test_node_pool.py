@@ -1,7 +1,5 @@
 """The node pools that a TPUCluster file means."""
 
-from __future__ import annotations
-
 import pytest
 
 from slicewright.rendering.provision.node_pool import NodePool, node_pools

@@ -1,7 +1,5 @@
 """The scripts, run by a real bash against stubs of gcloud and kubectl."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

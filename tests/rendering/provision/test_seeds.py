@@ -1,18 +1,14 @@
 """The commands of the public tutorials come out of our scripts, token by token."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as Folder
+from typing import Any
 
 import pytest
 import yaml
 
 from .kit import committed, machine
-
-if TYPE_CHECKING:
-    from pathlib import Path as Folder
 
 SEEDS = yaml.safe_load((Path(__file__).parent / "seeds.yaml").read_text(encoding="utf-8"))
 

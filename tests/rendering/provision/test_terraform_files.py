@@ -1,20 +1,16 @@
 """The Terraform of any cluster: formatted, parsed, and held against the google provider's own tables."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import hcl2
 import pytest
 
 from .kit import PLACE, ROOT, site, terraform_files
 from .opentofu import VERSIONS, tables, tofu, written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 POOLS = """
 pools:

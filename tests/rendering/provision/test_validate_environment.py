@@ -1,7 +1,5 @@
 """What stands against an environment is said before anybody runs Terraform."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

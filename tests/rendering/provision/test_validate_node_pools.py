@@ -1,7 +1,5 @@
 """What stands against the pools of a cluster that we provision."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

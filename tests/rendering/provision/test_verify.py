@@ -1,15 +1,10 @@
 """`verify.sh`, run by a real bash against a stub of gcloud."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from .kit import AUTOPILOT, Machine, describe, machine, site
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
@@ -127,10 +122,7 @@ def test_verify_where_any_zone_will_do(tmp_path: Path) -> None:
     describe(host, {"a-0": row}, {"a-0": 3})
     done = host.run("verify.sh")
 
-    assert (0, "cluster c1 exists, and its node pool is as clusters/c1.yaml says\n") == (
-        done.code,
-        done.out,
-    )
+    assert (0, "cluster c1 exists, and its node pool is as clusters/c1.yaml says\n") == (done.code, done.out)
 
 
 @pytest.mark.parametrize("call", ["clusters list", "node-pools list", "instances list"])

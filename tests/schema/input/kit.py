@@ -1,11 +1,10 @@
 """Loads the schemas into both engines, and walks through them."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import jsonschema_rs
@@ -13,9 +12,6 @@ import yaml
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2] / "schemas"
@@ -42,10 +38,7 @@ SCHEMAS: dict[str, Schema] = {
 
 
 def _pattern(
-    _validator: object,
-    pattern: str,
-    value: object,
-    _schema: object,
+    _validator: object, pattern: str, value: object, _schema: object
 ) -> Iterator[jsonschema.ValidationError]:
     """Match as Rust and Go do: in Python's search, `$` would also match before a last newline."""
     if isinstance(value, str) and not re.fullmatch(pattern, value):
@@ -63,8 +56,7 @@ _PYTHON: Registry[Any] = Registry().with_resources(
     for name, schema in SCHEMAS.items()
 )
 _RUST = jsonschema_rs.Registry(
-    [(BASE + name, schema) for name, schema in SCHEMAS.items()],
-    draft=jsonschema_rs.Draft7,
+    [(BASE + name, schema) for name, schema in SCHEMAS.items()], draft=jsonschema_rs.Draft7
 )
 
 

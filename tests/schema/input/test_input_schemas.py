@@ -1,7 +1,5 @@
 """The schemas of TPUWorkload, TPUCluster and slicewright.yaml: sound, described, closed, and right."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -164,10 +162,7 @@ def test_patterns_are_portable(name: str) -> None:
     patterns = {node["pattern"] for node in everywhere(SCHEMAS[name]) if isinstance(node.get("pattern"), str)}
     for pattern in patterns:
         re.compile(pattern)
-        jsonschema_rs.Draft7Validator(
-            {"pattern": pattern},
-            pattern_options=jsonschema_rs.RegexOptions(),
-        )
+        jsonschema_rs.Draft7Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions())
         forbidden = re.findall(r"\(\?(?!:)|\\[1-9zZAbB]", pattern)
         expected: tuple[str, str, list[str]] = ("^", "$", [])
         assert expected == (pattern[0], pattern[-1], forbidden)

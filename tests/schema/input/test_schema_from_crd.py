@@ -1,7 +1,5 @@
 """From a CRD's structural schema to a JSON Schema: one test a rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema
@@ -28,12 +26,7 @@ OPTIONAL = {"type": ["string", "null"]}
         ),
         pytest.param(
             {"type": "object", "properties": {"a": STRING}, "required": ["a"]},
-            {
-                "type": "object",
-                "properties": {"a": STRING},
-                "required": ["a"],
-                "additionalProperties": False,
-            },
+            {"type": "object", "properties": {"a": STRING}, "required": ["a"], "additionalProperties": False},
             id="an object with properties is closed",
         ),
         pytest.param(
