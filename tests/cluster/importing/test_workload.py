@@ -15,6 +15,7 @@ from tests.files import read_text
 from tests.properties import share
 from tests.words import places
 
+from slicewright.cluster.importing.guess import jobset_spec
 from slicewright.cluster.importing.workload import Difference, ImportedRun, imported_run
 from slicewright.document.json_patch import parse_pointer
 from slicewright.intent.source import SourceFile
@@ -754,3 +755,16 @@ def test_what_is_no_object_is_a_problem(repo: Repo, text: str, expected: tuple[s
 
     problems = json.loads(done.out)["problems"]
     assert expected == tuple(f"{one['file']}: {one['id']}" for one in problems)
+
+
+def test_a_variable_whose_name_is_not_a_text_is_left_to_the_schema() -> None:
+    """What a Pathways run has in `env` may be of any type."""
+    base = Path(__file__).parents[3] / "bases/pathways/jobset.yaml"
+    jobset = yaml.safe_load(base.read_text(encoding="utf-8"))
+    head, worker = (job["template"]["spec"]["template"]["spec"] for job in jobset["spec"]["replicatedJobs"])
+    head["containers"][0]["env"] = [{"name": {}, "value": "a"}]
+    worker["containers"][0]["resources"] = {"limits": {"google.com/tpu": 4}}
+
+    found = jobset_spec(jobset, {"podTemplate": {"spec": {"containers": []}}})
+    assert found is not None
+    assert [{"name": {}, "value": "a"}] == found["container"]["env"]

@@ -93,7 +93,7 @@ def jobset_spec(item: Object, meant: Object) -> Object | None:
     sidecar = next((entry for _, entry in worker.init_containers if entry.get("name") == _SIDECAR), {})
     program, rest = program_of(programs[0]) if programs else ({}, {})
     name = text(program.get("name")) or _MAIN
-    program["env"] = [entry for entry in program.get("env", ()) if entry.get("name") not in _ENV]
+    program["env"] = [entry for entry in program.get("env", ()) if text(entry.get("name")) not in _ENV]
     custom = [_custom(kind, components[kind], version) for kind in _IMAGES]
     pathways = filled(
         pathwaysDir=flags["pathways_server"].get("--gcs_scratch_location"),
