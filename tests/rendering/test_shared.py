@@ -232,7 +232,7 @@ def test_reference_of_a_run_is_looked_up_among_shared_objects(repo: Repo) -> Non
     for name, claim in (("a", "dataset"), ("b", "missing")):
         pods = f"podTemplate: {{spec: {{volumes: {volumes % (name, claim)}}}}}\n"
         repo.workload(name, SPEC + pods)
-    repo.write("shared/c1/default/a.yaml", CLAIM)
+    repo.write("shared/c1/default/a.yaml", CLAIM.replace("ReadWriteOnce", "ReadWriteMany"))
     repo.run("render")
 
     done = repo.run("validate")
