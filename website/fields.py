@@ -43,7 +43,7 @@ _TASKS = {
     "Describe the cluster": (
         *("project", "location", "nodeLocations", "mode", "managed", "gke", "environment", "existing"),
     ),
-    "Describe its nodes": ("pools", "computeClasses", "topologies"),
+    "Describe its nodes": ("pools", "computeClasses", "topologies", "projectQuota"),
     "Divide it with Kueue": (
         *("clusterQueues", "cohorts", "teams", "priorityClasses", "admissionChecks"),
         *("provisioningRequestConfigs", "kueue"),

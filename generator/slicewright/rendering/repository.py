@@ -26,7 +26,7 @@ from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, resolve
 from slicewright.rendering.platform.kueue_configuration import validate_configuration
 from slicewright.rendering.platform.platform_files import workload_problems
 from slicewright.rendering.platform.validate_platform import platform_problems, problems_between
-from slicewright.rendering.provision import validate_environment, validate_node_pools
+from slicewright.rendering.provision import project_quota, validate_environment, validate_node_pools
 
 SCHEMA_OF = {
     "TPUWorkload": "slicewright/tpuworkload.json",
@@ -205,6 +205,7 @@ def _platform_problems(
         yield from validate_node_pools.problems(site, catalogue)
     yield from problems_between(sites.values())
     yield from validate_environment.problems_between(sites.values())
+    yield from project_quota.problems_between(sites.values(), catalogue)
     yield from workload_problems(sites, workloads)
 
 
