@@ -95,7 +95,12 @@ def _record(runs: Sequence[tuple[Some, str]], starts: Mapping[str, float]) -> Ob
         "cluster": "c1",
         "pods": True,
         "summary": {"runs": len(runs), "finished": len(ends), "evictions": 0, "restarts": 0},
-        "measures": {"makespanSeconds": max(ends.values(), default=None), "queues": queues, "arrivals": []},
+        "measures": {
+            "makespanSeconds": max(ends.values(), default=None),
+            "queues": queues,
+            "arrivals": [],
+            "losses": [],
+        },
         "workloads": workloads,
     }
 

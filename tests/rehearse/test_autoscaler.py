@@ -1,7 +1,7 @@
 """What the double of GKE's autoscaler does where the cluster does not do what it asks for."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -94,7 +94,11 @@ class Cluster:
 
 
 def scaled(
-    cluster: Cluster, time: ClockSettings = TIME, clock: Clock | None = None, queued: tuple[str, ...] = ()
+    cluster: Cluster,
+    time: ClockSettings = TIME,
+    clock: Clock | None = None,
+    queued: tuple[str, ...] = (),
+    away: Collection[str] = (),
 ) -> tuple[Autoscaler, EventLog]:
     """Return the double with a growing pool of two nodes, or with queued ones, and what it writes into."""
     clock = clock or Clock(1.0)
@@ -103,7 +107,8 @@ def scaled(
         NodePool(name, "np", (node(f"{name}-0"), node(f"{name}-1")), queued=True) for name in queued
     ] or [NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)]
     setup: Any = cluster
-    return Autoscaler(setup, event_log, clock, pools, time, namespaces=["default"]), event_log
+    scaler = Autoscaler(setup, event_log, clock, pools, time, namespaces=["default"], away=away)
+    return scaler, event_log
 
 
 def pools(event_log: EventLog) -> list[str]:
@@ -145,6 +150,20 @@ def test_slice_that_was_lost_is_replaced() -> None:
 
     assert ["poolGrew 8 2 nodes", "poolGrew 8 2 nodes"] == pools(event_log)
     assert ["n0", "n1"] == cluster.made
+
+
+def test_slice_without_capacity_comes_when_there_is_capacity() -> None:
+    """Until then no node is made for the pods that wait."""
+    cluster, away = Cluster(stuck("a")), {"np-0"}
+    scaler, event_log = scaled(cluster, away=away)
+    with scaler:
+        looked = scaler.looked_at
+        eventually("a look", lambda: scaler.looked_at > looked)
+        before = pools(event_log)
+        away.clear()
+        eventually("nodes", lambda: 1 == len(pools(event_log)))
+
+    assert ([], ["poolGrew 8 2 nodes"]) == (before, pools(event_log))
 
 
 def test_slice_that_was_lost_and_came_back_is_there_again() -> None:

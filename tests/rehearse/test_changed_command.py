@@ -179,7 +179,8 @@ def test_broken_test_bed_ends_the_command(changed: Repo, plays: list[str]) -> No
         (["--changed", "nowhere"], "nowhere"),
         (["--changed", "HEAD", "--sweep", "a.b=1..2"],
          "--changed has variants of its own: leave out --what-if and --sweep"),
-        (["--changed", "HEAD", "-o", "junit"], "-o junit has no form for variants: use -o json"),
+        (["--changed", "HEAD", "-o", "junit"],
+         "-o junit has no form for variants or repetitions: use -o json"),
         (["--changed", "HEAD", "--worse-than", "0.2"], "'0.2' is not a percentage; write for example 20%"),
     ],
 )  # fmt: skip

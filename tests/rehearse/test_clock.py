@@ -61,6 +61,16 @@ def test_rehearsal_takes_ten_minutes_of_real_time_at_most() -> None:
     assert 90.0 == clock_settings([part], speed=10, deadline=900).real_deadline
 
 
+def test_time_passes_slower_where_slices_are_lost() -> None:
+    """So that what a loss takes the controllers is little of the time for which a slice exists."""
+    part = part_of("duration: 40h")
+    found = clock_settings([part], gap=10_800.0)
+
+    assert (10.8, 1800.0) == (found.speed, found.real_deadline)
+    assert 1.0 == clock_settings([part], gap=60.0).speed
+    assert clock_settings([part], skips=False).speed == clock_settings([part], skips=False, gap=60.0).speed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "room", "speed"), [(1, 8, 1.5), (12, 8, 6.0), (60, 8, 30.0), (60, 160, 1.5), (600, 8, 60.0)]

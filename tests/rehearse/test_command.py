@@ -128,7 +128,7 @@ def test_page_in_a_folder_that_is_closed_is_written_itself(
         (["--submit-at", "default/aa=5s"], "is not part of this rehearsal; did you mean 'default/a'?"),
         (["c2"], "there is no cluster 'c2'; write one of: c1"),
         ([""], "there is no cluster ''; write one of: c1"),
-        (["--jobs", "2"], "--jobs is about comparisons: add --what-if, --sweep or --changed"),
+        (["--jobs", "2"], "--jobs is about comparisons: add --what-if, --sweep, --repeat or --changed"),
         (["--jobs", "2", "--keep", "--sweep", "pools.tpus.slices=1..2"], "leave out --keep and --kubeconfig"),
         (["--no-pods", "--kubeconfig", "slicewright.yaml", "--context", "kind"], "leave out --kubeconfig"),
     ],

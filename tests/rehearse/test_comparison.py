@@ -54,7 +54,12 @@ def record(evictions: int = 0, /, **runs: Times) -> Object:
         "cluster": "c1",
         "pods": True,
         "summary": {"runs": len(runs), "finished": len(ends), "evictions": evictions, "restarts": 0},
-        "measures": {"makespanSeconds": max(ends, default=None), "queues": [queue], "arrivals": []},
+        "measures": {
+            "makespanSeconds": max(ends, default=None),
+            "queues": [queue],
+            "arrivals": [],
+            "losses": [],
+        },
         "workloads": workloads,
     }
 

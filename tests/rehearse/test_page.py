@@ -67,6 +67,9 @@ def _loaded() -> Object:
     waits = {"p50WaitSeconds": 60.0, "p95WaitSeconds": 600.0, "maxWaitSeconds": None}
     row = {"profile": "evening", "seed": 7, "clusterQueue": "", "runs": 9, "finished": 8, "neverAdmitted": 1}
     record["measures"]["arrivals"] = [{**row, **waits}]
+    record["measures"]["losses"] = [
+        {"pool": "v5e", "rate": "8/d", "seed": 7, "losses": 3, "awaySeconds": 7200.0}
+    ]
     record["queues"][0]["waiting"] = [{"flavors": ["v5e", "v6e"], "chips": [[60.0, 16], [600.0, 0]]}]
     return record
 

@@ -68,6 +68,7 @@ def test_record_of_a_run() -> None:
         "started": 10,
         "ended": 100,
         "wait": 10.0,
+        "delay": None,
         "restarts": 2,
         "evictions": [{"at": 30, "reason": "Preempted", "message": "for b"}],
         "states": [
@@ -397,6 +398,22 @@ def test_arrivals_are_told_by_profile() -> None:
         "night, no queue: 0 runs, 0 finished (seed 1)",
     ] == text(report).splitlines()[4:]
     assert ["evening"] * 3 == [run["profile"] for run in report.record()["workloads"]]
+
+
+def test_random_losses_are_told_by_pool_and_run() -> None:
+    """How many slices were lost, for how long, and how much longer the run took than its programs run."""
+    row = {"pool": "tpus", "rate": "8/d", "seed": 2, "losses": 3, "awaySeconds": 7200.0}
+    report = replace(played(), losses=(row,), takes={"default/a": 60.0})
+    _, _, told = text(report).partition("random losses\n")
+
+    assert [
+        "tpus           3 slices lost at 8/d (seed 2), away for 2h00m in all",
+        "default/a      took 30s longer than its programs run",
+    ] == told.splitlines()[:2]
+    assert ([row], [30.0, None]) == (
+        report.record()["measures"]["losses"],
+        [run["delay"] for run in report.record()["workloads"]],
+    )
 
 
 def test_equal_runs_that_waited_have_one_line() -> None:

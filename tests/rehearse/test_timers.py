@@ -24,6 +24,22 @@ def test_what_is_due_is_done_in_order() -> None:
     assert (math.inf, True) == (Timers(Clock(1.0)).next, Timers(Clock(1.0)).is_empty)
 
 
+def test_actions_in_the_background_wait_while_they_are_held() -> None:
+    """They come in order with the others, and those that are held do not count as left."""
+    done: list[str] = []
+    timers = Timers(Clock(1.0))
+    timers.at(-1.0, partial(done.append, "second"))
+    timers.at(-2.0, partial(done.append, "first"), is_background=True)
+    timers.do_what_is_due()
+    timers.at(-3.0, partial(done.append, "third"), is_background=True)
+    timers.is_held = True
+    timers.do_what_is_due()
+
+    assert (["first", "second"], True, False) == (done, timers.is_empty, timers.has_foreground)
+    timers.is_held = False
+    assert (-3.0, False) == (timers.next, timers.is_empty)
+
+
 def test_moments_are_those_of_the_rehearsal() -> None:
     """A minute from now is due in a second at 60x."""
     clock = Clock(60.0)

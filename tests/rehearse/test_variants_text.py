@@ -49,6 +49,21 @@ def test_tables_set_variants_below_the_base() -> None:
     } == found
 
 
+def test_random_losses_and_the_spread_of_repetitions_are_shown() -> None:
+    """Of all repetitions: the seeds, and the shortest and the longest makespan."""
+    rows = [{"pool": "spot", "rate": "8/d", "losses": n, "awaySeconds": n * 2400.0} for n in (3, 4, 6)]
+    records = []
+    for seed, row in enumerate(rows, 1):
+        made = record(train=(0.0, seed * 3600.0))
+        records.append({**made, "measures": {**made["measures"], "losses": [{**row, "seed": seed}]}})
+    both = {**variant(*records, name="base"), "chipHours": [], "queues": [], "cost": None}
+    found = {table.title: table.rows for table in tables(Group([both], Noise(10.0, 3)))}
+
+    assert (("1 of 1", "2h00m (1h00m to 3h00m)", "0", "0", "base"),) == found["runs"]
+    assert (("spot", "8/d", "4", "1 to 3", "2h40m", "base"),) == found["random losses"]
+    assert "c1: base, 3 times each; time resolution 10s" == head_line(Group([both], Noise(10.0, 3)))
+
+
 def test_run_that_never_starts_is_told() -> None:
     """As a number in its queue, and as never in its row; tables without rows are left out."""
     found = {table.title: table.rows for table in tables(Group([full("base", wait=None)], NOISE))}

@@ -81,8 +81,8 @@ PROBLEM = Problem("BED001", "etcd ended")
          "two variants are called 'a.b=1'; write each variant once"),
         (["--sweep", "pools.tpus.slices=3"],
          "'pools.tpus.slices=3' has no range of numbers; write for example pools.NAME.slices=1..4, or "),
-        (["--repeat", "2"], "--repeat is about comparisons: add --what-if, --sweep or --changed"),
-        (["--what-if", "a.b=1", "-o", "junit"], "-o junit has no form for variants: use -o json"),
+        (["--repeat", "2", "-o", "junit"],
+         "-o junit has no form for variants or repetitions: use -o json"),
     ],
 )  # fmt: skip
 def test_wrong_question_is_wrong_usage(repo: Repo, arguments: list[str], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from slicewright.cli.streams import exact, is_redrawn, say
 from slicewright.kubernetes.problem import Problem
 from slicewright.rehearse.model.clock import clock_settings, factor
 from slicewright.rehearse.model.controller_timers import ages_usage
+from slicewright.rehearse.model.losses import losses_of
 from slicewright.rehearse.model.scenario_problems import needs_pods
 from slicewright.rehearse.model.time_span import shown
 from slicewright.rehearse.report.tables import spending_of
@@ -123,7 +125,9 @@ class Player(Struct, frozen=True):
     def clock(self, scenario: Scenario) -> ClockSettings:
         """Return how time passes in a scenario."""
         skips = self.times["skips"] and not ages_usage(scenario.installation.settings)
-        return clock_settings(scenario.parts, **{**self.times, "skips": skips}, room=room(scenario.site))
+        gap = min((entry.gap for entry in losses_of(scenario.site.cluster.spec)), default=math.inf)
+        times = {**self.times, "skips": skips, "gap": gap}
+        return clock_settings(scenario.parts, **times, room=room(scenario.site))
 
     def results(self, plays: Sequence[tuple[str, Scenario]], time: ClockSettings) -> Iterator[Result]:
         """Yield the results of named plays, which run one after another or in parallel."""

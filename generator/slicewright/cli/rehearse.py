@@ -175,7 +175,7 @@ def rehearse(
     from slicewright.cli.report import rehearsal_output  # noqa: PLC0415
 
     asked: tuple[Variant, ...] = ()
-    if variants or sweep:
+    if variants or sweep or (repeat > 1 and changed is None):
         asked = compare_variants.read_variants(variants, sweep or "")
     is_compared = bool(asked) or changed is not None
     has_own_beds = not (keep or kubeconfig)

@@ -52,7 +52,7 @@ def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared
     On other systems than Linux it is one: a fork is not safe there. Raises UsageError.
     """
     if jobs is not None and not is_compared:
-        raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep or --changed")
+        raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep, --repeat or --changed")
     if jobs is not None and not has_own_beds:
         raise click.UsageError("--jobs starts a test bed for each play: leave out --keep and --kubeconfig")
     if sys.platform != "linux":
@@ -87,20 +87,18 @@ def check_comparison(
     variants: tuple[str, ...], sweep: str | None, repeat: int, changed: str | None, output: str
 ) -> None:
     """Refuse options of variants that are empty, alone, or contradict each other. Raises UsageError."""
-    is_varied = bool(variants or sweep)
+    is_varied = bool(variants or sweep or repeat > 1)
     needs = {"--sweep": (sweep, "a path and numbers"), "--changed": (changed, "a revision")}
     for option, (value, needed) in needs.items():
         if value == "":
             raise click.UsageError(f"{option} needs {needed}, and this one is empty: is a variable unset?")
-    if changed is not None and is_varied:
+    if changed is not None and (variants or sweep):
         raise click.UsageError("--changed has variants of its own: leave out --what-if and --sweep")
-    if changed is None and not is_varied and repeat > 1:
-        raise click.UsageError("--repeat is about comparisons: add --what-if, --sweep or --changed")
     source = click.get_current_context().get_parameter_source("worse_than")
     if changed is None and source is ParameterSource.COMMANDLINE:
         raise click.UsageError("--worse-than is about a change: add --changed")
     if (changed is not None or is_varied) and output == "junit":
-        raise click.UsageError("-o junit has no form for variants: use -o json")
+        raise click.UsageError("-o junit has no form for variants or repetitions: use -o json")
 
 
 class Duration(click.ParamType[float]):

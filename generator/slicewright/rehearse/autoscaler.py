@@ -7,7 +7,7 @@ slice is atomic: all of its nodes come and go together.
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Self
 
 from msgspec.structs import replace
@@ -40,6 +40,7 @@ class Autoscaler:
 
     `time.delay` is how long nodes take to come, `time.idle` how long they stay without work. It
     grows nodes only for what waits in some namespaces: others may work in a cluster that is not ours alone.
+    There is no capacity for the node pools that are `away`.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Autoscaler:
         time: ClockSettings,
         *,
         namespaces: Iterable[str],
+        away: Collection[str] = (),
     ) -> None:
         self._setup = setup
         self._api = setup.api
@@ -63,6 +65,7 @@ class Autoscaler:
         self._delay = time.delay
         self._idle = time.idle
         self._namespaces = frozenset(namespaces)
+        self._unavailable = away
         self._coming: dict[str, float] = {}
         """Node pools that were asked for, and when they are there."""
         self._ready: dict[str, float] = {}
@@ -194,7 +197,7 @@ class Autoscaler:
             waiting = sum(1 for other in jobs.values() if any(_fits(other, pool) for pool in fitting))
             idle = self._ready.keys() - busy - self._broken
             usable = {pool.name for pool in fitting} & (self._coming.keys() | idle)
-            missing = [pool for pool in fitting if pool.name not in self._coming | self._ready]
+            missing = [pool for pool in fitting if self._may_come(pool.name)]
             if missing and len(usable) < waiting:
                 self._coming[missing[0].name] = now + self._delay
 
@@ -245,6 +248,9 @@ class Autoscaler:
             if name not in self._ready:
                 self._coming.setdefault(name, now + self._delay)
         return name
+
+    def _may_come(self, name: str) -> bool:
+        return name not in self._coming | self._ready and name not in self._unavailable
 
     def _say(self, request: Object, condition: str, message: str) -> None:
         before = self._api.get(*REQUEST, request["metadata"]["name"], request["metadata"]["namespace"])

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from slicewright.kubernetes.kinds import KUEUE_VERSION, MAKERS, RUN_VERSIONS
 from slicewright.kubernetes.labels import NODE_POOL
 from slicewright.kubernetes.problem import Problem, counted
 from slicewright.kubernetes.types import Object
-from slicewright.rehearse.model.controller_timers import ControllerTimers
+from slicewright.rehearse.model.controller_timers import ControllerTimers, Running
 from slicewright.rehearse.model.event import Event, Kind, Observer
 from slicewright.rehearse.model.timeline import Timelines
 from slicewright.testbed.nodes import chips_of
@@ -33,30 +34,45 @@ class Timers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._entries: list[tuple[float, int, Callable[[], None]]] = []
+        self._background: list[tuple[float, int, Callable[[], None]]] = []
         self._number = itertools.count()
+        self.is_held = False
+        """Whether actions in the background wait."""
 
     def now(self) -> float:
         """Return the present moment."""
         return self._clock.now()
 
     @property
+    def has_foreground(self) -> bool:
+        """Whether an action is left that is not in the background."""
+        return bool(self._entries)
+
+    @property
     def is_empty(self) -> bool:
-        """Whether no action is left."""
-        return not self._entries
+        """Whether no action is left; those that are held do not count."""
+        return self.next == math.inf
 
     @property
     def next(self) -> float:
         """Return the moment of the next action; infinity if there is none."""
-        return self._entries[0][0] if self._entries else math.inf
+        heap = self._first()
+        return heap[0][0] if heap else math.inf
 
-    def at(self, moment: float, action: Callable[[], None]) -> None:
+    def at(self, moment: float, action: Callable[[], None], *, is_background: bool = False) -> None:
         """Do something at a moment."""
-        heapq.heappush(self._entries, (moment, next(self._number), action))
+        heap = self._background if is_background else self._entries
+        heapq.heappush(heap, (moment, next(self._number), action))
 
     def do_what_is_due(self) -> None:
         """Do all actions whose moment has come, the earliest first."""
-        while self.next <= self._clock.now():
-            heapq.heappop(self._entries)[2]()
+        while (heap := self._first()) and heap[0][0] <= self._clock.now():
+            heapq.heappop(heap)[2]()
+
+    def _first(self) -> list[tuple[float, int, Callable[[], None]]]:
+        """Return the heap that has the next action; an empty one if none is left."""
+        heaps = [self._entries, *([] if self.is_held else [self._background])]
+        return min(filter(None, heaps), key=itemgetter(0), default=[])
 
 
 class Clock:
@@ -140,7 +156,8 @@ class EventLog:
     def see(self, verb: str, item: Object) -> None:
         """Record the state of an object that the API server reports."""
         with self._changed:
-            self._take_note(time.monotonic())
+            if item["kind"] != "Event":  # a controller that tries in vain again and again changes nothing
+                self._take_note(time.monotonic())
             if item["kind"] == "Node":
                 labels = item["metadata"].get("labels", {})
                 name = item["metadata"]["name"]
@@ -185,6 +202,11 @@ class EventLog:
     def quiet_seconds(self) -> float:
         """Return the real seconds since the last event."""
         return time.monotonic() - self._last
+
+    def tell(self, running: Running) -> None:
+        """Note that a timer of a controller expires now: what follows from it is an event."""
+        self.controller_timers.tell(running)
+        self._last = time.monotonic()
 
     def wait(self, seconds: float) -> None:
         """Wait for the next event, at most this many real seconds."""

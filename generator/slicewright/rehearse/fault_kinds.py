@@ -9,6 +9,8 @@ from slicewright.kubernetes.kinds import JOBSET_VERSION
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean
 from slicewright.kubernetes.types import Object
+from slicewright.rehearse.cluster_setup import ClusterSetup
+from slicewright.rehearse.event_log import EventLog
 from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, patch_if_there
 from slicewright.rehearse.model.event import Kind, run_key
 from slicewright.rehearse.model.scenario_part import Fault, FaultKind, Known, ScenarioPart, is_queued
@@ -47,10 +49,16 @@ def _lose_host(injection: Injection) -> Undo:
 
 
 def _lose(injection: Injection, nodes: list[Object]) -> Undo:
-    """Delete nodes, then fail and delete their pods as the garbage collector does."""
-    api = injection.setup.api
+    reason = injection.fault.kind.name
+    lose(injection.setup, injection.event_log, nodes, reason)
+    return partial(bring_back, injection.setup, injection.event_log, nodes, reason)
+
+
+def lose(setup: ClusterSetup, event_log: EventLog, nodes: list[Object], reason: str) -> list[Object]:
+    """Delete nodes, then fail and delete their pods as the garbage collector does; return the pods."""
+    api = setup.api
     api.each(api.delete, nodes)
-    _note(injection, "poolShrank", nodes, " lost")
+    _note(event_log, "poolShrank", nodes, " lost", reason)
     gone = {node["metadata"]["name"] for node in nodes}
     lost = [
         pod
@@ -67,11 +75,12 @@ def _lose(injection: Injection, nodes: list[Object]) -> Undo:
 
     api.each(fail, lost)
     api.each(api.delete, lost)
-    return partial(_bring_back, injection, nodes)
+    return lost
 
 
-def _bring_back(injection: Injection, nodes: list[Object]) -> None:
-    api = injection.setup.api
+def bring_back(setup: ClusterSetup, event_log: EventLog, nodes: list[Object], reason: str) -> None:
+    """Create lost nodes again."""
+    api = setup.api
     created: list[Object] = []
 
     def create_again(node: Object) -> None:
@@ -80,13 +89,13 @@ def _bring_back(injection: Injection, nodes: list[Object]) -> None:
             created.append(node)
 
     api.each(create_again, nodes)
-    _note(injection, "poolGrew", created, " back")
+    _note(event_log, "poolGrew", created, " back", reason)
 
 
-def _note(injection: Injection, kind: Kind, nodes: list[Object], change: str) -> None:
+def _note(event_log: EventLog, kind: Kind, nodes: list[Object], change: str, reason: str) -> None:
     if nodes:
         pool = nodes[0]["metadata"]["labels"][NODE_POOL]
-        injection.event_log.note_nodes(kind, pool, nodes, change, reason=injection.fault.kind.name)
+        event_log.note_nodes(kind, pool, nodes, change, reason=reason)
 
 
 def _as_new(node: Object) -> Object:
@@ -110,10 +119,14 @@ def _as_new(node: Object) -> Object:
 
 
 def _lose_slice(injection: Injection) -> Undo:
-    """Delete the nodes of the slice's node pool that belong to this rehearsal."""
     pool = injection.slice()[0]["metadata"]["labels"][NODE_POOL]
-    nodes = injection.setup.api.list("v1", "Node", labels=f"{NODE_POOL}={pool}")
-    return _lose(injection, [node for node in nodes if injection.setup.is_ours(node)])
+    return _lose(injection, nodes_of(injection.setup, pool))
+
+
+def nodes_of(setup: ClusterSetup, node_pool: str) -> list[Object]:
+    """Return the nodes of a node pool that belong to this rehearsal."""
+    nodes = setup.api.list("v1", "Node", labels=f"{NODE_POOL}={node_pool}")
+    return [node for node in nodes if setup.is_ours(node)]
 
 
 def _drain(injection: Injection) -> Undo:

@@ -20,6 +20,7 @@ from slicewright.rehearse.model import metrics, waits
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.event import NOT_IN_TREE, run_key
 from slicewright.rehearse.model.expectation import answers
+from slicewright.rehearse.model.losses import losses_of
 from slicewright.rehearse.model.prices import of_pools
 from slicewright.rehearse.model.queue_setting import read_setting
 from slicewright.rehearse.model.run_pods import Gangs, Work, gangs
@@ -39,6 +40,7 @@ from slicewright.rehearse.report.report import Report
 from slicewright.rehearse.report.sentences import causes
 from slicewright.rehearse.scenario import Scenario
 from slicewright.rehearse.simulated_pods import JobController, play_programs, succeed
+from slicewright.rehearse.slice_losses import SliceLosses
 from slicewright.rehearse.time_control import Expiry, IdleTime, Termination, installed_settings, outlived
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.testbed import control_plane
@@ -99,6 +101,14 @@ class Rehearsal:
         self._expiry = Expiry(bed.api, self._event_log, self._clock, self._idle_time)
         self._setup = ClusterSetup(bed, self._owner, progress=progress)
         self._faults = Injector(self._setup, self._event_log, self._timers, scenario.parts, arriving)
+        self._losses = SliceLosses(
+            self._setup,
+            self._event_log,
+            self._timers,
+            self._room,
+            losses_of(scenario.site.cluster.spec),
+            scenario.repetition,
+        )
         self._around = surroundings(
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
         )
@@ -139,7 +149,7 @@ class Rehearsal:
         is_cut_short = self._interrupted or bool(self._problems)
         timelines = event_log.timelines.close(self._end)
         fits = never_fits(self._runs, scenario.platform, scenario.catalogue, scenario.site)
-        faults = self._faults.injected(timelines)
+        faults = (*self._faults.injected(timelines), *self._losses.hits)
         queue_of = queues_asked(self._runs, scenario.platform)
         setting = read_setting(
             self._runs,
@@ -200,6 +210,8 @@ class Rehearsal:
             never_fits=fits,
             is_cut_short=is_cut_short,
             faults=faults,
+            losses=self._losses.record(self._end),
+            takes={run: work.startup + work.duration for run, (_, work) in self._programs.items()},
             advised=self._time.advised,
             stand_ins=tuple(need for need, _ in self._around.stand_ins),
             answers={
@@ -235,7 +247,13 @@ class Rehearsal:
             watch = stack.enter_context(Watch(kubeconfig.read(self._bed.kubeconfig), follower.see))
             autoscaler = stack.enter_context(
                 Autoscaler(
-                    self._setup, self._event_log, clock, self._room.growing, self._time, namespaces=namespaces
+                    self._setup,
+                    self._event_log,
+                    clock,
+                    self._room.growing,
+                    self._time,
+                    namespaces=namespaces,
+                    away=self._losses.away,
                 )
             )
             termination = Termination(self._event_log, clock, self._time, scenario.parts)
@@ -248,6 +266,7 @@ class Rehearsal:
             clock.start()
             try:
                 while not termination.has_come(self._timers, autoscaler):
+                    self._losses.hold(is_busy=autoscaler.is_busy)
                     self._idle_time.wait(self._timers, autoscaler)
                     play_programs(self._event_log, clock.now(), self._programs, end)
                     if self._jobs:

@@ -21,6 +21,7 @@ from slicewright.project.repository_reader import Checkout
 from slicewright.rehearse.fault_kinds import FAULT_KINDS, arriving_runs
 from slicewright.rehearse.model.arrivals import Arrival, Profile, arrivals, profiles, validate_profiles
 from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.losses import hopeless, validate_losses
 from slicewright.rehearse.model.metrics import Arriving
 from slicewright.rehearse.model.prices import Prices
 from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run, part, queues_behind
@@ -142,13 +143,13 @@ class Scenario(Struct, frozen=True):
     load: Load | None = None
     """What arrives by profiles."""
     repetition: int = 0
-    """Which repetition of it `parts` has, from 0."""
+    """Which repetition it is, from 0: it moves the seeds of what arrives and of what is lost."""
     prices: Prices | None = None
     """What chips cost, where the user says it."""
 
     def repeated(self, repetition: int) -> Self:
-        """Return the scenario of a repetition, from 0: what arrives has another seed in each."""
-        return self.with_arrivals(repetition)[0] if repetition else self
+        """Return the scenario of a repetition, from 0: arrivals and losses have another seed in each."""
+        return replace(self.with_arrivals(repetition)[0], repetition=repetition) if repetition else self
 
     def with_arrivals(self, repetition: int = 0) -> tuple[Self, tuple[Problem, ...]]:
         """Return the scenario with the arrivals of a repetition, and the problems of these."""
@@ -156,7 +157,7 @@ class Scenario(Struct, frozen=True):
             return self, ()
         arriving, problems = self.load.parts(repetition)
         parts = (*(part for part in self.parts if not part.profile), *arriving)
-        return replace(self, parts=parts, repetition=repetition), problems
+        return replace(self, parts=parts), problems
 
 
 def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], tuple[Problem, ...]]:
@@ -178,8 +179,10 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             objects, problems = _platform(checkout, site)
             install, of_install = installation(site, repository.read_text)
             load, of_load = load_of(repository, name, planned)
-            refusals += (*_too_large(site), *problems, *errors(of_install), *errors(of_load))
-            notes = tuple(problem for problem in (*of_install, *of_load) if problem.severity != "error")
+            of_losses = tuple(validate_losses(site)) or tuple(hopeless(site, parts))
+            beside_runs = (*of_install, *of_load, *of_losses)
+            refusals += (*_too_large(site), *problems, *errors(beside_runs))
+            notes = tuple(problem for problem in beside_runs if problem.severity != "error")
             catalogue = repository.package.catalogue
             beside = (*custom, *_shared(repository, name))
             played.append(Scenario(site, tuple(parts), objects, catalogue, install, notes, beside, load))

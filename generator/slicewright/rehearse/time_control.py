@@ -243,7 +243,7 @@ class Expiry:
         with Ignored("NotFound", "Conflict"):  # it is gone, or has changed: then it is looked at again
             self._api.patch(running.item, change, subresource=running.timer.subresource)
             with self._event_log.reading():
-                self._event_log.controller_timers.tell(running)
+                self._event_log.tell(running)
             self._told_at = time.monotonic()
 
     def _compare(self, running: Running, ends_at: float | None, autoscaler: Autoscaler) -> None:

@@ -98,11 +98,11 @@ def profiles(spec: Mapping[str, Any]) -> tuple[Profile, ...]:
 
 
 def _profile(entry: Mapping[str, Any]) -> Profile:
-    rate, _, unit = entry.get("rate", "").partition("/")
+    rate = entry.get("rate", "")
     return Profile(
         name=entry["name"],
         seed=entry.get("seed", 1),
-        gap=_PER[unit] / float(rate) if rate else seconds(entry["interval"]),
+        gap=mean_gap(rate) if rate else seconds(entry["interval"]),
         is_poisson=bool(rate),
         mix=tuple(
             Job(job["workload"], float(job.get("weight", 1)), job.get("duration")) for job in entry["mix"]
@@ -112,6 +112,12 @@ def _profile(entry: Mapping[str, Any]) -> Profile:
         count=entry.get("count"),
         hours=_hours(entry["workingHours"]) if "workingHours" in entry else None,
     )
+
+
+def mean_gap(rate: str) -> float:
+    """Return the mean seconds between two events of a rate such as 2/h; infinity for a rate of 0."""
+    number, _, unit = rate.partition("/")
+    return _PER[unit] / float(number) if float(number) else math.inf
 
 
 def _hours(entry: Mapping[str, Any]) -> Hours:
@@ -191,7 +197,7 @@ def validate_profiles(source: Source, templates: Mapping[str, Sequence[str]]) ->
             yield source.problem("REH023", (*path, "name"), message, "give each profile its own name")
         of_mix = list(_of_mix(source, path, entry["mix"], templates))
         yield from of_mix
-        if entry.get("rate") and not float(entry["rate"].partition("/")[0]):
+        if entry.get("rate") and mean_gap(entry["rate"]) == math.inf:
             message = f"arrival profile '{name}' has a rate of 0"
             yield source.problem("REH023", (*path, "rate"), message, "write a rate above 0, such as 2/h")
         elif not of_mix:
@@ -208,17 +214,24 @@ def _of_mix(
             flaw = f"is the name of {len(meant)} workloads" if meant else "is not a workload of this cluster"
             hint = f"write one of {', '.join(meant)}" if meant else did_you_mean(name, templates)
             yield source.problem("REH023", (*place, "workload"), f"'{name}' {flaw}", hint)
-        if isinstance(job.get("duration"), dict):
-            ((kind, spans),) = job["duration"].items()
-            low, high = _ENDS.get(kind, ("mean", "mean"))
-            least, most = seconds(spans[low]), seconds(spans[high])
-            if least > most or (kind == "lognormal" and not least):
-                limit = f"not be above '{high}'" if least else "be above 0s"
-                message = f"'{low}' of the {kind} duration must {limit}"
-                yield source.problem("REH023", (*place, "duration", kind, low), message)
+        yield from validate_duration(source, (*place, "duration"), job.get("duration"), "REH023")
     if not sum(job.get("weight", 1) for job in mix):
         message = "all weights of the mix are 0"
         yield source.problem("REH023", (*path, "mix"), message, "give one of them a weight above 0")
+
+
+def validate_duration(
+    source: Source, place: Path, duration: Distribution | None, problem_id: str
+) -> Iterator[Problem]:
+    """Yield the problem of a distribution whose parameters contradict each other."""
+    if isinstance(duration, dict):
+        ((kind, spans),) = duration.items()
+        low, high = _ENDS.get(kind, ("mean", "mean"))
+        least, most = seconds(spans[low]), seconds(spans[high])
+        if least > most or (kind == "lognormal" and not least):
+            limit = f"not be above '{high}'" if least else "be above 0s"
+            message = f"'{low}' of the {kind} duration must {limit}"
+            yield source.problem(problem_id, (*place, kind, low), message)
 
 
 _ENDS = {"uniform": ("min", "max"), "lognormal": ("median", "p95")}

@@ -40,6 +40,14 @@ _ARRIVAL_SECONDS = 15.0
 """Seconds by which each run that arrives by a profile moves the default deadline."""
 
 
+_EXISTS_SECONDS = 1000.0
+"""Least seconds of real time, at the default speed, for which a slice exists that is lost at random.
+
+Each loss takes the controllers ten to twenty. The rest of the time is skipped."""
+_MOST_SECONDS_WITH_LOSSES = 1800.0
+"""Default deadline, in seconds of real time, if slices are lost at random."""
+
+
 class ClockSettings(Struct, frozen=True):
     """How time passes. Spans are in seconds of the rehearsal's clock."""
 
@@ -72,17 +80,23 @@ def clock_settings(
     idle: float | None = None,
     room: float | None = None,
     skips: bool = True,
+    gap: float = math.inf,
 ) -> ClockSettings:
     """Return how time passes, with defaults for what is not given.
 
     `room` is all chips of the cluster. If the work does not fit into it at the same time, time passes faster.
     Arrivals do not make it faster where idle time is skipped: then the controllers' own time is what counts.
+    `gap` is the mean time for which a slice exists that is lost at random.
     """
     paced = [part for part in parts if not (skips and part.profile)]
     needed = max(*_needed(paced, delay or 0.0), _for_work(paced, room))
     real_limit = _MOST_SECONDS + _ARRIVAL_SECONDS * sum(bool(part.profile) for part in parts)
+    if gap < math.inf:
+        real_limit = max(real_limit, _MOST_SECONDS_WITH_LOSSES)
     is_finer = skips and sum(len(part.runs) for part in paced) <= _FEW
     advised = min(FASTEST, max(1.0, needed / _FINER if is_finer else needed))
+    if skips:
+        advised = min(advised, max(1.0, gap / _EXISTS_SECONDS))
     chosen = speed or advised
     return ClockSettings(
         speed=chosen,

@@ -69,6 +69,7 @@ def _measures(record: Object) -> Object:
         "arrivals": [
             {**row, "ranges": {key: row[key] for key in ("seed", *_WAITS)}} for row in measures["arrivals"]
         ],
+        "losses": [{**row, "ranges": {"seed": row["seed"]}} for row in measures["losses"]],
         "ranges": {key: numbers[key] for key in ("makespanSeconds", *COUNTS)},
         # What arrives differs from seed to seed: it is compared by profile.
         "workloads": _rows([run for run in record["workloads"] if not run["profile"]]),

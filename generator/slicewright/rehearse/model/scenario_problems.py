@@ -97,6 +97,9 @@ def needs_pods(
         if size.least < size.most:
             message = f"nodes of pool {pool.name} are created only when pods wait for them"
             yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "pools", pool.index), message, _HINT)
+    if site.cluster.spec.get("rehearsal", {}).get("losses"):
+        message = "random losses delete nodes and their pods"
+        yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "rehearsal", "losses"), message, _HINT)
     if any(item["kind"] == "Topology" for item in platform):
         message = "topology-aware scheduling chooses the nodes of pods"
         yield site.cluster.source.problem(_NEEDS_PODS, ("spec", "topologies"), message, _HINT)

@@ -84,6 +84,8 @@ class Timeline(Struct):
     end_text: str = ""
     ran: set[str] = field(default_factory=set)
     """The replicated jobs of which a pod has started."""
+    is_placed: bool = False
+    """Whether a pod has started since the run began, or began again."""
     unplaced: dict[str, str] = field(default_factory=dict)
     """The scheduler's last message about each pod that it could not place."""
     together: int = 0
@@ -98,10 +100,10 @@ class Timeline(Struct):
     def lacks_nodes(self) -> bool:
         """Whether the scheduler has no node for a pod, and no controller still has to create pods.
 
-        As long as no pod has started, the other pods of a slice cannot be made.
+        As long as no pod has started, or none since a restart, the other pods of a slice cannot be made.
         """
         retried = self.warnings.get(_TRIED_AGAIN)
-        return bool(self.unplaced) and (retried is None or (_FOLLOWER in retried and not self.ran))
+        return bool(self.unplaced) and (retried is None or (_FOLLOWER in retried and not self.is_placed))
 
     @property
     def wait(self) -> float | None:
@@ -338,7 +340,7 @@ class Timelines:
         timeline.state, timeline.since = state, at
 
     def _back_to(self, timeline: Timeline, state: State, at: float) -> None:
-        timeline.outcome = "waiting"
+        timeline.outcome, timeline.is_placed = "waiting", False
         if timeline.state != state:
             self._enter(timeline, state, at)
 
@@ -357,6 +359,7 @@ class Timelines:
         timeline.unplaced.pop(event.pod, None)
         self._pods[timeline.run][event.pod] = Pod(event)
         self._grown.add(timeline.run)
+        timeline.is_placed = True
         timeline.ran.add(event.job.partition("/")[0])
         since = self._lost.pop(timeline.run, None)
         if self._counts(event) and since is not None and timeline.state == "running":

@@ -104,6 +104,7 @@ def _cluster(record: Object, key: str) -> Object:
         ],
         "waiting": waiting(record["queues"]),
         "arrivals": list(_arrivals(record)),
+        "losses": list(_losses(record)),
         "slices": sum(len(run["slices"]) for run in runs),
         "queues": list(map(_queue, record["queues"])),
         "pools": list(map(_usage, record["pools"])),
@@ -258,6 +259,11 @@ def _arrivals(record: Object) -> Iterator[tuple[str, ...]]:
         finished = f"{row['finished']} of {row['runs']}"
         waits = waits_text(row, record["resolution"])
         yield row["profile"], str(row["seed"]), row["clusterQueue"], finished, *waits
+
+
+def _losses(record: Object) -> Iterator[tuple[str, ...]]:
+    for row in record["measures"]["losses"]:
+        yield row["pool"], row["rate"], str(row["seed"]), str(row["losses"]), shown(row["awaySeconds"])
 
 
 def _usage(usage: Object) -> tuple[str, ...]:

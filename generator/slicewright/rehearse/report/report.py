@@ -53,6 +53,10 @@ class Report(Struct, frozen=True):
     """Whether it was interrupted, or failed, before its end."""
     faults: tuple[Injected, ...] = ()
     """The faults, injected or not."""
+    losses: tuple[Object, ...] = ()
+    """The random losses of each pool, in their JSON form."""
+    takes: Mapping[str, float] = field(default_factory=dict)
+    """The seconds from start to end of each run to which nothing happens."""
     advised: float = 0.0
     """The default speed; 0 if it is not known."""
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
@@ -104,12 +108,20 @@ class Report(Struct, frozen=True):
         """Return the number of expectations that the rehearsal cannot decide."""
         return sum(answer.result == "cannotTell" for own in self.answers.values() for answer in own)
 
+    def delay(self, timeline: Timeline) -> float | None:
+        """Return the seconds from the start of a run to its end beyond its duration and one startup."""
+        start, end, takes = timeline.started, timeline.ended, self.takes.get(timeline.run)
+        if timeline.outcome != "finished" or start is None or end is None or takes is None:
+            return None
+        return max(0.0, end - start - takes)
+
     def runs(self) -> list[Object]:
         """Return the JSON form of the runs."""
         timelines = {timeline.run: timeline for _, timeline in self.timelines}
         return [
             {
                 **_timeline(workload, timeline, self.never_fits.get(timeline.run, "")),
+                "delay": _rounded(self.delay(timeline)),
                 "waits": [sentences.record(wait, timelines) for wait in self.waits.get(timeline.run, ())],
                 "sweep": self.sweeps.get(workload, ""),
                 "equal": self.ties.get(timeline.run, NO_TIES).equal,
@@ -182,6 +194,7 @@ class Report(Struct, frozen=True):
                 }
                 for queue, of_queue in borrowed.items()
             ],
+            "losses": list(self.losses),
             "arrivals": metrics.arrived(self.arriving, self.timelines, self.profile_of, self.queue_of),
         }
 

@@ -104,7 +104,7 @@ def head_line(group: Group) -> str:
     variants, noise = group.variants, group.noise
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
     number = counted(len(variants) - 1, "variant")
-    names = f"base and {number}"
+    names = f"base and {number}" if len(variants) > 1 else "base"
     if variants[0]["name"] != BASE:
         pairs = zip(labels(variants), (variant["name"] for variant in variants), strict=True)
         names = " and ".join(name if label == name else f"{label} ({name})" for label, name in pairs)
@@ -172,6 +172,15 @@ def tables(group: Group) -> Iterator[Table]:
             for row, variant in _by_name(variants, "arrivals", "profile")
         ),
     )
+    yield from _nonempty(
+        "random losses",
+        ("pool", "rate", "slices lost", "seed", "away in all", "variant"),
+        (
+            (*lost, _seeds(row), _time(row["awaySeconds"]), variant["name"])
+            for row, variant in _by_name(variants, "losses", "pool")
+            for lost in [(row["pool"], row["rate"], str(row["losses"]))]
+        ),
+    )
     yield from spending(variants, named=True)
     yield from _nonempty("runs that move", ("run", "started", "ended", "variant"), _moved(variants, noise))
 
@@ -192,7 +201,9 @@ def _by_name(variants: Sequence[Object], field: str, key: str) -> Iterator[tuple
 def _summary(variant: Object) -> tuple[str, ...]:
     finished = f"{variant['finished']} of {variant['runs']}"
     counts = (f"{variant[key]:,}" for key in ("evictions", "restarts"))
-    return finished, _time(variant["makespanSeconds"]), *counts, variant["name"]
+    least, most = map(_time, variant["ranges"]["makespanSeconds"])
+    spread = "" if least == most else f" ({least} to {most})"
+    return finished, _time(variant["makespanSeconds"]) + spread, *counts, variant["name"]
 
 
 def _runs(queue: Object) -> str:

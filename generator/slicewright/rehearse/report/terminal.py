@@ -52,6 +52,7 @@ def text(report: Report, *, width: int = _WIDTH) -> str:
     for title, lines in (
         ("arrivals", _arrivals(report)),
         ("why runs waited", _why(report, column)),
+        ("random losses", _losses(report, column)),
         ("injected faults", (f"{fault.run:{column}}  {fault.describe()}" for fault in report.faults)),
         ("quota in use", _queues(report, queues, column, width)),
         ("chips that runs wait for", _waiting(report, waited_for, column, width)),
@@ -120,6 +121,15 @@ def _arrivals(report: Report) -> Iterable[str]:
         p50, p95, most = waits_text(row, report.speed, "never admitted")
         waits = f", waits: median {p50}, p95 {p95}, longest {most}" if row["runs"] else ""
         yield f"{row['profile']}{where}: {ends}{waits} (seed {row['seed']})"
+
+
+def _losses(report: Report, column: int) -> Iterable[str]:
+    for row in report.losses:
+        lost = f"{counted(row['losses'], 'slice')} lost at {row['rate']} (seed {row['seed']})"
+        yield f"{row['pool']:{column}}  {lost}, away for {shown(row['awaySeconds'])} in all"
+    for timeline in _rows(report):
+        if report.losses and (delay := report.delay(timeline)):
+            yield f"{timeline.run:{column}}  took {shown(delay)} longer than its programs run"
 
 
 def _runs(report: Report, column: int, width: int) -> Iterable[str]:

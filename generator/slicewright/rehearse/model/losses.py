@@ -1,0 +1,89 @@
+"""Random losses of slices: a rate and a seed of a TPUCluster become moments, equal on every machine."""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from slicewright.kubernetes.problem import Path, Problem, counted, did_you_mean
+from slicewright.rehearse.model.arrivals import Distribution, drawn, lasting, mean_gap, validate_duration
+from slicewright.rehearse.model.scenario_part import ScenarioPart
+from slicewright.rehearse.model.time_span import shown
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rendering.plan.ways import fits
+
+_SELDOM = 0.01
+"""The share of attempts that make progress below which a run is taken to make none."""
+
+
+class Losses(Struct, frozen=True):
+    """How the slices of a pool are lost."""
+
+    pool: str
+    rate: str
+    """As written: `8/d`, for each slice."""
+    duration: Distribution
+    """How long a slice is away."""
+    seed: int = 1
+
+    @property
+    def gap(self) -> float:
+        """Return the mean seconds for which a slice exists."""
+        return mean_gap(self.rate)
+
+    def of_slice(self, index: int, repetition: int) -> Iterator[tuple[float, float]]:
+        """Yield when a slice of the pool is lost and when it returns, without end.
+
+        Times are whole milliseconds: the last digits of a logarithm may differ between machines.
+        """
+        seed, back = self.seed + repetition, 0.0
+        for number in itertools.count(1):
+            lost = back - self.gap * math.log1p(-drawn(seed, self.pool, index, "loss", number))
+            back = lost + lasting(self.duration, drawn(seed, self.pool, index, "return", number))
+            yield round(lost, 3), round(back, 3)
+
+
+def losses_of(spec: Mapping[str, Any]) -> tuple[Losses, ...]:
+    """Return the random losses in the spec of a TPUCluster that its schema accepts."""
+    return tuple(Losses(**entry) for entry in spec.get("rehearsal", {}).get("losses", ()))
+
+
+def validate_losses(site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield the problems of the losses of a TPUCluster that its schema accepts."""
+    source, pools = site.cluster.source, [pool.name for pool in site.cluster.tpu_pools]
+    names: list[str] = []
+    for index, entry in enumerate(losses_of(site.cluster.spec)):
+        path: Path = ("spec", "rehearsal", "losses", index)
+        if entry.pool not in pools or entry.pool in names:
+            flaw = "has losses above" if entry.pool in names else "is not a TPU pool of this cluster"
+            hint = "write one entry for each pool" if entry.pool in names else did_you_mean(entry.pool, pools)
+            yield source.problem("REH027", (*path, "pool"), f"'{entry.pool}' {flaw}", hint)
+        yield from validate_duration(source, (*path, "duration"), entry.duration, "REH027")
+        names.append(entry.pool)
+
+
+def hopeless(site: ResolvedCluster, parts: Iterable[ScenarioPart]) -> Iterator[Problem]:
+    """Warn of runs that need their slices for longer than these exist, and so hardly make progress."""
+    gaps = {entry.pool: entry.gap for entry in losses_of(site.cluster.spec)}
+    for part in parts:
+        pathways, ways, slices = part.plan.pathways, part.workload.ways, part.plan.slices
+        own = [
+            gaps.get(pool.name, math.inf)
+            for pool, shape in site.pools
+            if shape == part.plan.shape and any(fits(way, pool.provisioning) for way in ways)
+        ]
+        gap = max(own, default=math.inf) / slices
+        every = part.duration if part.checkpoint_every is None else part.checkpoint_every
+        needed = part.startup + min(every, part.duration)
+        if math.exp(-needed / gap) < _SELDOM and not (pathways and pathways.written.elastic_slices):
+            message = f"{part.current} makes progress only if it has its {counted(slices, 'slice')} for "
+            message += f"{shown(needed)} without a break, but on average one is lost after {shown(gap)}"
+            hint = f"write a checkpointEvery of {shown(gap)} or less"
+            if part.startup > gap:
+                hint = (
+                    f"its startup of {shown(part.startup)} alone takes longer: write a lower rate of losses"
+                )
+            path = ("spec", "rehearsal", "checkpointEvery")
+            yield part.workload.source.problem("REH028", path, message, hint, warning=True)
