@@ -16,10 +16,10 @@ OWN = 40 * SPEED
 """What the controllers' own time adds at most for each loss: a restart and a start."""
 
 
-def ends_after(losses: Losses, work: float, checkpoint: float, repetition: int) -> tuple[float, int]:
+def ends_after(losses: Losses, work: float, checkpoint: float) -> tuple[float, int]:
     """Return when a run of one slice ends that begins at 0, and how many losses hit it."""
     now = saved = 0.0
-    for number, (lost, back) in enumerate(losses.of_slice(0, repetition)):
+    for number, (lost, back) in enumerate(losses.of_slice(0)):
         if now + work - saved <= lost:
             return now + work - saved, number
         saved += (lost - now) // checkpoint * checkpoint
@@ -45,9 +45,8 @@ def test_run_on_spot_ends_as_its_losses_and_checkpoints_say(bed: Bed, empty: Rep
     policy = "provisioning: Spot\nfailurePolicy: {maxRestarts: 99}"
     empty.workload("a", spec(f"{policy}\n{times}", tpu="v5litepod-16"))
     empty.run("render")
-    losses = Losses("spot", "8/d", "40m")
     for repetition in range(2):
-        end, hits = ends_after(losses, 12 * HOUR, 0.5 * HOUR, repetition)
+        end, hits = ends_after(Losses("spot", "8/d", "40m", repetition + 1), 12 * HOUR, 0.5 * HOUR)
         record = play(bed, kit.scenario(empty.root).repeated(repetition), speed=SPEED)
         found, (row,) = run(record, "a"), record["measures"]["losses"]
         took = found["ended"] - found["started"]

@@ -20,16 +20,14 @@ from slicewright.rehearse.slice_losses import SliceLosses
 from slicewright.testbed.nodes import Capacity, NodePool
 
 HOUR = 3600.0
-SPOT = Losses("spot", "8/d", "40m")
+SPOT = Losses("spot", "8/d", "40m", 1)
 RUN = "default/a"
 SLICE = {"jobset.sigs.k8s.io/jobset-name": "a", "jobset.sigs.k8s.io/job-index": "1"}
 
 
-def moments(
-    losses: Losses, number: int = 3, *, index: int = 0, repetition: int = 0
-) -> list[tuple[float, float]]:
+def moments(losses: Losses, number: int = 3, *, index: int = 0) -> list[tuple[float, float]]:
     """Return when a slice is lost first, and when it returns."""
-    return list(islice(losses.of_slice(index, repetition), number))
+    return list(islice(losses.of_slice(index), number))
 
 
 def test_seed_gives_the_same_losses_on_every_machine() -> None:
@@ -39,16 +37,19 @@ def test_seed_gives_the_same_losses_on_every_machine() -> None:
 
 def test_each_slice_and_each_repetition_has_its_own_luck() -> None:
     """With --repeat the second repetition has seed + 1, which is what a file with that seed plays."""
-    following = Losses("spot", "8/d", "40m", seed=2)
+    entry = {"pool": "spot", "rate": "8/d", "duration": "40m"}
+    spec = {"rehearsal": {"losses": [entry, {**entry, "seed": 7}]}}
 
-    assert moments(SPOT, repetition=1) == moments(following)
+    assert [(1, 7), (3, 9)] == [
+        tuple(losses.seed for losses in losses_of(spec, repetition)) for repetition in (0, 2)
+    ]
     assert 3 == len({tuple(moments(SPOT, index=index)) for index in range(3)})
 
 
 def test_variant_has_the_luck_of_its_base() -> None:
     """At half the rate each slice exists twice as long, and is away as long as before."""
     spans = []
-    for losses in (SPOT, Losses("spot", "4/d", "40m")):
+    for losses in (SPOT, Losses("spot", "4/d", "40m", 1)):
         found = moments(losses)
         starts = [0.0, *(back for _, back in found)]
         spans.append([lost - since for since, (lost, _) in zip(starts, found, strict=False)])
@@ -59,11 +60,11 @@ def test_variant_has_the_luck_of_its_base() -> None:
 
 def test_slices_exist_and_are_away_as_long_as_written() -> None:
     """On average of a thousand, within 10 %; at a rate of 0 no slice is lost."""
-    found = moments(Losses("spot", "8/d", {"exponential": {"mean": "40m"}}), 1000)
+    found = moments(Losses("spot", "8/d", {"exponential": {"mean": "40m"}}, 1), 1000)
 
     assert pytest.approx(1000 * 3.667 * HOUR, rel=0.1) == found[-1][1]
     assert pytest.approx(2400.0, rel=0.1) == fmean(back - lost for lost, back in found)
-    assert [(math.inf, math.inf)] == moments(Losses("spot", "0/d", "40m"), 1)
+    assert [(math.inf, math.inf)] == moments(Losses("spot", "0/d", "40m", 1), 1)
 
 
 def test_losses_that_cannot_be_used_are_told() -> None:
@@ -184,7 +185,7 @@ class Scene:
         self.done: list[str] = setup.done
         slices = tuple(NodePool(f"spot-{index}", "spot", (node(index),), queued=False) for index in range(2))
         room = Capacity(slices[:1], slices[1:])
-        self.losses = SliceLosses(setup, self.event_log, self.timers, room, losses, 0)
+        self.losses = SliceLosses(setup, self.event_log, self.timers, room, losses)
 
     def go_to(self, moment: float) -> None:
         """Let everything happen until a moment."""
@@ -242,4 +243,4 @@ def test_losses_wait_while_they_can_change_nothing() -> None:
 def test_cluster_without_losses_loses_nothing() -> None:
     """The field is optional, and a pool that it does not name keeps its slices."""
     assert () == losses_of({})
-    assert math.inf == Scene(Losses("other", "8/d", "40m")).timers.next
+    assert math.inf == Scene(Losses("other", "8/d", "40m", 1)).timers.next

@@ -196,6 +196,26 @@ def test_repeat_plays_each_variant_so_often(repo: Repo, plays: list[float]) -> N
     assert _MOST_REPETITIONS >= len(plays)
 
 
+def test_base_alone_is_repeated(repo: Repo, plays: list[float]) -> None:
+    """For the spread of its random numbers."""
+    repo.run("render")
+    told = repo.run("rehearse", "c1", "--repeat", "3").out
+
+    assert 3 == len(plays)
+    assert "c1: base, 3 times each" in told
+    assert "verdict" not in told
+
+
+def test_variants_with_random_losses_play_at_the_lowest_speed(repo: Repo, plays: list[float]) -> None:
+    """A restart takes the controllers seconds, of which there are many at a high speed."""
+    repo.workload("a", RUN.replace("{}", "{duration: 40h, checkpointEvery: 1h}"))
+    repo.run("render")
+    losses = "rehearsal.losses=[{pool: tpus, rate: 24/d, duration: 10m}]"
+    repo.run("rehearse", "c1", "--what-if", losses)
+
+    assert [3.6, 3.6] == plays
+
+
 def test_interrupted_variant_is_left_out(repo: Repo, plays: list[float]) -> None:
     """What was played before is printed, and the exit code is that of the interruption."""
     asked = ["--what-if", "pools.tpus.slices=+1", "--what-if", f"pools.tpus.slices={INTERRUPTED}"]

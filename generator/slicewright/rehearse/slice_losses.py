@@ -28,13 +28,11 @@ class SliceLosses:
         timers: Timers,
         room: Capacity,
         losses: Collection[Losses],
-        repetition: int,
     ) -> None:
         self._setup = setup
         self._event_log = event_log
         self._timers = timers
         self._losses = losses
-        self._repetition = repetition
         self._lost: dict[str, list[tuple[float, float]]] = {entry.pool: [] for entry in losses}
         """When slices of each pool were lost, and when they return."""
         self.away: set[str] = set()
@@ -44,7 +42,7 @@ class SliceLosses:
         for entry in losses:
             slices = (pool for pool in room.fixed + room.growing if pool.pool == entry.pool)
             for index, node_pool in enumerate(slices):
-                self._await(node_pool, entry.of_slice(index, repetition))
+                self._await(node_pool, entry.of_slice(index))
 
     def hold(self, *, is_busy: bool) -> None:
         """Let slices be lost only while this can change what happens: else the rehearsal would never end.
@@ -64,7 +62,7 @@ class SliceLosses:
             {
                 "pool": entry.pool,
                 "rate": entry.rate,
-                "seed": entry.seed + self._repetition,
+                "seed": entry.seed,
                 "losses": len(self._lost[entry.pool]),
                 "awaySeconds": round(sum(min(back, end) - at for at, back in self._lost[entry.pool]), 2),
             }

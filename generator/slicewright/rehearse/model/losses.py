@@ -26,28 +26,29 @@ class Losses(Struct, frozen=True):
     """As written: `8/d`, for each slice."""
     duration: Distribution
     """How long a slice is away."""
-    seed: int = 1
+    seed: int
 
     @property
     def gap(self) -> float:
         """Return the mean seconds for which a slice exists."""
         return mean_gap(self.rate)
 
-    def of_slice(self, index: int, repetition: int) -> Iterator[tuple[float, float]]:
+    def of_slice(self, index: int) -> Iterator[tuple[float, float]]:
         """Yield when a slice of the pool is lost and when it returns, without end.
 
         Times are whole milliseconds: the last digits of a logarithm may differ between machines.
         """
-        seed, back = self.seed + repetition, 0.0
+        back = 0.0
         for number in itertools.count(1):
-            lost = back - self.gap * math.log1p(-drawn(seed, self.pool, index, "loss", number))
-            back = lost + lasting(self.duration, drawn(seed, self.pool, index, "return", number))
+            lost = back - self.gap * math.log1p(-drawn(self.seed, self.pool, index, "loss", number))
+            back = lost + lasting(self.duration, drawn(self.seed, self.pool, index, "return", number))
             yield round(lost, 3), round(back, 3)
 
 
-def losses_of(spec: Mapping[str, Any]) -> tuple[Losses, ...]:
-    """Return the random losses in the spec of a TPUCluster that its schema accepts."""
-    return tuple(Losses(**entry) for entry in spec.get("rehearsal", {}).get("losses", ()))
+def losses_of(spec: Mapping[str, Any], repetition: int = 0) -> tuple[Losses, ...]:
+    """Return the random losses in the spec of a TPUCluster; each repetition has a seed of its own."""
+    entries = spec.get("rehearsal", {}).get("losses", ())
+    return tuple(Losses(**{**entry, "seed": entry.get("seed", 1) + repetition}) for entry in entries)
 
 
 def validate_losses(site: ResolvedCluster) -> Iterator[Problem]:
