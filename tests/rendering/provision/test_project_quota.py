@@ -6,7 +6,7 @@ from tests.rendering.platform.kit import repository
 
 US = "project: my-project\nlocation: us-east5"
 QUOTA = "projectQuota: [{accelerator: v6e, onDemandChips: 32, preemptibleChips: 64}]\n"
-GIVE = "give the pools 16 chips less; or request a higher quota, and write"
+GIVE = "give the pools 16 fewer chips; or request a higher quota, and write"
 
 
 def said(*specs: str, first: str = US) -> list[tuple[str, str, str]]:

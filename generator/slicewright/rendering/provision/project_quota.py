@@ -81,6 +81,6 @@ def _exceeded(
     if number > quota:
         pools = first_of([f"{name} ({count:,})" for name, count in used.items() if count], _FEW)
         message = f"the pools {verb} {number:,} {named}, but the quota of the project is {quota:,}: {pools}"
-        hint = f"give the pools {number - quota:,} chips less; or request a higher quota, and write "
+        hint = f"give the pools {number - quota:,} fewer chips; or request a higher quota, and write "
         hint += f"{path[-1]}: {number} when you have it"
         yield site.source.problem("QUOTA020", path, message, hint, warning=verb != "have")
