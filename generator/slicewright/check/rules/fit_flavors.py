@@ -80,10 +80,15 @@ def _no_such_label(
                 message = (
                     f"pods '{pod_set.name}' select {key}={value}, but no node of the cluster has this label"
                 )
-                one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
-                hint = f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
-                return Finding(path, message, hint)
+                return Finding(path, message, _left_out(key, of_flavors, names))
     return None
+
+
+def _left_out(key: str, pools: list[dict[str, tuple[str, ...]]], names: Sequence[str]) -> str:
+    """Return the hint to leave a label out of a selector, or to write one that nodes of the flavors have."""
+    values = list(dict.fromkeys(value for pool in pools for value in pool.get(key, ())))
+    one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
+    return f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
 
 
 _SHOWN = 6
@@ -198,7 +203,9 @@ def _no_pool(
         if key in keys and not any(value in pool.get(key, ()) for pool in shared)
     ]
     if beside:
-        return f"they select {beside[0]}, but the nodes of the flavor do not have this label", _APART
+        reason = f"they select {beside[0]}, but the nodes of the flavor do not have this label"
+        is_pool = beside[0].startswith(f"{NODE_POOL}=")
+        return reason, _left_out(NODE_POOL, shared, names) if is_pool else _APART
     return "their node affinity excludes the nodes of the flavor", _APART
 
 
