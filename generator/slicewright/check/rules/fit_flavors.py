@@ -277,7 +277,8 @@ def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
         selected = {key: value for key, value in pods.nodes.fixed().items() if key in keys}
         shape = (selected.get(ACCELERATOR, ""), selected.get(TOPOLOGY, ""))
         is_wrong = all(shape) and not of_labels(objects.catalogue, *shape)
-        if not (pods.count and pods.requests.get(TPU) and selected) or is_wrong or COMPUTE_CLASS in selected:
+        by_class = COMPUTE_CLASS in pods.nodes.fixed()
+        if not (pods.count and pods.requests.get(TPU) and selected) or is_wrong or by_class:
             continue
         if not any(pods.nodes.suits(node, keys) for node in nodes):
             labels = joined([f"{key}={value}" for key, value in selected.items()])
