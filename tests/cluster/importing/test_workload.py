@@ -258,6 +258,69 @@ def test_pathways_job_is_imported_back() -> None:
     )
 
 
+def test_pathways_job_of_a_script_is_imported_by_its_fields() -> None:
+    """Fields of workers and head become fields; what the controller sets or drops anyway is left out."""
+    head = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {
+            "nodeSelector": {"cloud.google.com/gke-nodepool": "cpu-np", "disk": "ssd"},
+            "hostNetwork": True,
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "restartPolicy": "Never",
+            "volumes": [{"name": "tmp", "hostPath": {"path": "/scratch", "type": "DirectoryOrCreate"}}],
+            "containers": [
+                {
+                    "name": "jax-tpu",
+                    "image": "registry.example.com/rl:1",
+                    "command": ["bash", "-c", "sleep infinity"],
+                    "securityContext": {"privileged": True},
+                    "volumeMounts": [{"name": "tmp", "mountPath": "/scratch"}],
+                },
+                {"name": "log", "image": "log:1"},
+            ],
+        },
+    }
+    worker = {
+        "type": "ct5p-hightpu-4t",
+        "topology": "2x2x2",
+        "numSlices": 1,
+        "maxSliceRestarts": 1,
+        "terminationGracePeriodSeconds": 30,
+        "priorityClassName": "very-high",
+        "nodeSelector": {"cloud.google.com/reservation-name": "r1", "team": "a"},
+    }
+    controller = {"deploymentMode": "default", "mainContainerName": "jax-tpu", "template": head}
+    item = {
+        "apiVersion": "pathways-job.pathways.domain/v1",
+        "kind": "PathwaysJob",
+        "metadata": {"name": "rl"},
+        "spec": {
+            "maxRestarts": 0,
+            "workers": [worker],
+            "pathwaysDir": "gs://my-bucket/tmp",
+            "controller": {**controller, "elasticSlices": 0, "enableMetricsCollection": False},
+        },
+    }
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert () == found.patched
+    spec = found.document["spec"]
+    assert {"type": "Reservation", "name": "r1"} == spec["provisioning"]
+    assert {"terminationGracePeriodSeconds", "priorityClassName", "nodeSelector"} == {
+        *spec["pathways"]["worker"]
+    }
+    assert {"team": "a"} == spec["pathways"]["worker"]["nodeSelector"]
+    of_head = spec["pathways"]["head"]
+    assert ("cpu-np", {"disk": "ssd"}) == (of_head["pool"], of_head["podTemplate"]["spec"]["nodeSelector"])
+    assert {"elasticSlices", "enableMetricsCollection"}.isdisjoint(spec["pathways"])
+    template = "/spec/controller/template"
+    assert {f"{template}/metadata", f"{template}/spec/hostNetwork", f"{template}/spec/dnsPolicy"} == {
+        one.path for one in found.differences if "controller of PathwaysJob" in one.why
+    }
+
+
 PATHWAYS: Object = {"pathwaysDir": "gs://b/d"}
 PROXY = {"componentType": "proxy_server", "image": "a.b/proxy:1", "customFlags": ["--a=1", "--b"]}
 WORKERS = {

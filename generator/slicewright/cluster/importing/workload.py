@@ -36,10 +36,15 @@ _OF_HELM = (labels.MANAGED_BY, "heritage")
 _HELM_NAMES = ("Helm", "Tiller")
 _RELEASE = (*_OF_HELM, labels.INSTANCE, "release", "chart")
 """Labels that charts give their objects beside; those of pods stay, for a Service may select them."""
+_OF_HEAD = "/spec/controller/template"
 _DROPPED = {
-    "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
-    "suspend": "Kueue suspends and resumes a run",
+    "/spec/ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
+    "/spec/suspend": "Kueue suspends and resumes a run",
+    f"{_OF_HEAD}/metadata": "the controller of PathwaysJob drops it",
+    f"{_OF_HEAD}/spec/hostNetwork": "the controller of PathwaysJob always sets it",
+    f"{_OF_HEAD}/spec/dnsPolicy": "the controller of PathwaysJob always sets it",
 }
+"""Fields that are not imported, and why."""
 FILLED_IN = "the API server writes the same where it is missing"
 _KEPT = ("name", "namespace", "labels", "annotations")
 _SERVERS = frozenset(
@@ -175,8 +180,8 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
                 key in generated or key.startswith(_GENERATORS)
             ):
                 why = "another tool or a controller wrote it to find the object"
-            elif key in _DROPPED and path == "/spec":
-                why = _DROPPED[key]
+            elif (place := f"{path}/{escape_key(key)}") in _DROPPED:
+                why = _DROPPED[place]
             else:
                 continue
             dropped.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))
