@@ -452,6 +452,85 @@ def test_objects_that_are_no_slice_are_refused(change: dict[str, str] | None, wh
     assert why in found[0].message
 
 
+def by_class(**labels: str) -> Any:
+    """Return a Job whose pods select a ComputeClass and no other labels of TPU nodes."""
+    container = {"name": "jax", "image": "python:3.12", "resources": {"limits": {"google.com/tpu": 4}}}
+    selector = {"cloud.google.com/compute-class": "tpus", **labels}
+    pod = {"restartPolicy": "Never", "nodeSelector": selector, "containers": [container]}
+    job = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimit": 0}
+    template = {"spec": {**pod, "subdomain": "count"}}
+    metadata = {"name": "count"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {**job, "template": template},
+    }
+
+
+def of_class(*rungs: tuple[str, int, str]) -> Object:
+    """Return a ComputeClass with priorities of (type, count, topology)."""
+    tpus = [{"tpu": {"type": kind, "count": count, "topology": topology}} for kind, count, topology in rungs]
+    return {"kind": "ComputeClass", "metadata": {"name": "tpus"}, "spec": {"priorities": tpus}}
+
+
+V6E, V5E, LARGE = ("tpu-v6e-slice", 4, "2x4"), ("tpu-v5-lite-podslice", 4, "2x4"), ("tpu-v6e-slice", 4, "4x4")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "classes", "labels"),
+    [
+        ({}, [of_class(V6E)], {}),
+        ({}, [of_class(V6E, LARGE, V6E)], {}),
+        ({}, [of_class(V6E, V5E)], {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice"}),
+        ({"computeClasses": [{"name": "tpus", "priorities": [{"tpu": "v6e-8"}, {"tpu": "v6e-8"}]}]}, [], {}),
+        (
+            {
+                "pools": [
+                    *POOLS,
+                    {
+                        "name": "by-class",
+                        "tpu": "v6e-8",
+                        "provisioning": {"type": "ComputeClass", "name": "tpus"},
+                    },
+                ]
+            },
+            [of_class()],
+            {},
+        ),
+    ],
+)
+def test_slice_is_that_of_the_compute_class(cluster: Any, classes: list[Object], labels: Any) -> None:
+    """Pods that select only a ComputeClass get its slice: from the files, the cluster's file, or a pool."""
+    of_cluster: Any = CLUSTER["spec"]
+    site = {**CLUSTER, "spec": {**of_cluster, **cluster}}
+    files = [SourceFile("clusters/c1.yaml", json.dumps(site))]
+    known = read_repository(files, Settings(), package(), read_text)
+
+    found = imported_run(by_class(**labels), "c1", known, classes)
+
+    assert isinstance(found, ImportedRun), found
+    spec = found.document["spec"]
+    assert ("v6e-8", {"type": "ComputeClass", "name": "tpus"}) == (spec["tpu"], spec["provisioning"])
+    assert () == found.patched
+    assert {"cloud.google.com/gke-tpu-topology"} <= {
+        one.path.rpartition("/")[2].replace("~1", "/")
+        for one in found.differences
+        if "ComputeClass" in one.why
+    }
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [[], [of_class(("tpu-v6e-slice", 4, "2x5"))], [of_class(V6E, V5E)], [of_class(V5E, V6E, LARGE)]],
+)
+def test_slice_of_a_compute_class_that_is_not_known(classes: list[Object]) -> None:
+    """Without the class, or where it has several slices for these pods, the run is not imported."""
+    found = imported_run(by_class(), "c1", repository(), classes)
+
+    assert ("IMP032",) == places(found)
+
+
 def test_a_name_that_no_object_may_have_is_a_problem() -> None:
     """What the render refuses in each guess is said."""
     known = repository()

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from slicewright.check.filling import names_in
 from slicewright.cluster.importing.api_defaults import is_default, without_defaults
+from slicewright.cluster.importing.compute_classes import select_slice
 from slicewright.cluster.importing.guess import guess, sort_sidecars
 from slicewright.document import json_patch as patch
 from slicewright.document.document import is_unfinished, values_in
@@ -87,14 +88,22 @@ class ImportedRun(Struct, frozen=True):
     """JSON pointers of the fields that `patches` writes."""
 
 
-def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun | tuple[Problem, ...]:
+def imported_run(
+    item: Object, cluster: str, known: Repository, classes: Sequence[Object] = ()
+) -> ImportedRun | tuple[Problem, ...]:
     """Return the TPUWorkload that renders an object on a cluster of the repository, or why there is none.
 
-    The object is given as people wrote it, or as the API server keeps it.
+    The object is given as people wrote it, or as the API server keeps it, with the ComputeClasses beside it.
     """
     source, dropped = _stripped(item)
     if unfinished := tuple(_unfinished(source)):
         return unfinished
+    site = known.sites.get(cluster)
+    added = select_slice(source, classes, site, known.package.catalogue) if site else {}
+    if isinstance(added, Problem):
+        return (added,)
+    why = "the nodes of the ComputeClass have this label"
+    dropped += (Difference(pointer(path), None, value, why) for path, value in added.items())
     guesses = guess(source, cluster, known.package.catalogue)
     if isinstance(guesses, str):
         hint = "import runs on TPU slices that slicewright catalog lists"
