@@ -231,7 +231,7 @@ def test_what_is_not_taken_over_is_said() -> None:
     ],
 )
 def test_a_bucket_that_others_cannot_write_is_warned_of(folder: str, expected: list[str]) -> None:
-    """xpk's default bucket belongs to Google; `--pathways-gcs-location` names another one."""
+    """The default bucket of xpk belongs to Google; `--pathways-gcs-location` names another one."""
     found = imported(f"create-pathways --pathways-gcs-location '{folder}'")
 
     assert isinstance(found, ImportedCommand), found
