@@ -87,8 +87,11 @@ def _no_such_label(
 def _left_out(key: str, pools: list[dict[str, tuple[str, ...]]], names: Sequence[str]) -> str:
     """Return the hint to leave a label out of a selector, or to write one that nodes of the flavors have."""
     values = list(dict.fromkeys(value for pool in pools for value in pool.get(key, ())))
-    one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
-    return f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
+    return f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {_one_of(values)}"
+
+
+def _one_of(values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
 
 
 _SHOWN = 6
@@ -285,5 +288,9 @@ def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
             message = f"pods '{pods.name}' select nodes with {labels}, "
             message += f"but no pool of cluster '{site.cluster.name}' has them"
             hint = f"change the node selector, or declare such a pool in {site.cluster.source.file.path}"
+            beside = {key: value for key, value in pods.nodes.labels.items() if key != NODE_POOL}
+            fitting = [node for node in nodes if NodeSelector(beside, pods.nodes.terms).suits(node, keys)]
+            if fitting and NODE_POOL in selected:
+                hint = f"leave {NODE_POOL} out, or write {_one_of([node[NODE_POOL] for node in fitting])}"
             path = resource.pods[index].spec_path if index < len(resource.pods) else ("spec",)
             yield Finding(path, message, hint, is_certain=has_no_other_nodes(site))
