@@ -262,9 +262,10 @@ def _beyond_pools(
         unit = "chips" if isinstance(beyond.capacity, TpuCapacity) else "nodes"
         message = f"the quotas of '{name}' add up to {sums[-1]} {unit}, but its pools have {has[name]}"
         hint = "lower the quotas (nominalSlices, nominalChips or nominalNodes): "
-        of_cohorts = sum(_nominal(entry) for entry in own if "cohorts" in entry.path)
-        if sums[-1] > has[name] >= sums[-1] - of_cohorts:
-            hint = "remove this quota from spec.cohorts, where it is added to the quotas of the queues: "
+        of_cohorts = [entry for entry in own if "cohorts" in entry.path]
+        if of_cohorts and has[name] >= sums[-1] - sum(map(_nominal, of_cohorts)):
+            beyond = of_cohorts[0]
+            hint = "remove this quota of the cohort, which Kueue adds to the quotas of its queues: "
         hint += "Kueue admits by quota, and pods without a node wait"
         yield site.source.problem("QUOTA008", (*beyond.path, "pool"), message, hint, warning=True)
 
