@@ -520,6 +520,22 @@ def test_slice_is_that_of_the_compute_class(cluster: Any, classes: list[Object],
     }
 
 
+@pytest.mark.parametrize("selector", [{}, [1]])
+def test_slice_of_a_compute_class_that_node_affinity_selects(selector: Any) -> None:
+    """The class counts also where node affinity names it; a selector that is a list ends no import."""
+    run = by_class()
+    pod = run["spec"]["template"]["spec"]
+    by_affinity = {"key": "cloud.google.com/compute-class", "operator": "In", "values": ["tpus"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [by_affinity]}]}
+    pod["nodeSelector"] = selector
+    pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+    found = imported_run(run, "c1", repository(), [of_class(V6E)])
+
+    assert isinstance(found, ImportedRun), found
+    assert "v6e-8" == found.document["spec"]["tpu"]
+
+
 @pytest.mark.parametrize(
     "classes",
     [[], [of_class(("tpu-v6e-slice", 4, "2x5"))], [of_class(V6E, V5E)], [of_class(V5E, V6E, LARGE)]],

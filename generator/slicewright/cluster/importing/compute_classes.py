@@ -6,7 +6,7 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape, joined
 from slicewright.check.rules.tpu_shape import of_labels
 from slicewright.intent.tpuworkload import Provisioning
-from slicewright.kubernetes.fields import at, entries, text
+from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.labels import ACCELERATOR, COMPUTE_CLASS, TOPOLOGY
 from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import Path, Problem
@@ -38,7 +38,7 @@ def select_slice(
     rows = fitting if len(fitting) == 1 else known
     if len(rows) == 1:
         added = {key: value for key, value in labels[rows[0]].items() if key not in pods.selector}
-        pods.spec.setdefault("nodeSelector", {}).update(added)
+        pods.spec["nodeSelector"] = {**mapping(pods.spec.get("nodeSelector")), **added}
         return {(*pods.spec_path, "nodeSelector", key): value for key, value in added.items()}
     message = f"{run['kind']} {run['metadata'].get('name', '')} selects ComputeClass '{name}', "
     if not known:
