@@ -36,11 +36,11 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
     known = (checkout.repository, checkout.existing, ignored, added().rules)
     result = judge_render.judged(rendering, *known)
     if any(problem.id in judge_render.LOOKS_BESIDE for problem in result.problems):
-        return judge_render.judged(rendering, *known, _custom(checkout.root))
+        return judge_render.judged(rendering, *known, custom(checkout.root))
     return result
 
 
-def _custom(root: Path) -> list[Resource]:
+def custom(root: Path) -> list[Resource]:
     """Return the hand-written objects of custom/."""
     # 50 ms, and few runs need any.
     from slicewright.check.io.discovery import of_custom  # noqa: PLC0415

@@ -38,9 +38,9 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
 
     Pods of a Job without chips need not run at the same time: the others start when some have ended.
     """
-    is_certain = objects.is_cluster
     is_gang = resource.kind not in ("CronJob", "Job") or any(pods.asks_for_tpu for pods in resource.pods)
     for quota in _of_namespace("ResourceQuota", resource, objects):
+        is_certain = _is_there(quota, objects)
         hard = quota_workload.amounts(at(quota.data, "spec", "hard"))
         for path, key, where in _demanded(resource, objects, hard, quota):
             full = f"ResourceQuota '{quota.name}' has {key}, but {where} writes none: "
@@ -102,7 +102,7 @@ def _critical(resource: Resource, objects: ObjectSet) -> Findings:
             named.append((("spec", "workers", index, _CLASS), worker.get(_CLASS), pods))
     counts = {pod_set.name: pod_set.count for pod_set in quota_workload.pod_sets(resource, objects)}
     for path, name, pods in named:
-        quotas = [*_of_namespace("ResourceQuota", resource, objects), *_beside(resource, objects)]
+        quotas = _of_namespace("ResourceQuota", resource, objects)
         if name in BUILT_IN_PRIORITIES and not any(
             "PriorityClass"
             in repr(at(quota.data, "spec", "scopeSelector") or at(quota.data, "spec", "scopes"))
@@ -132,7 +132,7 @@ def _limit_range(resource: Resource, objects: ObjectSet) -> Findings:
                             message = f"LimitRange '{limits.name}' of namespace "
                             message += f"'{resource.namespace or 'default'}' {refusal}, so the API server "
                             message += f"refuses {name}"
-                            yield Finding(path, message, hint, is_certain=objects.is_cluster)
+                            yield Finding(path, message, hint, is_certain=_is_there(limits, objects))
 
 
 def _sizes(
@@ -173,14 +173,12 @@ def _refusals(
 
 def _of_namespace(kind: str, resource: Resource, objects: ObjectSet) -> Iterator[Resource]:
     namespace = resource.namespace or "default"
-    return (other for other in objects.of_kind(kind) if (other.namespace or "default") == namespace)
+    return (other for other in objects.with_beside(kind) if (other.namespace or "default") == namespace)
 
 
-def _beside(resource: Resource, objects: ObjectSet) -> Iterator[Resource]:
-    """Yield the ResourceQuotas of its namespace in custom/."""
-    namespace = resource.namespace or "default"
-    quotas = (other for other in objects.beside if other.kind == "ResourceQuota")
-    return (quota for quota in quotas if (quota.namespace or "default") == namespace)
+def _is_there(other: Resource, objects: ObjectSet) -> bool:
+    """Tell whether an object is in the cluster of a run; one in custom/ may be for other clusters."""
+    return objects.is_cluster and other not in objects.beside
 
 
 def _raise(quota: Resource, key: str, value: Fraction, objects: ObjectSet) -> str:
