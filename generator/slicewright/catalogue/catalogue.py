@@ -73,7 +73,7 @@ class BootDisk(Struct, frozen=True, rename="camel"):
         return max(0, files * (1 - self.eviction_percent / 100) - kept)
 
     def size_for(self, storage: float) -> int:
-        """Return a size that leaves so much, in tens of GB and not below the default; 0 if none does."""
+        """Return a size that leaves enough, in tens of GB and not below the default; 0 if no size does."""
         sizes = range(self.default_size, _LARGEST_DISK, 10)
         return next((size for size in sizes if self.left(size) >= storage), 0)
 
