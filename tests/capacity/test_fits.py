@@ -145,6 +145,12 @@ def not_demanded(scene: Scene, hint: str) -> None:
     }
 
 
+def leave_out(scene: Scene, hint: str) -> None:
+    """Leave a key out of the ResourceQuota of a team; requests of cpu would send the pods to CPU nodes."""
+    assert "LimitRange" not in hint
+    del scene.cluster["teams"][0]["resourceQuota"][pasted(r"leave (\S+) out of", hint)]
+
+
 def larger_limit(scene: Scene, hint: str) -> None:
     """Write the max of a LimitRange."""
     scene.custom["spec"]["limits"][0]["max"] = pasted(r"write max: (\{.*?\})", hint)
@@ -175,6 +181,11 @@ def queue(**more: Any) -> dict[str, Any]:
     (own,) = yaml.safe_load(CLUSTER)["clusterQueues"]
     own["localQueues"][0] |= more.pop("local", {})
     return {"clusterQueues": [own | more]}
+
+
+def team(hard: dict[str, str]) -> dict[str, Any]:
+    """Return a cluster whose team has a ResourceQuota."""
+    return {"teams": [{"name": "research", "namespace": "research", "resourceQuota": hard}]}
 
 
 QUOTA = (
@@ -230,26 +241,12 @@ CASES = {
     "ResourceQuota": Case(
         "FIT132", larger_quota, None, custom=QUOTA.replace("HARD", 'requests.google.com/tpu: "8"')
     ),
-    "quota of a team": Case(
-        "FIT132",
-        larger_quota,
-        cluster={
-            "teams": [
-                {
-                    "name": "research",
-                    "namespace": "research",
-                    "resourceQuota": {"requests.google.com/tpu": "8"},
-                }
-            ]
-        },
-    ),
+    "quota of a team": Case("FIT132", larger_quota, cluster=team({"requests.google.com/tpu": "8"})),
     "quota of a team that demands cpu": Case(
-        "FIT132",
-        not_demanded,
-        cluster={
-            **queue(quota=[{"pool": "v6e"}]),
-            "teams": [{"name": "research", "namespace": "research", "resourceQuota": {"requests.cpu": "64"}}],
-        },
+        "FIT132", not_demanded, cluster={**queue(quota=[{"pool": "v6e"}]), **team({"requests.cpu": "64"})}
+    ),
+    "quota that demands what the queue has only on CPU nodes": Case(
+        "FIT132", leave_out, cluster=team({"requests.cpu": "64", "pods": "10"})
     ),
     "LimitRange": Case("FIT151", larger_limit, None, custom=LIMITS),
     "critical class": Case("FIT152", quota_of_class, pods={"priorityClassName": "system-node-critical"}),

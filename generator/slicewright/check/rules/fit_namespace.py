@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from slicewright.check.rules import fit_nodes as nodes
-from slicewright.check.rules.fit import place_of
+from slicewright.check.rules.fit import asked, place_of
 from slicewright.intent.tpucluster import BUILT_IN_PRIORITIES
 from slicewright.kubernetes.fields import at, entries, text, words
 from slicewright.kubernetes.kinds import QUEUED_KINDS
-from slicewright.kubernetes.labels import PRIORITY_CLASS
+from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import canonical
@@ -44,10 +44,11 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
         hard = quota_workload.amounts(at(quota.data, "spec", "hard"))
         for path, key, where in _demanded(resource, objects, hard, quota):
             full = f"ResourceQuota '{quota.name}' has {key}, but {where} writes none: "
-            hint = (
-                f"leave {key} out of {_holder(quota, objects)}, or write the request or the limit, or give "
-            )
-            hint += "the namespace a LimitRange with a default"
+            hint = f"leave {key} out of {_holder(quota, objects)}"
+            if _takes(_plain(key), resource, objects):
+                hint += (
+                    ", or write the request or the limit, or give the namespace a LimitRange with a default"
+                )
             yield Finding(path, f"{full}the API server refuses every pod", hint, is_certain=is_certain)
         counts = used(resource, objects, quota)
         for key, (set_name, value) in counts.items():
@@ -59,6 +60,14 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
                 place = place_of(resource, set_name)
                 hint = _raise(quota, key, value, objects)
                 yield Finding(place, message, hint, is_certain=is_certain and is_gang)
+
+
+def _takes(name: str, resource: Resource, objects: ObjectSet) -> bool:
+    """Tell whether Kueue takes a request of a resource: it ignores it, or has it in the group of the chips."""
+    ask, has_chips = asked(resource, objects), any(pods.asks_for_tpu for pods in resource.pods)
+    if ask is None or name not in ask.queue.covered:
+        return ask is None or ask.known.ignores_undeclared or name.startswith(ask.known.excluded)
+    return not has_chips or any({name, TPU} <= {*covered} for covered, _ in ask.queue.groups)
 
 
 def _counted(quota: Resource, pods: Pods, resource: Resource, objects: ObjectSet) -> bool:

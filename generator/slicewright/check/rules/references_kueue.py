@@ -194,12 +194,10 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
 def held(resource: Resource, objects: ObjectSet) -> Findings:
     """Find queues that admit nothing although runs wait in them; those of a file at the run."""
     if resource.kind in QUEUED_KINDS:
-        policies = _declared_policies(resource, objects)
-        yield from (
-            Finding(("metadata", "labels", QUEUE), f"stopPolicy {policy} of queue '{name}' admits no run")
-            for name, policy in policies
-            if policy in _STOPS
-        )
+        for policy in _declared_policies(resource, objects) if quota_read.quotas(objects).declared else ():
+            if policy in _STOPS:
+                message = f"stopPolicy {policy} of its queue admits no run"
+                yield Finding(("metadata", "labels", QUEUE), message)
         return
     policy = text(at(resource.data, "spec", "stopPolicy"))
     if policy not in _STOPS:
@@ -220,14 +218,10 @@ def held(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(("spec", "stopPolicy"), message)
 
 
-def _declared_policies(run: Resource, objects: ObjectSet) -> Iterator[tuple[str, str]]:
-    """Yield the queues of a run in the file of an existing cluster, each with its stopPolicy."""
-    if objects.site is None or not quota_read.quotas(objects).declared:
-        return
-    cluster, place = objects.site.cluster, (run.namespace or "default", run.labels.get(QUEUE))
-    for local in cluster.local_queues:
-        if (local.namespace, local.name) == place:
-            yield local.name, local.stop_policy
-            for queue in cluster.cluster_queues:
-                if queue.name == local.cluster_queue:
-                    yield queue.name, text(queue.written.get("stopPolicy"))
+def _declared_policies(run: Resource, objects: ObjectSet) -> Iterator[str]:
+    """Yield the stopPolicy of the queues of a run in the file of an existing cluster."""
+    site, place = objects.site, (run.namespace or "default", run.labels.get(QUEUE))
+    for queue in site.cluster.spec.get("clusterQueues", ()) if site else ():
+        for local in queue.get("localQueues", ()):
+            if (local.get("namespace", "default"), local["name"]) == place:
+                yield from (text(entry.get("stopPolicy")) for entry in (local, queue))
