@@ -48,8 +48,6 @@ _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
 """Fields of a workload that say nothing of what it wants of its cluster."""
-LOOKS_BESIDE = frozenset({"FIT132", "FIT152", "REF125"})
-"""The rules of runs that also look at what custom/ holds for all clusters."""
 _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS

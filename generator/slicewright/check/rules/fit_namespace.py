@@ -63,7 +63,7 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _takes(name: str, resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether Kueue takes a request of a resource: it ignores it, or has it in the group of the chips."""
+    """Tell whether Kueue takes a request of a resource: it ignores it, or has it in the group of chips."""
     ask, has_chips = asked(resource, objects), any(pods.asks_for_tpu for pods in resource.pods)
     if ask is None or name not in ask.queue.covered:
         return ask is None or ask.known.ignores_undeclared or name.startswith(ask.known.excluded)
