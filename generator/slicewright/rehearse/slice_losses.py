@@ -42,7 +42,7 @@ class SliceLosses:
         for entry in losses:
             slices = (pool for pool in room.fixed + room.growing if pool.pool == entry.pool)
             for index, node_pool in enumerate(slices):
-                self._await(node_pool, entry.of_slice(index))
+                self._go_on(self._life(node_pool, entry.of_slice(index)))
 
     def hold(self, *, is_busy: bool) -> None:
         """Let slices be lost only while this can change what happens: else the rehearsal would never end.
@@ -69,30 +69,28 @@ class SliceLosses:
             for entry in self._losses
         )
 
-    def _await(self, node_pool: NodePool, moments: Iterator[tuple[float, float]]) -> None:
-        at, back = next(moments)
-        self._timers.at(at, partial(self._lose, node_pool, at, back, moments), is_background=True)
+    def _go_on(self, life: Iterator[float]) -> None:
+        """Do the next step in the life of a slice at the moment that it names."""
+        self._timers.at(next(life), partial(self._go_on, life), is_background=True)
 
-    def _lose(
-        self, node_pool: NodePool, at: float, back: float, moments: Iterator[tuple[float, float]]
-    ) -> None:
-        self.away.add(node_pool.name)
-        nodes = nodes_of(self._setup, node_pool.name)
-        if nodes:
-            self._lost[node_pool.pool].append((at, back))
-        hit: dict[str, Fault] = {}
-        for pod in lose(self._setup, self._event_log, nodes, _KIND.name):
-            metadata = pod["metadata"]
-            number = int(metadata["labels"].get(JOB_INDEX, 0))
-            hit[f"{metadata['namespace']}/{maker(pod)[1]}"] = Fault(_KIND, at, back - at, {}, number)
-        for run, fault in hit.items():
-            self._event_log.note("fault", run, reason=_KIND.name, text=f"{node_pool.name} is lost at random")
-            self.hits.append(Injected(run, fault, at))
-        self._timers.at(back, partial(self._give_back, node_pool, nodes, moments), is_background=True)
-
-    def _give_back(
-        self, node_pool: NodePool, nodes: list[Object], moments: Iterator[tuple[float, float]]
-    ) -> None:
-        self.away.remove(node_pool.name)
-        bring_back(self._setup, self._event_log, nodes, _KIND.name)
-        self._await(node_pool, moments)
+    def _life(self, node_pool: NodePool, moments: Iterator[tuple[float, float]]) -> Iterator[float]:
+        """Yield when a slice is lost and when it returns; do it when the next moment is asked for."""
+        for at, back in moments:
+            yield at
+            self.away.add(node_pool.name)
+            nodes = nodes_of(self._setup, node_pool.name)
+            if nodes:
+                self._lost[node_pool.pool].append((at, back))
+            hit: dict[str, Fault] = {}
+            for pod in lose(self._setup, self._event_log, nodes, _KIND.name):
+                metadata = pod["metadata"]
+                number = int(metadata["labels"].get(JOB_INDEX, 0))
+                hit[f"{metadata['namespace']}/{maker(pod)[1]}"] = Fault(_KIND, at, back - at, {}, number)
+            for run, fault in hit.items():
+                self._event_log.note(
+                    "fault", run, reason=_KIND.name, text=f"{node_pool.name} is lost at random"
+                )
+                self.hits.append(Injected(run, fault, at))
+            yield back
+            self.away.remove(node_pool.name)
+            bring_back(self._setup, self._event_log, nodes, _KIND.name)
