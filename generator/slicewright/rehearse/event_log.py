@@ -23,7 +23,7 @@ from slicewright.kubernetes.problem import Problem, counted
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.controller_timers import ControllerTimers, Running
 from slicewright.rehearse.model.event import Event, Kind, Observer
-from slicewright.rehearse.model.timeline import Timelines
+from slicewright.rehearse.model.timeline import IN_VAIN, Timelines
 from slicewright.testbed.nodes import chips_of
 from slicewright.testbed.waiting import BedError
 
@@ -156,7 +156,7 @@ class EventLog:
     def see(self, verb: str, item: Object) -> None:
         """Record the state of an object that the API server reports."""
         with self._changed:
-            if item["kind"] != "Event":  # a controller that tries in vain again and again changes nothing
+            if item.get("reason") not in IN_VAIN:
                 self._take_note(time.monotonic())
             if item["kind"] == "Node":
                 labels = item["metadata"].get("labels", {})
