@@ -11,10 +11,12 @@ from tests.rendering.platform.kit import site
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY
 from slicewright.rehearse.event_log import Clock, EventLog
-from slicewright.rehearse.model.run_pods import Work, gangs
+from slicewright.rehearse.model.run_pods import Slice, Work, gangs
+from slicewright.rehearse.model.timeline import Timeline
 from slicewright.rehearse.time_control import Expiry, installed_settings, outlived
+from slicewright.testbed.nodes import capacity
 
-from .kit import A, job, says
+from .kit import A, job
 
 READY = {"type": "PodsReady", "status": "True"}
 
@@ -128,22 +130,22 @@ def test_nodes_that_come_at_the_same_time_as_the_timeout_are_said(
 
 
 @pytest.mark.parametrize(
-    ("pool", "kept", "expected"),
+    ("pool", "ran", "expected"),
     [
-        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3600.0, []),
-        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
-        ("provisioning: FlexStart", 700_000.0, ["spec.pools[0]"]),
+        ("maxRunDurationSeconds: 3600", 3600.0, []),
+        ("maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
+        ("provisioning: {type: ComputeClass, name: c}", 7201.0, ["spec.pools[0]"]),
+        ("provisioning: {type: ComputeClass, name: c}", 7200.0, []),
         ("provisioning: Spot", 700_000.0, []),
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, []),
     ],
 )
-def test_nodes_that_stay_longer_than_gke_keeps_them_are_said(
-    pool: str, kept: float, expected: list[str]
-) -> None:
-    """At their pool, once; a fault that gives nodes back does not begin the time again."""
-    of = site(f"pools: [{{name: f, tpu: v6e-8, {pool}}}]")
-    events = [says(at, kind, "", node_pool="np") for at, kind in ((10.0, "poolGrew"), (20.0, "poolGrew"))]
-    events.append(says(10.0 + kept, "poolShrank", "", node_pool="np"))
-    problems = outlived(of, {"np": "f", "other": "f"}, events, 1e6)
+def test_end_of_nodes_that_is_not_simulated_is_said(pool: str, ran: float, expected: list[str]) -> None:
+    """At their pool, once: nodes that exist at the start stay. Those that are added end as on GKE."""
+    classes = "[{name: c, priorities: [{tpu: v6e-8, maxRunDurationSeconds: 7200}]}]"
+    of = site(f"pools: [{{name: f, tpu: v6e-8, slices: 2, {pool}}}]\ncomputeClasses: {classes}")
+    pieces = [Slice("", 0, 10.0, 10.0 + ran, (name,), 1, exclusive=True) for name in ("f-0", "f-1")]
+    problems = outlived(of, capacity(of).fixed, [Timeline(A, slices=pieces), Timeline(A, slices=pieces)])
 
     assert expected == [problem.dotted() for problem in problems]
 
