@@ -145,3 +145,16 @@ def test_longest_execution_counts_restarts_and_what_was_before_an_eviction(empty
     ended = "DeactivatedDueToMaximumExecutionTimeExceeded"
     assert close([("Preempted", 1200.0), (ended, 5400.0)], record, 20)
     assert 1 == run(record, "a")["restarts"]
+
+
+@pytest.mark.ci
+def test_rehearsal_in_real_time_does_not_end_before_kueue_requeues(empty: Repo) -> None:
+    """Kueue is silent for 40 seconds, which is longer than a rehearsal waits where nothing is awaited."""
+    requeues = "requeuingStrategy: {backoffBaseSeconds: 40}"
+    kueue = f"{{waitForPodsReady: {{timeout: 2m, recoveryTimeout: 15s, {requeues}}}}}"
+    fault = "{kind: HostFailure, at: 10s, duration: 20s}"
+    rest = f"queueName: q\nfailurePolicy: {{maxRestarts: 5}}\nrehearsal: {{duration: 20s, faults: [{fault}]}}"
+    record = on_own_bed(empty, kueue, rest, pools="{name: f, tpu: v5litepod-8}", speed=1, skips=False)
+
+    assert close([("PodsReadyTimeout", 25.0)], record, 1)
+    assert "finished" == run(record, "a")["outcome"]
