@@ -48,7 +48,10 @@ def test_run_without_restarts_fails_with_its_nodes(empty: Repo, bed: Bed) -> Non
     record = on_flex_start(empty, bed, "FlexStart", "rehearsal: {duration: 2h}")
     (end,), a = ends(record), run(record, "a")
 
-    assert (["REH001"], "failed") == ([problem["id"] for problem in record["problems"]], a["outcome"])
+    (problem,) = record["problems"]
+
+    assert ("REH001", "failed") == (problem["id"], a["outcome"])
+    assert "GKE deleted the nodes of f-0 at the end of their life" in problem["hint"]
     assert 0 <= a["ended"] - end <= CONTROLLERS
 
 

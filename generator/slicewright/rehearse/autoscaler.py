@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from slicewright.cluster.api.api_error import ApiError, Ignored
 from slicewright.kubernetes.fields import NOTHING, conditions, digits, is_true
 from slicewright.kubernetes.labels import JOB_UID, NODE_POOL, TPU
-from slicewright.kubernetes.pods import pods_of
+from slicewright.kubernetes.pods import maker, pods_of
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import Clock, EventLog, alive
 from slicewright.rehearse.fault_injection import lose_pods
 from slicewright.rehearse.model.clock import ClockSettings
+from slicewright.rehearse.model.event import OLD
 from slicewright.rehearse.model.surroundings import OWNER_LABEL
 from slicewright.testbed.nodes import NodePool
 
@@ -277,7 +278,10 @@ class Autoscaler:
         for name in [name for name in self._ready if self._ends[name] <= now]:
             nodes = self._existing(name)
             self._remove(name, nodes, ", at the end of their life")
-            lose_pods(self._api, nodes)
+            lost = lose_pods(self._api, nodes)
+            for run in {f"{pod['metadata']['namespace']}/{maker(pod)[1]}" for pod in lost}:
+                text = f"GKE deleted the nodes of {name} at the end of their life"
+                self._event_log.note("warned", run, reason=OLD, text=text)
             if name in self._promised:
                 self._say(self._promised.pop(name), "CapacityRevoked", "the nodes are deleted")
 

@@ -131,8 +131,8 @@ _DISRUPTED = {
 }
 
 
-def lose_pods(api: Api, nodes: Iterable[Object]) -> None:
-    """Fail and delete the pods of nodes that are gone, as the garbage collector does."""
+def lose_pods(api: Api, nodes: Iterable[Object]) -> list[Object]:
+    """Fail and delete the pods of nodes that are gone, as the garbage collector does. Return them."""
     gone = {node["metadata"]["name"] for node in nodes}
     lost = [
         pod
@@ -149,6 +149,7 @@ def lose_pods(api: Api, nodes: Iterable[Object]) -> None:
 
     api.each(fail, lost)
     api.each(api.delete, lost)
+    return lost
 
 
 class Injector:
