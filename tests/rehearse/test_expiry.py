@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.rendering.platform.kit import site
 
 from slicewright.cluster.api.api_error import ApiError
@@ -13,10 +14,11 @@ from slicewright.kubernetes.kinds import CONFIGURATION_KEY
 from slicewright.rehearse.event_log import Clock, EventLog
 from slicewright.rehearse.model.run_pods import Slice, Work, gangs
 from slicewright.rehearse.model.timeline import Timeline
+from slicewright.rehearse.model.verdict import judge
 from slicewright.rehearse.time_control import Expiry, installed_settings, outlived
 from slicewright.testbed.nodes import capacity
 
-from .kit import A, job
+from .kit import A, job, part_of
 
 READY = {"type": "PodsReady", "status": "True"}
 
@@ -83,6 +85,22 @@ def test_timer_expires_once_when_it_is_due_and_the_controllers_have_settled(
     assert [0, 0, 0, 1, 1] == found
     assert ["Workload a status"] == scene.patches
     assert [] == scene.unknown
+
+
+def test_deadline_that_ends_a_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JobSet says only that a Job failed; the verdict names the deadline."""
+    metadata = {"name": "a-slice-0", "namespace": "default", "uid": "u"}
+    status = {"startTime": "2026-01-31T12:00:00Z"}
+    item = {"kind": "Job", "metadata": metadata, "spec": {"activeDeadlineSeconds": 3600}, "status": status}
+    scene = Scene(monkeypatch, item)
+    scene.after(360.0)
+    timeline = Timeline(A, submitted=0.0, started=0.0, outcome="failed", end_text="jobset failed")
+    told = {event.reason: event.text for event in scene.event_log.so_far() if event.kind == "warned"}
+    (problem,) = judge([part_of()], {A: replace(timeline, warnings=told)}, {}, cut_short=False)
+
+    limit = "activeDeadlineSeconds of a Job ends it after 1h00m"
+    assert {"TimeLimit": limit} == told
+    assert f"remove the cause: jobset failed; {limit}" == problem.hint
 
 
 def test_timer_on_which_no_controller_acts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import Clock, EventLog, alive
 from slicewright.rehearse.fault_injection import lose_pods
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.model.event import OLD
+from slicewright.rehearse.model.event import LIMIT
 from slicewright.rehearse.model.surroundings import OWNER_LABEL
 from slicewright.testbed.nodes import NodePool
 
@@ -281,7 +281,7 @@ class Autoscaler:
             lost = lose_pods(self._api, nodes)
             for run in {f"{pod['metadata']['namespace']}/{maker(pod)[1]}" for pod in lost}:
                 text = f"GKE deleted the nodes of {name} at the end of their life"
-                self._event_log.note("warned", run, reason=OLD, text=text)
+                self._event_log.note("warned", run, reason=LIMIT, text=text)
             if name in self._promised:
                 self._say(self._promised.pop(name), "CapacityRevoked", "the nodes are deleted")
 

@@ -17,7 +17,7 @@ from slicewright.rehearse.autoscaler import Autoscaler
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.controller_timers import DEADLINE, MAX_EXECUTION, Running, ages_usage
-from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.event import LIMIT, run_key
 from slicewright.rehearse.model.expectation import OWN_SECONDS
 from slicewright.rehearse.model.run_pods import ends_by_itself, lacks_head
 from slicewright.rehearse.model.scenario_part import ScenarioPart, without_chips
@@ -244,6 +244,9 @@ class Expiry:
             with self._event_log.reading():
                 self._event_log.controller_timers.tell(running)
             self._told_at = time.monotonic()
+            if running.timer.name == DEADLINE:  # of other timers the controllers tell
+                text = f"{DEADLINE} of a {running.item['kind']} ends it after {shown(running.timer.seconds)}"
+                self._event_log.note("warned", running.run, reason=LIMIT, text=text)
 
     def _compare(self, running: Running, ends_at: float | None, autoscaler: Autoscaler) -> None:
         """Note if the work would have ended, or nodes would have come, at about the same moment."""
