@@ -91,7 +91,7 @@ def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | Non
 
 
 def life_of(way: Provisioning, seconds: int | None) -> float:
-    """Return how long nodes live whose file says so many seconds; infinity if nothing limits it."""
+    """Return how long nodes live for which `seconds` are written; infinity if nothing limits it."""
     return seconds or (FLEX_START_SECONDS[1] if way.is_flex_start else math.inf)
 
 
