@@ -107,6 +107,12 @@ def larger_machine(scene: Scene, hint: str) -> None:
     scene.cluster["pools"][1]["machineType"] = "n2-highmem-80"
 
 
+def more_slices(scene: Scene, hint: str) -> None:
+    """Give the pool more slices."""
+    assert "give the pool more slices" in hint
+    scene.cluster["pools"][0]["slices"] = 3
+
+
 def no_node_pool(scene: Scene, hint: str) -> None:
     """Remove a label from the selector."""
     del scene.runs[0]["podTemplate"]["spec"]["nodeSelector"][pasted(r"remove (\S+) from", hint)]
@@ -232,6 +238,12 @@ CASES = {
         no_node_pool,
         run=RUN + "slices: 2\n",
         pods={"nodeSelector": {"cloud.google.com/gke-nodepool": "v6e-0"}},
+    ),
+    "more slices than the pool has": Case(
+        "FIT154",
+        more_slices,
+        cluster=queue(quota=[{"pool": "v6e", "nominalSlices": 3}]),
+        run=RUN + "slices: 3\n",
     ),
     "two heads for one node": Case("FIT134", more_nodes, None, run=PATHWAYS, runs=2),
     "ports of two heads": Case("FIT134", more_nodes, None, run=open_heads(), runs=2),

@@ -288,7 +288,7 @@ def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[s
     return frozenset(defaults).difference(*own)
 
 
-def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
+def chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     """Return (chips of a slice, chips of all pools) of a flavor; the second is 0 if no cluster is known."""
     labels = quota_read.quotas(objects).flavors.get(flavor, quota.Flavor({})).labels
     keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
@@ -314,7 +314,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
     if objects.is_platform(resource):
         return  # QUOTA008 adds up all quotas of a TPUCluster, at their lines
     for path, flavor, value in _nominal(resource):
-        chips = _chips_of(flavor, objects)
+        chips = chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
             message = f"the quota of {flavor} is {plain(value)} chips, but its pools have {chips[1]}"
             yield Finding(path, message)
@@ -323,7 +323,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("FIT105", {"ClusterQueue", "Cohort"}, "warning")
 def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
-        chips = _chips_of(flavor, objects)
+        chips = chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
             message = f"the quota of {flavor} is {plain(value)} chips, but must be a multiple of a slice"
             yield Finding(path, f"{message} of {chips[0]} chips")
