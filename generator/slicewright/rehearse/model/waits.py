@@ -143,11 +143,13 @@ def _queued(
         if event.kind not in ("waiting", "reserved"):
             continue
         if event.kind == "reserved":
-            for run in moment.passed(event.run):
+            passed = moment.passed(event.run)
+            for run in passed:
                 spans = queued.get(run, ())
                 for key in [(run, span.start) for span in spans if span.start < event.at < span.end]:
                     later[key].add(event.run)
-                    if key not in strict and moment.fits_without(run, later[key]):
+                    is_first = run == passed[0] and key not in strict
+                    if is_first and moment.fits_without(run, later[key]):
                         strict.add(key)
         recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
         if event.kind == "waiting":
@@ -201,16 +203,16 @@ class _Moment:
         return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
 
     def passed(self, run: str) -> list[str]:
-        """Return the runs of its queue before which a run got quota, although Kueue tries them first."""
+        """Return the runs of its queue before which a run got quota, in Kueue's order."""
         queue_of, submitted = self._setting.queue_of, self._submitted.get(run, 0.0)
         if run not in queue_of or queue_of[run] in self._setting.strict:
             return []
-        return [
-            name
+        queued = [
+            (-self._priority(name), at, name)
             for name, at in self._queued.items()
             if queue_of[name] == queue_of[run]
-            and (-self._priority(name), at) < (-self._priority(run), submitted)
         ]
+        return [name for *order, name in sorted(queued) if order < [-self._priority(run), submitted]]
 
     def _priority(self, run: str) -> int:
         return self._setting.priorities.get(run, 0)
@@ -228,7 +230,7 @@ class _Moment:
     def fits_without(self, run: str, others: Collection[str]) -> bool:
         """Tell whether Kueue admits a run, as the first of its queue, if some others hold nothing."""
         setting = self._setting
-        if run not in setting.demands or self._ahead(run):
+        if run not in setting.demands:
             return False
         queue = setting.known.queues[setting.queue_of[run]]
         return all(
