@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from slicewright.check.selection import is_application, is_flux_kustomization, syncs
 from slicewright.document.document import values_in
 from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
@@ -95,6 +96,21 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     return list(contents.values())
 
 
+def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
+    """Return the fields of a kustomization, their place, and the built objects.
+
+    Flux and Argo CD write some fields of their own objects into the kustomization that they sync.
+    """
+    path: Path = ("spec",) if is_flux_kustomization(resource) else ()
+    if is_application(resource):
+        path = ("spec", "source", "kustomize")
+    contents = composed(resource, objects)
+    if path:
+        every = (one for one in objects.widest.all if one.kind not in _NOT_BUILT)
+        contents = [one for one in every if syncs(resource, one.file)]
+    return path, mapping(at(resource.data, *path)), contents
+
+
 def _included(resource: Resource, folder: str) -> Iterator[str]:
     for key in ("resources", "bases", "components"):
         for _, entry in words(resource.data.get(key)):
@@ -104,7 +120,9 @@ def _included(resource: Resource, folder: str) -> Iterator[str]:
 
 def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
-    for path, entry in _entries(resource.data):
+    base: Path = ("spec",) if is_flux_kustomization(resource) else ()
+    for way, entry in _entries(mapping(at(resource.data, *base))):
+        path = (*base, *way)
         target = texts(entry.get("target"))
         for content in _contents(entry, resource, objects):
             yield Patch(path, target, content, _deletes(content))
@@ -223,9 +241,12 @@ def unchanged_names(resource: Resource) -> Iterator[tuple[Path, str]]:
         yield from ((("spec", "selector", key), selector[key]) for key in _MAKERS if key in selector)
 
 
-def name_references(found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet) -> str:
+def name_references(
+    found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet, prefix: str = "", suffix: str = ""
+) -> str:
     """Return the hint how names follow a prefix; each is (object that names another, its field, the other).
 
+    A prefix and a suffix are what a tool still adds to the names.
     kustomize takes every custom kind for a namespaced one, and looks only in the namespace of the first.
     """
     fields: dict[str, dict[str, None]] = {}
@@ -234,7 +255,7 @@ def name_references(found: Iterable[tuple[Resource, Path, Resource]], objects: O
         way = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
         if by.namespace and foreign(named.kind, named.group) and not is_namespaced(named.group, named.kind):
             pointer = "/".join(str(step).replace("/", "~1") for step in ("", *path))
-            operation = f'[{{"op": "replace", "path": "{pointer}", "value": "{named.name}"}}]'
+            operation = f'[{{"op": "replace", "path": "{pointer}", "value": "{prefix}{named.name}{suffix}"}}]'
             name = min(names_of(by, objects.widest), key=len)  # patches come before prefixes
             patches[f"{{target: {{kind: {by.kind}, name: {name}}}, patch: '{operation}'}}"] = None
         else:

@@ -1,9 +1,12 @@
 """Rules of Pathways: head and workers of a JobSet, their flags and ports, and what PathwaysJob needs."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from slicewright.check.rules.jobset_names import domain_of
+from slicewright.check.rules.multislice import stranger
 from slicewright.check.rules.tpu_shape import is_pathways, shape, shapes
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
@@ -108,6 +111,35 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
                     if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
                         message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
                         yield Finding((*path, "env", index, "value"), message)
+
+
+@rule("PW151", _JOBSET)
+def _addresses(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find parts of Pathways that connect to another pod than the one that serves the port."""
+    serving: dict[str, list[Pods]] = defaultdict(list)
+    for pods in resource.pods:
+        for _, container in _all(pods):
+            serving[flags(container).get(_SERVER_PORT, (0, ""))[1]].append(pods)
+    if not any(_managers(resource)):
+        return
+    for pods in resource.pods:
+        for path, container in _all(pods):
+            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
+            named: dict[Path, str] = {(*path, "args", index): address}
+            for index, entry in entries(container.get("env")):
+                if entry.get("name") == "JAX_BACKEND_TARGET":
+                    named[(*path, "env", index, "value")] = text(entry.get("value")).removeprefix("grpc://")
+            for place, address in named.items():
+                name, _, port = address.rpartition(":")
+                others, reason = serving[port] or [pods], ""
+                if name not in ("localhost", "127.0.0.1"):
+                    reason = stranger(address, resource, objects, by_hand=False)
+                elif not any(other is pods for other in others):
+                    reason = f"pods '{others[0].name}' serve the port"
+                if reason:
+                    right = f"{resource.server_name}-{others[0].name}-0-0.{domain_of(resource)}"
+                    hint = f"write {right} in place of {name}"
+                    yield Finding(place, f"the address is {address}, but {reason}", hint)
 
 
 @rule("PW105", _JOBSET)
