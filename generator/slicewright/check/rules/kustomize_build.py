@@ -96,19 +96,19 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     return list(contents.values())
 
 
-def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
-    """Return the fields of a kustomization, their place, and the built objects.
-
-    Flux and Argo CD write some fields of their own objects into the kustomization that they sync.
-    """
-    path: Path = ("spec",) if is_flux_kustomization(resource) else ()
+def _way(resource: Resource) -> Path:
+    """Return the way to the fields of a kustomization, which Flux and Argo CD have in their own objects."""
     if is_application(resource):
-        path = ("spec", "source", "kustomize")
-    contents = composed(resource, objects)
-    if path:
-        every = (one for one in objects.widest.all if one.kind not in _NOT_BUILT)
-        contents = [one for one in every if syncs(resource, one.file)]
-    return path, mapping(at(resource.data, *path)), contents
+        return ("spec", "source", "kustomize")
+    return ("spec",) if is_flux_kustomization(resource) else ()
+
+
+def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
+    """Return the way to the fields of a kustomization, the fields, and the objects that they change."""
+    path = _way(resource)
+    every = objects.widest.all if path else ()
+    synced = [one for one in every if one.kind not in _NOT_BUILT and syncs(resource, one.file)]
+    return path, mapping(at(resource.data, *path)), synced if path else composed(resource, objects)
 
 
 def _included(resource: Resource, folder: str) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _included(resource: Resource, folder: str) -> Iterator[str]:
 
 def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
-    base: Path = ("spec",) if is_flux_kustomization(resource) else ()
+    base = _way(resource)
     for way, entry in _entries(mapping(at(resource.data, *base))):
         path = (*base, *way)
         target = texts(entry.get("target"))
