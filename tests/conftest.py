@@ -1,8 +1,10 @@
 """A repository on disk for a test: written from a few lines of YAML, driven through the command line."""
 
 import gc
+import getpass
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -25,7 +27,7 @@ from slicewright.testbed.bed_cluster import Cluster
 PROJECT = files.PROJECT
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that nobody else may enter
-_ROOM = 2 << 30
+_ROOM = 4 << 30
 """Bytes that are free where the files of tests are kept in memory; a run of all tests has about 300 MB."""
 
 CLUSTER = """
@@ -58,13 +60,20 @@ def no_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _keep_files_in_memory() -> None:
     """Let pytest make its folders in memory, where a file takes a tenth of the time that it takes on a disk.
 
-    Tests run programs that they write, so a file system that lets nobody do that will not do.
+    Tests run programs that they write, so a file system that forbids that will not do. pytest keeps the
+    folder of a killed run for three days, in memory too: it is removed here.
     """
     try:
+        for lock in _MEMORY.glob(f"pytest-of-{getpass.getuser()}/pytest-*/.lock"):
+            if not Path("/proc", lock.read_text(encoding="utf-8")).exists():
+                shutil.rmtree(lock.parent, ignore_errors=True)
         state = os.statvfs(_MEMORY)
-    except OSError:
+        memory = Path("/proc/meminfo").read_text(encoding="utf-8")
+        [available] = re.findall(r"MemAvailable: +(\d+) kB", memory)
+    except (OSError, ValueError):
         return
-    if state.f_bavail * state.f_frsize >= _ROOM and not state.f_flag & os.ST_NOEXEC:
+    room = min(state.f_bavail * state.f_frsize, int(available) << 10)
+    if room >= _ROOM and not state.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import slicewright
+from slicewright.api import Checkout
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.compose import compose
 from slicewright.testbed.bed_cluster import Cluster
@@ -46,7 +47,7 @@ spec:
 """
 
 
-def repository(root: Path) -> slicewright.api.Checkout:
+def repository(root: Path) -> Checkout:
     """Write a repository with one pool and one workload, and load it."""
     shutil.copytree(ROOT / "bases", root / "bases")
     (root / "slicewright.yaml").touch()
@@ -56,7 +57,7 @@ def repository(root: Path) -> slicewright.api.Checkout:
     return slicewright.load(root)
 
 
-def rendered(checkout: slicewright.api.Checkout) -> list[Object]:
+def rendered(checkout: Checkout) -> list[Object]:
     """Return the objects that a render of the repository would write, without writing them."""
     rendering = slicewright.render(checkout)
     assert rendering.problems == ()

@@ -20,6 +20,7 @@ from slicewright.check.rules import (
     fit_flavors,
     fit_heads,
     fit_namespace,
+    fit_node_pools,
     fit_nodes,
     multislice,
     pods_ready,
@@ -63,7 +64,7 @@ _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
 )
-_FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes, provisioning_requests)
+_FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_node_pools, fit_nodes, provisioning_requests)
 _OF_PLACE = frozenset(_OF_RUNS).intersection(
     (*_FITS, *_WAITS, *rules_of(multislice), minimum_version, gates, image_tags)
 )

@@ -8,16 +8,20 @@ from itertools import accumulate
 from slicewright.check.rules import fit_nodes as nodes
 from slicewright.check.rules.fit import Asked, asked
 from slicewright.check.rules.kueue_queues import quotas
-from slicewright.check.rules.tpu_shape import exclusive
+from slicewright.check.rules.tpu_shape import exclusive, is_pathways
 from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
-from slicewright.kubernetes.labels import HOSTNAME, QUEUE, TPU
+from slicewright.kubernetes.labels import HOSTNAME, NODE_POOL, QUEUE, TPU
 from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.problem import counted
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import Key, PodSet, most
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.rendering.plan.resolved_cluster import size_range
 from slicewright.rendering.platform.flavor import CpuCapacity, capacities
 
+_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+_FULL = Fraction(85, 100)
+"""The used part of a node that no profile of GKE's autoscaler removes; for the default one it is half."""
 _DEFAULT_NODE = (2, 4096)
 """vCPUs and MiB of a node of GKE's default node pool, an e2-medium."""
 
@@ -74,6 +78,30 @@ def _heads(resource: Resource, objects: ObjectSet) -> Findings:
             message += "and each head takes a node for itself"
             hint = f"write nodes: {total} for pool '{pools[0].pool.name}', or let the quota admit fewer heads"
             yield Finding((*path, "nominalQuota"), message, hint)
+
+
+@rule("TPU180", RUN_KINDS, "warning")
+def _evicted(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find single pods whose end is the end of a TPU run, on nodes that the autoscaler may remove.
+
+    It removes nodes that are mostly free, if others have room for their pods.
+    """
+    site, is_operator = objects.site, resource.kind == "PathwaysJob"
+    if site is None or not (is_operator or any(pods.asks_for_tpu for pods in resource.pods)):
+        return
+    pools = {name: pool for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
+    for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
+        pool = pools.get(pods.selector.get(NODE_POOL, ""))
+        annotations = resource.annotations if is_operator else pods.annotations
+        is_needed = is_operator or is_pathways(resource) or pods.job.get("backoffLimit") == 0
+        if pool is None or not is_needed or pod_set.count != 1 or annotations.get(_SAFE_TO_EVICT) == "false":
+            continue
+        own = nodes.of_one_pod(pod_set).items()
+        is_free = nodes.holds(site.machines.get(pool.name), {name: value / _FULL for name, value in own})
+        size = size_range(site, pool)
+        if size.most > max(1, size.least) and is_free:
+            message = f"the autoscaler of pool '{pool.name}' may remove the node of pod '{pod_set.name}', "
+            yield Finding(pods.selector_path(NODE_POOL), f"{message}and the run ends with it")
 
 
 @once

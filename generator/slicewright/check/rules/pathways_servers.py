@@ -13,6 +13,8 @@ from slicewright.kubernetes.problem import Path, dotted
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
+GOOGLE_BUCKET = "gs://cloud-pathways-staging/"
+"""The bucket of Google that xpk writes where nobody names another."""
 _SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
 _RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
 _TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
@@ -125,6 +127,20 @@ def _shared_host(resource: Resource, objects: ObjectSet) -> Findings:
                         hint += dotted(head.pods.job_path[:-1])
                     yield Finding((*head.pods.spec_path, "hostNetwork"), message, hint)
                     break
+
+
+@rule("PW150", POD_KINDS, "note")
+def _bucket_of_google(resource: Resource, _objects: ObjectSet) -> Findings:
+    folders: list[tuple[Path, str]] = [
+        (("spec", "pathwaysDir"), text(at(resource.data, "spec", "pathwaysDir")))
+    ]
+    for path, container in resource.containers:
+        index, folder = flags(container).get("--gcs_scratch_location", (0, ""))
+        folders.append(((*path, "args", index), folder))
+    for place, folder in folders:
+        if f"{folder}/".startswith(GOOGLE_BUCKET):
+            yield Finding(place, f"other projects cannot write to the bucket {GOOGLE_BUCKET[:-1]} of Google")
+            return
 
 
 @rule("PW148", POD_KINDS, "warning")
