@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from msgspec import Struct
 
@@ -44,22 +43,6 @@ class _Written(Struct, frozen=True):
         return self.known.get(name, ((), "", ()))
 
 
-def _written(
-    resource: Resource, pods: Pods, place: Path, container: dict[str, Any], objects: ObjectSet
-) -> _Written:
-    known: dict[str, tuple[Path, str, Sequence[int]]] = {}
-    for one in variables(resource, place, container, objects):
-        if one.value and not is_unfinished(one.value):
-            path, number = (*one.path, "value") if one.is_written else one.path, digits(one.value)
-            known.setdefault(one.name, (path, one.value, () if number is None else (number,)))
-    env = list(entries(container.get("env")))
-    for index, entry in env:
-        field = _FIELD.fullmatch(text(at(entry, "valueFrom", "fieldRef", "fieldPath")))
-        if field and (numbers := _labels(resource, pods).get(field[1])):
-            known[text(entry.get("name"))] = (*place, "env", index, "valueFrom"), "", numbers
-    return _Written(known, frozenset(known).union(text(entry.get("name")) for _, entry in env))
-
-
 def _labels(resource: Resource, pods: Pods) -> dict[str, Sequence[int]]:
     """Return labels of JobSet that number its Jobs, also those without chips, with the numbers of some."""
     first = sum(other.replicas for other in resource.pods[: resource.pods.index(pods)])
@@ -73,10 +56,19 @@ def _labels(resource: Resource, pods: Pods) -> dict[str, Sequence[int]]:
 
 def _of_slices(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, _Written]]:
     """Yield the containers of the pods that ask for chips, with the pods."""
-    for pods in resource.pods:
-        if pods.asks_for_tpu:
-            for path, container in pods.containers:
-                yield pods, _written(resource, pods, path, container, objects)
+    for pods in (pods for pods in resource.pods if pods.asks_for_tpu):
+        for place, container in pods.containers:
+            known: dict[str, tuple[Path, str, Sequence[int]]] = {}
+            for one in variables(resource, place, container, objects):
+                if one.value and not is_unfinished(one.value):
+                    path, number = (*one.path, "value") if one.is_written else one.path, digits(one.value)
+                    known.setdefault(one.name, (path, one.value, () if number is None else (number,)))
+            env = list(entries(container.get("env")))
+            for index, entry in env:
+                field = _FIELD.fullmatch(text(at(entry, "valueFrom", "fieldRef", "fieldPath")))
+                if field and (numbers := _labels(resource, pods).get(field[1])):
+                    known[text(entry.get("name"))] = (*place, "env", index, "valueFrom"), "", numbers
+            yield pods, _Written(known, frozenset(known).union(text(entry.get("name")) for _, entry in env))
 
 
 def _hint(resource: Resource, label: str) -> str:

@@ -47,7 +47,6 @@ _BESIDE = (ACCELERATOR_COUNT, INSTANCE_TYPE, MACHINE_FAMILY, GPU)
 """Labels that an accelerator and a topology decide on."""
 _ONLY_TRUE = (FLEX_START, PREEMPTIBLE, SPOT)
 _PROVISIONING = ("flex-start", "preemptible", "spot", "standard")
-_OF_TERM = {"matchLabelKeys", "mismatchLabelKeys"}
 
 
 @rule("TPU144", {"JobSet"})
@@ -152,9 +151,9 @@ def _hosts_apart(resource: Resource, objects: ObjectSet) -> Findings:
                 label, selector = text(term.get("topologyKey")), mapping(term.get("labelSelector"))
                 keys = {text(one.get("key")) for _, one in entries(selector.get("matchExpressions"))}
                 keys.update(mapping(selector.get("matchLabels")))
-                # With keys to match or mismatch, a term may be for the pods of other runs.
-                is_own = keys and keys <= own.keys() and not _OF_TERM & term.keys() and selects(selector, own)
-                if label in wrong and is_own:
+                # matchLabelKeys and mismatchLabelKeys may leave only the pods of other runs.
+                is_own = keys and keys <= own.keys() and "LabelKeys" not in str([*term])
+                if label in wrong and is_own and selects(selector, own):
                     message = f"{key} with {label} lets only one of the {row.hosts} hosts of the slice run"
                     hint = f"remove the term, or write topologyKey: {right}"
                     yield Finding((*pods.spec_path, "affinity", key, REQUIRED, index), message, hint)
