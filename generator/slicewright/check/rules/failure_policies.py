@@ -154,7 +154,7 @@ def _patterns(resource: Resource, _objects: ObjectSet) -> Findings:
         for place, pattern in words(applied.data.get("onJobFailureMessagePatterns")):
             if whole(pattern) is None and "\\Q" not in pattern:  # a quotation that only Go has
                 path: Path = (*_RULES, applied.index, "onJobFailureMessagePatterns", place)
-                yield Finding(path, f"'{pattern}' is no regular expression of Go, so it matches nothing")
+                yield Finding(path, f"'{pattern}' is not a regular expression of Go, so it matches nothing")
 
 
 @rule("JS146", JOB_KINDS, "warning")

@@ -22,7 +22,7 @@ from slicewright.check.rules.kustomize_build import (
     selects,
     unchanged_names,
 )
-from slicewright.check.selection import is_application, is_flux_kustomization
+from slicewright.check.selection import is_application, is_flux_kustomization, syncs
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, texts, words
 from slicewright.kubernetes.kinds import GROUP_OF, RUN_KINDS, is_namespaced
@@ -75,19 +75,21 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KUS103", KUSTOMIZATIONS, "warning")
 def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
-    if "configurations" in resource.data:
-        return
     base, fields, contents = layer(resource, objects)
+    built_by = [one for one in objects.widest.of_kind("Kustomization") if base and syncs(resource, one.file)]
     keys = [key for key in ("namePrefix", "nameSuffix") if fields.get(key)]
+    if not keys or any("configurations" in one.data for one in (resource, *built_by)):
+        return
     if not base:
-        contents = built(resource, objects) if keys else []
+        contents = built(resource, objects)
     named = {id(part): names_of(part, objects) - {part.name} or {part.name} for part in contents}
     found = []
     for part in contents:
         others = {name: other for other in contents if other is not part for name in named[id(other)]}
         found += [(part, path, others[name], name) for path, name in _references(part, others)]
-    affixes = [text(fields.get(key)) if base else "" for key in ("namePrefix", "nameSuffix")]
-    hint = name_references(((part, path, other) for part, path, other, _ in found), objects, *affixes)
+    hint = name_references(((part, path, other) for part, path, other, _ in found), objects)
+    if base:
+        hint = f"write {keys[0]} in the kustomization of the path, and nameReference for custom kinds"
     for part, _, _, name in found[:1]:
         for key in keys:
             message = f"'{key}' renames '{name}', but not where {part.kind} '{part.name}' names it"

@@ -106,9 +106,11 @@ def _way(resource: Resource) -> Path:
 def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
     """Return the way to the fields of a kustomization, the fields, and the objects that they change."""
     path = _way(resource)
-    every = objects.widest.all if path else ()
-    synced = [one for one in every if one.kind not in _NOT_BUILT and syncs(resource, one.file)]
-    return path, mapping(at(resource.data, *path)), synced if path else composed(resource, objects)
+    fields = mapping(at(resource.data, *path))
+    if not path or fields.keys().isdisjoint(("images", "namePrefix", "nameSuffix", "patches")):
+        return path, fields, composed(resource, objects)
+    every = (one for one in objects.widest.all if one.kind not in _NOT_BUILT)
+    return path, fields, [one for one in every if syncs(resource, one.file)]
 
 
 def _included(resource: Resource, folder: str) -> Iterator[str]:
@@ -241,12 +243,9 @@ def unchanged_names(resource: Resource) -> Iterator[tuple[Path, str]]:
         yield from ((("spec", "selector", key), selector[key]) for key in _MAKERS if key in selector)
 
 
-def name_references(
-    found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet, prefix: str = "", suffix: str = ""
-) -> str:
+def name_references(found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet) -> str:
     """Return the hint how names follow a prefix; each is (object that names another, its field, the other).
 
-    A prefix and a suffix are what a tool still adds to the names.
     kustomize takes every custom kind for a namespaced one, and looks only in the namespace of the first.
     """
     fields: dict[str, dict[str, None]] = {}
@@ -255,7 +254,7 @@ def name_references(
         way = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
         if by.namespace and foreign(named.kind, named.group) and not is_namespaced(named.group, named.kind):
             pointer = "/".join(str(step).replace("/", "~1") for step in ("", *path))
-            operation = f'[{{"op": "replace", "path": "{pointer}", "value": "{prefix}{named.name}{suffix}"}}]'
+            operation = f'[{{"op": "replace", "path": "{pointer}", "value": "{named.name}"}}]'
             name = min(names_of(by, objects.widest), key=len)  # patches come before prefixes
             patches[f"{{target: {{kind: {by.kind}, name: {name}}}, patch: '{operation}'}}"] = None
         else:
