@@ -1,18 +1,21 @@
-"""Rules of slices and node pools: one pool of several hosts is one slice, and a sub-block has 64 chips."""
+"""Rules of slices and node pools: how many there are, one slice in each, and 64 chips in a sub-block."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
 from msgspec import Struct
 
 from slicewright.catalogue.shape import Shape, joined
+from slicewright.check.rules.fit import asked, chips_of, place_of
 from slicewright.check.rules.fit_namespace import finished_before
+from slicewright.check.rules.fit_nodes import amount
 from slicewright.check.rules.tpu_shape import exclusive, shape
 from slicewright.document import edit as edits
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, count, entries, number, text
-from slicewright.kubernetes.kinds import JOB_KINDS
-from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NODE_POOL, SLICE_TOPOLOGY
+from slicewright.kubernetes.kinds import JOB_KINDS, QUEUED_KINDS
+from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NODE_POOL, SLICE_TOPOLOGY, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted
 from slicewright.kubernetes.scheduler import NodeSelector, node_selector
@@ -109,3 +112,29 @@ def _more_than_sub_block(resource: Resource, objects: ObjectSet) -> Findings:
         if name and has and before <= has < needs[name]:
             message = f"sub-block '{name}' has {has} chips, but the run needs {needs[name]}"
             yield Finding(some.path(_SUB_BLOCK), message)
+
+
+@rule("FIT154", QUEUED_KINDS, hint="request fewer slices, or give the pool more slices")
+def _run_beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
+    ask = asked(resource, objects)
+    if ask is None or not ask.fits:
+        return
+    earlier = finished_before(resource)
+    requests: dict[tuple[str, ...], list[tuple[Fraction, str]]] = defaultdict(list)
+    for choice in ask.deciding:
+        names = [pods.name for pods in choice.pods if pods.name not in earlier]
+        if TPU in choice.requests and names:
+            requests[tuple(choice.flavors)].append((choice.requests[TPU], names[0]))
+    for flavors, values in requests.items():
+        chips = [known[1] for name in flavors if (known := chips_of(name, objects)) and known[1]]
+        if len(chips) < len(flavors):
+            continue  # a pool of the flavor is not known
+        largest, name = max(values)
+        needed = sum(value for value, _ in values)
+        if needed > sum(chips) or largest > max(chips):
+            shown = needed if needed > sum(chips) else largest
+            have = " and ".join(
+                f"{number} of flavor '{flavor}'" for flavor, number in zip(flavors, chips, strict=True)
+            )
+            message = f"the run requests {amount(TPU, shown)} at a time, but the pools have {have}"
+            yield Finding(place_of(resource, name), message)
