@@ -49,6 +49,8 @@ SUCCEEDED, DELETED = "Succeeded", "Deleted"
 
 NOT_IN_TREE = "NotInTree"
 """Reason of our own warning that an object which a run needs is missing."""
+LIMIT = "TimeLimit"
+"""Reason of our own warning that a run reached a deadline, or its nodes the end of their life."""
 RESTARTED = "ContainerRestarted"
 """Reason of our own warning that a container restarted; Kubernetes has no event for it."""
 
