@@ -45,6 +45,7 @@ plugins:
 CONTAINER = {"name": "c", "image": "x"}
 ATTACH = "persistentvolume-attach-detach-controller"
 DEADLINE = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+UNREAD = {**DEADLINE, "onJobFailureMessagePatterns": ["^(?!preempted).*$"]}
 AGAIN = {"name": "again", "action": "RestartJobSet"}
 
 
@@ -83,12 +84,20 @@ def _jobset(name: str, rules: list[Object], job: Object) -> Object:
 
 @pytest.mark.parametrize(
     ("name", "rules", "restarts"),
-    [("none", [], 1), ("later", [AGAIN, DEADLINE], 1), ("first", [DEADLINE, AGAIN], 0)],
+    [
+        ("none", [], 1),
+        ("later", [AGAIN, DEADLINE], 1),
+        ("first", [DEADLINE, AGAIN], 0),
+        ("unread", [UNREAD], 1),
+    ],
 )
 def test_only_a_first_rule_lets_a_deadline_end_the_run(
     own_api: Api, name: str, rules: list[Object], restarts: int
 ) -> None:
-    """JobSet restarts after the deadline of a Job, also where a rule behind another one says otherwise."""
+    """JobSet restarts after the deadline of a Job, also where a rule behind another one says otherwise.
+
+    A rule with a pattern that Go cannot read says nothing.
+    """
     own_api.create(_jobset(name, rules, {"activeDeadlineSeconds": 1}))
 
     def failed() -> Object | None:
@@ -167,6 +176,40 @@ def test_a_disk_is_for_one_node(own_api: Api, mode: str, said: str) -> None:
     until(said, refused, seconds=SECONDS)
     both = yaml.safe_dump_all([job, _object("PersistentVolumeClaim", name, claim)])
     assert len(findings_of("REF166", both)) == 1
+
+
+def test_jobset_makes_no_pods_of_a_negative_priority(own_api: Api) -> None:
+    """The API server refuses the label that JobSet gives the pods of JS154."""
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"}}
+    low = {**head, "value": -10, "preemptionPolicy": "Never"}
+    item = _jobset("low", [], {"template": _template(priorityClassName="low")})
+    own_api.create(low)
+    own_api.create(item)
+
+    def refused() -> str | None:
+        messages = (event["message"] for event in own_api.list("v1", "Event", "default"))
+        return next((one for one in messages if "low-slice" in one and "is invalid" in one), None)
+
+    assert 'metadata.labels: Invalid value: "-10"' in until("the refusal", refused, seconds=SECONDS)
+    assert len(findings_of("JS154", yaml.safe_dump_all([item, low]))) == 1
+
+
+def test_a_quota_of_chips_counts_requests_only(own_api: Api) -> None:
+    """The server takes pods beyond the limits of REF170, and refuses them with the key of its hint."""
+    uncounted = {"google.com/tpu": "0", "limits.google.com/tpu": "0"}
+    chips = {**CONTAINER, "resources": {"limits": {"google.com/tpu": "4"}}}
+    quota = _object("ResourceQuota", "chips", {"hard": uncounted})
+    own_api.create(quota)
+    own_api.create(_object("Pod", "counted-not", _template(containers=[chips])["spec"]))
+    found = findings_of("REF170", yaml.safe_dump(quota))
+    right = {found[0].hint.removeprefix("write "): "0"}
+    own_api.create(_object("ResourceQuota", "right", {"hard": right}))
+    key = ("v1", "ResourceQuota", "right", "default")
+    until("the quota", lambda: own_api.get(*key).get("status", {}).get("used"), seconds=SECONDS)
+
+    with pytest.raises(ApiError, match="exceeded quota: right"):
+        own_api.create(_object("Pod", "counted", _template(containers=[chips])["spec"]))
+    own_api.delete(own_api.get(*key))
 
 
 def _clusterwide(item: Object) -> Object:

@@ -42,10 +42,11 @@ _CONFIG_MAPS = (kinds.KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
 def is_judged(resource: Resource) -> bool:
-    """Tell whether an object is judged: one of the kinds, or one with pods for TPUs or for a queue."""
+    """Tell whether an object is judged: one of the kinds, or one with pods or quota for TPUs or a queue."""
     if resource.group in _GROUPS or (resource.group, resource.kind) in _OTHERS:
         return True
-    return holds_configuration(resource) or (resource.kind in kinds.PODS_OF and _asks(resource))
+    may_ask = resource.kind in kinds.PODS_OF or resource.kind == "ResourceQuota"
+    return holds_configuration(resource) or (may_ask and _asks(resource))
 
 
 def holds_configuration(resource: Resource) -> bool:

@@ -11,7 +11,7 @@ from slicewright.kubernetes.problem import Problem, counted, did_you_mean
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, patch_if_there
+from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, lose_pods, patch_if_there
 from slicewright.rehearse.model.event import Kind, run_key
 from slicewright.rehearse.model.scenario_part import Fault, FaultKind, Known, ScenarioPart, is_queued
 from slicewright.rehearse.model.scenario_problems import (
@@ -25,12 +25,6 @@ from slicewright.rehearse.model.scenario_problems import (
 from slicewright.rehearse.model.surroundings import END
 from slicewright.rendering.plan.plan import Plan
 
-_DISRUPTED = {
-    "type": "DisruptionTarget",
-    "status": "True",
-    "reason": "DeletionByPodGC",
-    "message": "PodGC: node no longer exists",
-}
 _TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
@@ -55,27 +49,10 @@ def _lose(injection: Injection, nodes: list[Object]) -> Undo:
 
 
 def lose(setup: ClusterSetup, event_log: EventLog, nodes: list[Object], reason: str) -> list[Object]:
-    """Delete nodes, then fail and delete their pods as the garbage collector does; return the pods."""
-    api = setup.api
-    api.each(api.delete, nodes)
+    """Delete nodes, and end their pods; return the pods."""
+    setup.api.each(setup.api.delete, nodes)
     _note(event_log, "poolShrank", nodes, " lost", reason)
-    gone = {node["metadata"]["name"] for node in nodes}
-    lost = [
-        pod
-        for pod in api.list("v1", "Pod")
-        if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
-    ]
-
-    def fail(pod: Object) -> None:
-        conditions = [
-            entry for entry in pod["status"].get("conditions", ()) if entry["type"] != _DISRUPTED["type"]
-        ]
-        status = {"phase": "Failed", "conditions": [*conditions, _DISRUPTED]}
-        patch_if_there(api, pod, {"status": status}, subresource="status")
-
-    api.each(fail, lost)
-    api.each(api.delete, lost)
-    return lost
+    return lose_pods(setup.api, nodes)
 
 
 def bring_back(setup: ClusterSetup, event_log: EventLog, nodes: list[Object], reason: str) -> None:

@@ -227,7 +227,9 @@ def _mismatch(pods: Pods, resource: Resource, catalogue: Catalogue) -> tuple[str
         rungs = [rung for rung in rungs if selected in _labels(rung, key, selected)]
         if not rungs:
             return key, f"has nodes with {key}: {selected}"
-    counts = [machine.chips_per_host for rung in rungs for machine in rung.machines]
+    counts = [
+        number(rung.tpu.get("count")) or machine.chips_per_host for rung in rungs for machine in rung.machines
+    ]
     if pods.chips > max(counts, default=0):
         return "", f"has nodes of {pods.chips} chips"
     return None

@@ -12,6 +12,7 @@ from slicewright.kubernetes.kinds import JOB_KINDS
 from slicewright.kubernetes.labels import MAX_EXECUTION_TIME, QUEUE
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
+from slicewright.kubernetes.regular_expression import whole
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _RULES: Path = ("spec", "failurePolicy", "rules")
@@ -145,6 +146,15 @@ def _shadowed(resource: Resource, _objects: ObjectSet) -> Findings:
         if applied.cases and applied.cases <= applied.earlier.keys() and others != {action}:
             message = "the rule never applies: earlier rules match the same failures, with "
             yield Finding((*_RULES, applied.index), message + joined(sorted(others)))
+
+
+@rule("JS155", JOBSET, "warning")
+def _patterns(resource: Resource, _objects: ObjectSet) -> Findings:
+    for applied in _applied(resource):
+        for place, pattern in words(applied.data.get("onJobFailureMessagePatterns")):
+            if whole(pattern) is None and "\\Q" not in pattern:  # a quotation that only Go has
+                path: Path = (*_RULES, applied.index, "onJobFailureMessagePatterns", place)
+                yield Finding(path, f"'{pattern}' is not a regular expression of Go, so it matches nothing")
 
 
 @rule("JS146", JOB_KINDS, "warning")

@@ -9,8 +9,9 @@ from typing import Any
 
 from slicewright.check.rules import fit_nodes as nodes
 from slicewright.check.rules.fit import asked, place_of
+from slicewright.document import edit
 from slicewright.intent.tpucluster import BUILT_IN_PRIORITIES
-from slicewright.kubernetes.fields import at, entries, text, words
+from slicewright.kubernetes.fields import at, entries, mapping, text, words
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
@@ -30,6 +31,17 @@ _JOBS = "count/jobs.batch"
 _CLASS = "priorityClassName"
 NAMESPACED = QUEUED_KINDS | {"CronJob"}
 """Kinds whose pods are compared with objects of their namespace."""
+
+
+@rule("REF170", {"ResourceQuota"}, "warning")
+def _uncounted(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find limits of extended resources that Kubernetes accepts and does not count."""
+    for key in mapping(at(resource.data, "spec", "hard")):
+        name = key.removeprefix("limits.")
+        if "/" in name and not key.startswith(("requests.", "count/")) and ".k8s.io/" not in key:
+            message = f"Kubernetes does not count {key}, so it limits nothing"
+            fix = edit.rename(("spec", "hard", key), f"requests.{name}")
+            yield Finding(("spec", "hard", key), message, f"write requests.{name}", fix)
 
 
 @rule("FIT132", NAMESPACED)
@@ -248,7 +260,8 @@ def _counts(pod_set: PodSet, pods: Pods | None, defaults: quota_workload.Default
         requests = {name: value * count for name, value in quota_workload.usage(pods, defaults).items()}
         counts[_JOBS] = Fraction(pods.replicas if pods.job_path else 0)
         limits = quota_workload.limits(pods, defaults)
-        counts |= {f"limits.{name}": value * count for name, value in limits.items()}
+        # Of other resources Kubernetes counts only requests.
+        counts |= {f"limits.{name}": limits[name] * count for name in _NATIVE if name in limits}
     for name, value in requests.items():
         if name != "pods":
             counts[f"requests.{name}"] = value

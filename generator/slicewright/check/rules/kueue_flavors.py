@@ -178,7 +178,7 @@ _CLASSES = (
 )
 
 
-@rule("KQ158", {"AdmissionCheck", "ProvisioningRequestConfig"})
+@rule("KQ158", {"AdmissionCheck", "ProvisioningRequest", "ProvisioningRequestConfig"})
 def _misspelt(resource: Resource, _objects: ObjectSet) -> Findings:
     is_check = resource.kind == "AdmissionCheck"
     path: Path = ("spec", "controllerName" if is_check else "provisioningClassName")

@@ -227,14 +227,40 @@ def _selector(resource: Resource, _objects: ObjectSet) -> Findings:
         yield Finding(("spec",), message, fix=fix)
 
 
+def _shares_fairly(objects: ObjectSet) -> bool:
+    """Tell whether fair sharing is on in Kueue's configuration."""
+    sharing = configuration(objects).get("fairSharing")
+    return isinstance(sharing, dict) and sharing.get("enable") is not False
+
+
+@rule("KQ179", _QUEUES, "warning")
+def _unfair(resource: Resource, objects: ObjectSet) -> Findings:
+    path: Path = ("spec", "preemption", "borrowWithinCohort")
+    if _shares_fairly(objects) and at(resource.data, *path, "policy") not in (None, "Never"):
+        message = "borrowWithinCohort has no effect: fair sharing is on in Kueue's configuration"
+        yield Finding(path, message, fix=edits.remove(path, safe=False))
+
+
+@rule("KQ178", _QUEUES, "warning")
+def _not_counted(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find quota of resources that Kueue leaves out, and that no transformation makes."""
+    settings = mapping(configuration(objects).get("resources"))
+    left_out = tuple(prefix for _, prefix in words(settings.get("excludeResourcePrefixes")))
+    transformations = (mapping(entry.get("outputs")) for _, entry in entries(settings.get("transformations")))
+    made = set().union(*transformations)
+    for path, group in groups(resource):
+        for index, name in words(group.get("coveredResources")):
+            if name.startswith(left_out) and name not in made:
+                message = f"the quota of {name} limits nothing: Kueue's configuration excludes the resource"
+                yield Finding((*path, "coveredResources", index), message)
+
+
 @rule("KQ166", _QUOTAS, "warning")
 def _weight(resource: Resource, objects: ObjectSet) -> Findings:
-    site, settings = objects.site, configuration(objects)
+    site = objects.site
     path: Path = ("spec", "fairSharing", "weight")
-    is_known = bool(settings) or (site is not None and site.cluster.managed)
-    sharing = settings.get("fairSharing")
-    is_on = isinstance(sharing, dict) and sharing.get("enable") is not False
-    if is_known and not is_on and at(resource.data, *path) is not None:
+    is_known = bool(configuration(objects)) or (site is not None and site.cluster.managed)
+    if is_known and not _shares_fairly(objects) and at(resource.data, *path) is not None:
         hint = ""
         if site is not None and "kueue" not in site.cluster.spec:
             hint = f"write kueue: {{}} in {site.cluster.source.file.path}, which turns fair sharing on"

@@ -78,9 +78,11 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
         for path, job_labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
-            if labels.QUEUE in job_labels and labels.QUEUE not in resource.labels:
-                message = f"{labels.QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
-                yield Finding((*path, "metadata", "labels", labels.QUEUE), message)
+            for key in (labels.QUEUE, labels.PRIORITY_CLASS, labels.MAX_EXECUTION_TIME):
+                if key in job_labels and key not in resource.labels:
+                    message = f"{key} is on the template, but Kueue reads it from the {resource.kind}"
+                    hint = f'write {key}: "{job_labels[key]}" in metadata.labels of the {resource.kind}'
+                    yield Finding((*path, "metadata", "labels", key), message, hint)
 
 
 def _of_schedule(resource: Resource) -> Findings:

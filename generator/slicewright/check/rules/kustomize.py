@@ -15,12 +15,14 @@ from slicewright.check.rules.kustomize_build import (
     documents_of,
     foreign,
     images_of,
+    layer,
     name_references,
     names_of,
     patches,
     selects,
     unchanged_names,
 )
+from slicewright.check.selection import is_application, is_flux_kustomization, syncs
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, texts, words
 from slicewright.kubernetes.kinds import GROUP_OF, RUN_KINDS, is_namespaced
@@ -73,20 +75,25 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KUS103", KUSTOMIZATIONS, "warning")
 def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
-    if "configurations" in resource.data:
+    base, fields, contents = layer(resource, objects)
+    built_by = [one for one in objects.widest.of_kind("Kustomization") if base and syncs(resource, one.file)]
+    keys = [key for key in ("namePrefix", "nameSuffix") if fields.get(key)]
+    if not keys or any("configurations" in one.data for one in (resource, *built_by)):
         return
-    keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
-    contents = built(resource, objects) if keys else []
+    if not base:
+        contents = built(resource, objects)
     named = {id(part): names_of(part, objects) - {part.name} or {part.name} for part in contents}
     found = []
     for part in contents:
         others = {name: other for other in contents if other is not part for name in named[id(other)]}
         found += [(part, path, others[name], name) for path, name in _references(part, others)]
     hint = name_references(((part, path, other) for part, path, other, _ in found), objects)
+    if base:
+        hint = f"write {keys[0]} in the kustomization of the path, and nameReference for custom kinds"
     for part, _, _, name in found[:1]:
         for key in keys:
             message = f"'{key}' renames '{name}', but not where {part.kind} '{part.name}' names it"
-            yield Finding((key,), message, hint)
+            yield Finding((*base, key), message, hint)
 
 
 _REFERS = ("name", "ref", "clusterqueue")
@@ -137,7 +144,7 @@ def _mentions(data: Any, name: str) -> bool:
 
 @rule("KUS105", KUSTOMIZATIONS, "warning")
 def _targets(resource: Resource, objects: ObjectSet) -> Findings:
-    contents = composed(resource, objects)
+    base, _, contents = layer(resource, objects)
     gone = objects.once("deleted by patches", deleted)
     if contents:
         for patch in patches(resource, objects):
@@ -146,13 +153,15 @@ def _targets(resource: Resource, objects: ObjectSet) -> Findings:
                 continue
             if not any(selects(target, part, objects) for part in contents):
                 fields = " ".join(f"{key}: {value}" for key, value in target.items())
-                yield Finding((*patch.path[:2], "target"), f"the target ({fields}) matches no object")
+                path = (*patch.path[: len(base) + 2], "target")
+                yield Finding(path, f"the target ({fields}) matches no object")
 
 
 @rule("KUS126", KUSTOMIZATIONS, "warning")
 def _images(resource: Resource, objects: ObjectSet) -> Findings:
-    reached, others = images_of(composed(resource, objects))
-    listed = list(entries(resource.data.get("images")))
+    base, fields, contents = layer(resource, objects)
+    reached, others = images_of(contents)
+    listed = list(entries(fields.get("images")))
     if not reached or any(key in resource.data for key in ("configurations", "replacements", "transformers")):
         return
     for place, (index, entry) in enumerate(listed):
@@ -164,7 +173,7 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
         matches = whole(becomes)  # kustomize takes the name for a pattern
         if not name or matches is None or any(map(matches, reached)):
             continue
-        path: Path = ("images", index, "name")
+        path: Path = (*base, "images", index, "name")
         if name in others:
             part, way = others[name]
             image = becomes if becomes != name else f"{name}:TAG"
@@ -175,6 +184,14 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, message, hint)
         else:
             yield Finding(path, f"no container has the image '{name}'", did_you_mean(name, reached))
+
+
+@rule("KUS128", (), "warning")
+def _of_tools(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find the same in what Flux and Argo CD write into the kustomization that they sync."""
+    if is_flux_kustomization(resource) or is_application(resource):
+        for one in (_prefix, _targets, _images):
+            yield from one.check(resource, objects)
 
 
 @rule("KUS127", KUSTOMIZATIONS, "warning")

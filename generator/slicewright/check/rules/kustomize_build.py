@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from slicewright.check.selection import is_application, is_flux_kustomization, syncs
 from slicewright.document.document import values_in
 from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
@@ -95,6 +96,23 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     return list(contents.values())
 
 
+def _way(resource: Resource) -> Path:
+    """Return the way to the fields of a kustomization, which Flux and Argo CD have in their own objects."""
+    if is_application(resource):
+        return ("spec", "source", "kustomize")
+    return ("spec",) if is_flux_kustomization(resource) else ()
+
+
+def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
+    """Return the way to the fields of a kustomization, the fields, and the objects that they change."""
+    path = _way(resource)
+    fields = mapping(at(resource.data, *path))
+    if not path or fields.keys().isdisjoint(("images", "namePrefix", "nameSuffix", "patches")):
+        return path, fields, composed(resource, objects)
+    every = (one for one in objects.widest.all if one.kind not in _NOT_BUILT)
+    return path, fields, [one for one in every if syncs(resource, one.file)]
+
+
 def _included(resource: Resource, folder: str) -> Iterator[str]:
     for key in ("resources", "bases", "components"):
         for _, entry in words(resource.data.get(key)):
@@ -104,7 +122,9 @@ def _included(resource: Resource, folder: str) -> Iterator[str]:
 
 def patches(resource: Resource, objects: ObjectSet) -> Iterator[Patch]:
     """Yield the patches of a kustomization: inline ones, and files that are under examination."""
-    for path, entry in _entries(resource.data):
+    base = _way(resource)
+    for way, entry in _entries(mapping(at(resource.data, *base))):
+        path = (*base, *way)
         target = texts(entry.get("target"))
         for content in _contents(entry, resource, objects):
             yield Patch(path, target, content, _deletes(content))

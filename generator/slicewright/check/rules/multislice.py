@@ -1,16 +1,17 @@
 """Rules of MEGASCALE_* and JAX_* that are written by hand, against the slices and names of a run."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
 from slicewright.check.rules import tpu_shape
 from slicewright.check.rules.jobset_names import domain_of
+from slicewright.check.rules.tpu_environment import variables
 from slicewright.check.rules.tpu_slices import blanked
 from slicewright.document.document import is_unfinished
-from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text, words
+from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
@@ -19,11 +20,10 @@ _NUM_SLICES, _SLICE_ID = "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID"
 _NUM_PROCESSES, _PROCESS_ID = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
 _COORDINATORS = {"MEGASCALE_COORDINATOR_ADDRESS": _SLICE_ID, "JAX_COORDINATOR_ADDRESS": _PROCESS_ID}
 """The addresses of the first host, each with the variable by which a run of several objects counts itself."""
+_HOSTNAMES = "TPU_WORKER_HOSTNAMES"
 _LIBTPU = ("8431", "8471")
 """Ports of each host: of the metrics, and of the hosts of a slice."""
-_ASSIGNED = re.compile(
-    r"(?:^|[\s;&])(?:export\s+)?((?:MEGASCALE|JAX)_[A-Z_]+)=[\"']?([\w.:-]+)(?![\w.:$({-])", re.MULTILINE
-)
+_FIELD = re.compile(r"metadata\.(?:labels|annotations)\['jobset\.sigs\.k8s\.io/([a-z-]+)'\]")
 _POD = re.compile(r".+-[0-9]+")
 _KINDS = frozenset({"JobSet", "Job"})
 _BY_GKE = "leave it out: GKE sets what libtpu and JAX need"
@@ -33,35 +33,42 @@ _FROM_LABEL = "write valueFrom: {{fieldRef: {{fieldPath: \"metadata.labels['jobs
 class _Written(Struct, frozen=True):
     """What one container says of its place in a run."""
 
-    literals: dict[str, tuple[Path, str]]
-    """Variables with a value that is written out, in env or in a script, with their places."""
+    known: dict[str, tuple[Path, str, Sequence[int]]]
+    """Variables with their places and values: a text, and a number of all Jobs, or of each by a label."""
     names: frozenset[str]
     """All variables that are set."""
 
-    def of(self, name: str) -> tuple[Path, str]:
-        """Return place and value of a variable; empty where it is not written out."""
-        return self.literals.get(name, ((), ""))
+    def of(self, name: str) -> tuple[Path, str, Sequence[int]]:
+        """Return place and value of a variable; empty where it is not known."""
+        return self.known.get(name, ((), "", ()))
 
 
-def _written(path: Path, container: dict[str, Any]) -> _Written:
-    literals: dict[str, tuple[Path, str]] = {}
-    for key in ("command", "args"):
-        for index, word in words(container.get(key)):
-            literals |= {name: ((*path, key, index), value) for name, value in _ASSIGNED.findall(word)}
-    listed = entries(container.get("env"))
-    env = [(index, text(entry.get("name")), text(entry.get("value"))) for index, entry in listed]
-    for index, name, value in env:
-        if value and not is_unfinished(value):
-            literals.setdefault(name, ((*path, "env", index, "value"), value))
-    return _Written(literals, frozenset(literals).union(name for _, name, _ in env))
+def _labels(resource: Resource, pods: Pods) -> dict[str, Sequence[int]]:
+    """Return labels of JobSet that number its Jobs, also those without chips, with the numbers of some."""
+    first = sum(other.replicas for other in resource.pods[: resource.pods.index(pods)])
+    return {
+        "global-replicas": (sum(other.replicas for other in resource.pods),),
+        "replicatedjob-replicas": (pods.replicas,),
+        "job-index": range(pods.replicas),
+        "job-global-index": range(first, first + pods.replicas),
+    }
 
 
-def _of_slices(resource: Resource) -> Iterator[tuple[Pods, _Written]]:
+def _of_slices(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, _Written]]:
     """Yield the containers of the pods that ask for chips, with the pods."""
-    for pods in resource.pods:
-        if pods.asks_for_tpu:
-            for path, container in pods.containers:
-                yield pods, _written(path, container)
+    for pods in (pods for pods in resource.pods if pods.asks_for_tpu):
+        for place, container in pods.containers:
+            known: dict[str, tuple[Path, str, Sequence[int]]] = {}
+            for one in variables(resource, place, container, objects):
+                if one.value and not is_unfinished(one.value):
+                    path, number = (*one.path, "value") if one.is_written else one.path, digits(one.value)
+                    known.setdefault(one.name, (path, one.value, () if number is None else (number,)))
+            env = list(entries(container.get("env")))
+            for index, entry in env:
+                field = _FIELD.fullmatch(text(at(entry, "valueFrom", "fieldRef", "fieldPath")))
+                if field and (numbers := _labels(resource, pods).get(field[1])):
+                    known[text(entry.get("name"))] = (*place, "env", index, "valueFrom"), "", numbers
+            yield pods, _Written(known, frozenset(known).union(text(entry.get("name")) for _, entry in env))
 
 
 def _hint(resource: Resource, label: str) -> str:
@@ -70,15 +77,16 @@ def _hint(resource: Resource, label: str) -> str:
 
 
 @rule("TPU168", _KINDS | {"RayCluster", "RayJob", "RayService"})
-def _number_of_slices(resource: Resource, _objects: ObjectSet) -> Findings:
+def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
     counts = {id(pods): _slices(resource, pods) for pods in resource.pods if pods.asks_for_tpu}
     total = sum(counts.values())
-    for pods, own in _of_slices(resource):
-        (path, value), slices = own.of(_NUM_SLICES), counts[id(pods)]
+    for pods, own in _of_slices(resource, objects):
+        (path, literal, numbers), slices = own.of(_NUM_SLICES), counts[id(pods)]
+        value = next(iter(numbers), 0)
         # An object of one slice that says which one it is may be a part of a larger run.
-        is_part = slices == 1 and _SLICE_ID in own.names
-        is_alone = value == "1" and own.of(_SLICE_ID)[1] == "0"
-        if not path or digits(value) in (slices, total) or is_part or is_alone or 0 in (slices, total):
+        is_part = slices == 1 and _SLICE_ID in own.names and literal != ""
+        is_alone = value == 1 and own.of(_SLICE_ID)[1] == "0"
+        if not path or value in (slices, total) or is_part or is_alone or 0 in (slices, total):
             continue
         message = f"{_NUM_SLICES} is {value}, but the run has {total} slice{'s' * (total != 1)}"
         hint = f'write "{total}"'
@@ -99,33 +107,47 @@ def _slices(resource: Resource, pods: Pods) -> int:
 
 
 @rule("TPU169", _KINDS)
-def _slice_id(resource: Resource, _objects: ObjectSet) -> Findings:
-    seen: dict[str, str] = {}
-    for pods, own in _of_slices(resource):
-        path, value = own.of(_SLICE_ID)
-        slice_id, limit = digits(value), digits(own.of(_NUM_SLICES)[1])
-        if slice_id is None or limit == 1:
+def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
+    seen: dict[int, str] = {}
+    total = sum(pods.replicas for pods in resource.pods if pods.asks_for_tpu)
+    for pods, own in _of_slices(resource, objects):
+        path, literal, numbers = own.of(_SLICE_ID)
+        limit, is_written = next(iter(own.of(_NUM_SLICES)[2]), None), literal != ""
+        if not numbers or limit == 1:
             continue
+        most = limit if is_written or limit else total
+        value = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         hint = _hint(resource, "job-index")
-        if pods.replicas > 1:
+        each = "write another number for each slice, from 0" if is_written else hint
+        others = [seen[one] for one in numbers if seen.setdefault(one, pods.name) != pods.name]
+        if is_written and pods.replicas > 1:
             yield Finding(path, f"all {pods.replicas} slices have {_SLICE_ID} {value}", hint)
-        elif limit is not None and slice_id >= limit:
-            message = f"{_SLICE_ID} is {value}, but {limit} slices have the numbers 0 to {limit - 1}"
-            yield Finding(path, message, f"write 0 to {limit - 1}, another number for each slice")
-        elif seen.setdefault(value, pods.name) != pods.name:
-            message = f"replicatedJobs '{seen[value]}' and '{pods.name}' both have {_SLICE_ID} {value}"
-            yield Finding(path, message, "write another number for each slice, from 0")
+        elif most is not None and numbers[-1] >= most:
+            message = f"{_SLICE_ID} is {value}, but {most} slices have the numbers 0 to {most - 1}"
+            yield Finding(path, message, each)
+        elif others and (is_written or (limit or 0) > pods.replicas):
+            message = f"replicatedJobs '{others[0]}' and '{pods.name}' both have {_SLICE_ID} {value}"
+            yield Finding(path, message, each)
 
 
 @rule("TPU170", _KINDS)
 def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
-    for pods, own in _of_slices(resource):
+    for pods, own in _of_slices(resource, objects):
         if _hosts(resource, pods, own) > 1:
             for name, counts in _COORDINATORS.items():
-                path, value = own.of(name)
-                reason = _stranger(value, resource, objects, by_hand=counts in own.names) if path else ""
+                path, value, _ = own.of(name)
+                reason = stranger(value, resource, objects, by_hand=counts in own.names)
+                has_chips = (_place(value.partition(".")[0], resource) or ("", True, True))[2]
+                # The head of Pathways is a coordinator without chips; that of JAX may be any process.
+                if not has_chips and counts == _SLICE_ID and not tpu_shape.is_pathways(resource):
+                    reason = "its pods have no chips, so no libtpu listens there"
                 if reason:
                     yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
+            path, value, _ = own.of(_HOSTNAMES)
+            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in value.split(",")}
+            for address, reason in islice(filter(all, reasons.items()), 1):
+                if value != "localhost":
+                    yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
 
 
 def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
@@ -137,7 +159,7 @@ def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
     return sum(pods.replicas * pods.pods_per_job for pods in resource.pods if pods.asks_for_tpu)
 
 
-def _stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: bool) -> str:
+def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: bool) -> str:
     """Return why an address is not that of the first host of a run; '' where it is, or nobody knows."""
     name, subdomain, namespace = [*address.partition(":")[0].split("."), "", ""][:3]
     if name in ("localhost", "127") and not (name == "localhost" and subdomain):
@@ -150,7 +172,7 @@ def _stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: 
         return (
             "no pod of the run has this name" if _POD.fullmatch(name) and subdomain and not is_known else ""
         )
-    domain, is_first = place
+    domain, is_first, _ = place
     if subdomain != domain:
         return (
             f"the pods of the run have the subdomain '{domain}'" if domain else "its pods have no subdomain"
@@ -160,8 +182,8 @@ def _stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: 
     return "" if is_first or by_hand else "it must be the first host of the first slice"
 
 
-def _place(name: str, resource: Resource) -> tuple[str, bool] | None:
-    """Return the subdomain of a pod of a run, and whether it is the first of the first Job; else None."""
+def _place(name: str, resource: Resource) -> tuple[str, bool, bool] | None:
+    """Return the subdomain of a pod of a run, whether it is the first of the first Job, and has chips."""
     for pods in resource.pods:
         start, domain = f"{resource.server_name}-", text(pods.spec.get("subdomain"))
         if resource.kind == "JobSet":
@@ -172,33 +194,33 @@ def _place(name: str, resource: Resource) -> tuple[str, bool] | None:
         if is_whole and all(
             one is not None and one < limit for one, limit in zip(numbers, most, strict=True)
         ):
-            return domain, not any(numbers)
+            return domain, not any(numbers), pods.asks_for_tpu
     return None
 
 
 @rule("TPU171", _KINDS, "warning")
-def _processes(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods, own in _of_slices(resource):
+def _processes(resource: Resource, objects: ObjectSet) -> Findings:
+    for pods, own in _of_slices(resource, objects):
         hosts, same = _hosts(resource, pods, own), pods.replicas * pods.pods_per_job
-        path, value = own.of(_NUM_PROCESSES)
+        path, value, _ = own.of(_NUM_PROCESSES)
         if path and digits(value) not in (hosts, hosts * len(pods.containers), pods.pods_per_job, None):
             yield Finding(path, f"{_NUM_PROCESSES} is {value}, but the run has {hosts} hosts")
-        path, value = own.of(_PROCESS_ID)
+        path, value, _ = own.of(_PROCESS_ID)
         if path and min(hosts, same) > 1:
             yield Finding(path, f"all {same} hosts have {_PROCESS_ID} {value}")
-        path, value = own.of("JAX_COORDINATOR_ADDRESS")
+        path, value, _ = own.of("JAX_COORDINATOR_ADDRESS")
         if value.endswith(tuple(f":{port}" for port in _LIBTPU)):
             yield Finding(path, f"libtpu uses the port of {value}", "write port 8476, the default of JAX")
 
 
 @rule("TPU172", {"JobSet"})
-def _order(resource: Resource, _objects: ObjectSet) -> Findings:
+def _order(resource: Resource, objects: ObjectSet) -> Findings:
     for index, job in entries(at(resource.data, "spec", "replicatedJobs")):
         for place, entry in entries(job.get("dependsOn")):
             if entry.get("status") != "Complete":
                 continue
             pod = re.compile(rf"{re.escape(resource.name)}-{re.escape(text(job.get('name')))}-\d+-\d+\..*")
-            for pods, own in _of_slices(resource):
+            for pods, own in _of_slices(resource, objects):
                 if pods.name == entry.get("name"):
                     for name in _COORDINATORS:
                         if pod.fullmatch(own.of(name)[1]):

@@ -14,10 +14,12 @@ from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PORT = 8471
 """Over which libtpu of one host reaches that of another."""
+_DNS, _DNS_NAMESPACE = 53, "kube-system"
+_NAMES = "{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}"
 _WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
 
 
-def _labels(resource: Resource, pods: Pods) -> dict[str, str]:
+def labels_of(resource: Resource, pods: Pods) -> dict[str, str]:
     """Return the labels of pods, with those of their controllers."""
     own = dict(pods.labels)
     if resource.kind in RUN_OF:
@@ -29,7 +31,7 @@ def _labels(resource: Resource, pods: Pods) -> dict[str, str]:
     return own
 
 
-def _selects(selector: object, labels: Mapping[str, str]) -> bool:
+def selects(selector: object, labels: Mapping[str, str]) -> bool:
     """Tell whether a selector of labels selects an object."""
     of_map = mapping(selector)
     expressions = [requirement(one) for _, one in entries(of_map.get("matchExpressions"))]
@@ -42,7 +44,7 @@ def _of_namespace(selector: dict[str, Any], namespace: str) -> bool:
     """Tell whether a selector may select the namespace; of its labels only the name is known."""
     keys = {*texts(selector.get("matchLabels"))}
     keys |= {str(one.get("key")) for _, one in entries(selector.get("matchExpressions"))}
-    return not keys <= {NAMESPACE_NAME} or _selects(selector, {NAMESPACE_NAME: namespace})
+    return not keys <= {NAMESPACE_NAME} or selects(selector, {NAMESPACE_NAME: namespace})
 
 
 def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespace: str) -> bool:
@@ -54,7 +56,7 @@ def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespac
     return not listed or any(
         "ipBlock" in peer
         or (
-            _selects(peer.get("podSelector"), labels)
+            selects(peer.get("podSelector"), labels)
             and (
                 "namespaceSelector" not in peer
                 or _of_namespace(mapping(peer["namespaceSelector"]), namespace)
@@ -64,29 +66,44 @@ def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespac
     )
 
 
-def _is_open(port: dict[str, Any]) -> bool:
-    """Tell whether an entry of ports may have that of libtpu; a name may be any port."""
+def _resolves(entry: dict[str, Any]) -> bool:
+    """Tell whether a rule of a policy lets pods reach the DNS of the cluster."""
+    ports = [port for _, port in entries(entry.get("ports"))]
+    peers = [peer for _, peer in entries(entry.get("to"))]
+    spaces = (mapping(peer["namespaceSelector"]) for peer in peers if "namespaceSelector" in peer)
+    is_peer = not peers or any("ipBlock" in peer for peer in peers)
+    is_peer |= any(_of_namespace(space, _DNS_NAMESPACE) for space in spaces)
+    return is_peer and (not ports or any(_is_open(port, _DNS, "UDP") for port in ports))
+
+
+def _is_open(port: dict[str, Any], wanted: int = _PORT, protocol: str = "TCP") -> bool:
+    """Tell whether an entry of ports may have a port, that of libtpu if none is given; a name may be any."""
     first = port.get("port")
     last = number(port.get("endPort"), number(first))
-    is_in = not isinstance(first, int) or first <= _PORT <= (last or first)
-    return port.get("protocol", "TCP") == "TCP" and is_in
+    is_in = not isinstance(first, int) or first <= wanted <= (last or first)
+    return port.get("protocol", "TCP") == protocol and is_in
 
 
 def _policies(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[tuple[Resource, str, str]]:
-    """Yield the first policy of each direction where no policy lets the pods reach each other."""
-    namespace, labels = resource.namespace or "default", _labels(resource, pods)
+    """Yield the first policy of each direction where no policy lets the pods reach each other.
+
+    Without peers, they can reach each other, but not the DNS.
+    """
+    namespace, labels = resource.namespace or "default", labels_of(resource, pods)
     own = [
         policy
         for policy in objects.of_kind("NetworkPolicy")
         if (policy.namespace or "default") == namespace
         and policy.group == "networking.k8s.io"
-        and _selects(at(policy.data, "spec", "podSelector"), labels)
+        and selects(at(policy.data, "spec", "podSelector"), labels)
     ]
     for direction, key, peers in _WAYS:
         isolating = [policy for policy in own if direction in _types(policy)]
-        rules = (entry for policy in isolating for _, entry in entries(at(policy.data, "spec", key)))
+        rules = [entry for policy in isolating for _, entry in entries(at(policy.data, "spec", key))]
         if isolating and not any(_lets(entry, peers, labels, namespace) for entry in rules):
             yield isolating[0], key, peers
+        elif isolating and key == "egress" and not any(map(_resolves, rules)):
+            yield isolating[0], key, ""
 
 
 def _types(policy: Resource) -> list[str]:
@@ -104,11 +121,9 @@ def _apart(resource: Resource, objects: ObjectSet) -> Findings:
         if not is_slice or not pods.asks_for_tpu or pods.spec.get("hostNetwork") is True:
             continue
         for policy, key, peers in _policies(resource, pods, objects):
-            message = (
-                f"NetworkPolicy '{policy.name}' of {policy.file} does not let the hosts of the slice reach "
-            )
-            message += f"each other ({key})"
+            message = f"NetworkPolicy '{policy.name}' of {policy.file} does not let the hosts of the slice "
+            message += f"reach each other ({key})" if peers else "resolve the names of each other (DNS)"
             hint = f"add to its spec.{key}: {{{peers}: [{{podSelector: {{}}}}]}}"
             if key == "egress":
-                hint += ", and for DNS {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}"
+                hint = f"{hint}, and for DNS {_NAMES}" if peers else f"add to its spec.egress: {_NAMES}"
             yield Finding(pods.spec_path, message, hint)

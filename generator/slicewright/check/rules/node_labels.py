@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import joined
-from slicewright.check.rules.tpu_shape import exclusive, is_tpu, of_labels
+from slicewright.check.rules.network_policies import labels_of, selects
+from slicewright.check.rules.tpu_shape import exclusive, is_tpu, multi_host, of_labels
 from slicewright.check.rules.tpu_slices import exclusive_path
-from slicewright.kubernetes.fields import at, texts
-from slicewright.kubernetes.kinds import TEMPLATE_KINDS
+from slicewright.kubernetes.fields import at, entries, mapping, text, texts
+from slicewright.kubernetes.kinds import JOB_KINDS, TEMPLATE_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -18,6 +19,7 @@ from slicewright.kubernetes.labels import (
     HOSTNAME,
     INSTANCE_TYPE,
     MACHINE_FAMILY,
+    NODE_POOL,
     PREEMPTIBLE,
     REGION,
     SLICE_TOPOLOGY,
@@ -26,7 +28,7 @@ from slicewright.kubernetes.labels import (
     ZONE,
     meant_key,
 )
-from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.pods import REQUIRED, Pods
 from slicewright.kubernetes.problem import Path, did_you_mean, nearest
 from slicewright.kubernetes.scheduler import node_selector
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
@@ -131,3 +133,27 @@ def _values(resource: Resource, _objects: ObjectSet) -> Findings:
             message = f"'{value}' is not a value of {GKE_PROVISIONING}"
             path, hint = pods.selector_path(GKE_PROVISIONING), did_you_mean(value, _PROVISIONING)
             yield Finding(path, message, hint, is_certain=bool(nearest(value, _PROVISIONING)))
+
+
+@rule("TPU181", JOB_KINDS)
+def _hosts_apart(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find hosts of a slice that must be on one node, and hosts that must not be in one node pool."""
+    ways = (("podAffinity", {HOSTNAME}, NODE_POOL), ("podAntiAffinity", {NODE_POOL, *_SHARED}, HOSTNAME))
+    for pods in resource.pods:
+        row, own = multi_host(pods, objects), labels_of(resource, pods)
+        if row is None or pods.pods_per_job == 1:
+            continue
+        if "nodeName" in pods.spec or HOSTNAME in node_selector(pods.spec).fixed():
+            message = f"the slice has {row.hosts} hosts, but its pods may be only on one node"
+            yield Finding(pods.selector_path(HOSTNAME), message)
+        for key, wrong, right in ways:
+            for index, term in entries(at(pods.spec, "affinity", key, REQUIRED)):
+                label, selector = text(term.get("topologyKey")), mapping(term.get("labelSelector"))
+                keys = {text(one.get("key")) for _, one in entries(selector.get("matchExpressions"))}
+                keys.update(mapping(selector.get("matchLabels")))
+                # matchLabelKeys and mismatchLabelKeys may leave only the pods of other runs.
+                is_own = keys and keys <= own.keys() and "LabelKeys" not in str([*term])
+                if label in wrong and is_own and selects(selector, own):
+                    message = f"{key} with {label} lets only one of the {row.hosts} hosts of the slice run"
+                    hint = f"remove the term, or write topologyKey: {right}"
+                    yield Finding((*pods.spec_path, "affinity", key, REQUIRED, index), message, hint)

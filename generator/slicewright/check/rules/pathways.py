@@ -1,9 +1,12 @@
 """Rules of Pathways: head and workers of a JobSet, their flags and ports, and what PathwaysJob needs."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from slicewright.check.rules.jobset_names import domain_of
+from slicewright.check.rules.multislice import stranger
 from slicewright.check.rules.tpu_shape import is_pathways, shape, shapes
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
@@ -18,10 +21,11 @@ _JOBSET = frozenset({"JobSet"})
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _SERVER_PORT = "--server_port"
 _MANAGER_ADDRESS = "--resource_manager_address"
+_TARGET = "JAX_BACKEND_TARGET"
 _MANAGER = "--node_type=resource_manager"
 _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
-_CLIENT = frozenset({"JAX_PLATFORMS", "JAX_BACKEND_TARGET"})
+_CLIENT = frozenset({"JAX_PLATFORMS", _TARGET})
 """Variables by which JAX finds the proxy."""
 _ELASTIC = "--num_elastic_slices"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
@@ -85,29 +89,57 @@ def _env_order(resource: Resource, _objects: ObjectSet) -> Findings:
                         yield Finding((*path, key, index), message)
 
 
+def _addresses(resource: Resource) -> Iterator[tuple[Pods, str, Path, str]]:
+    """Yield (pods, flag or variable, its place, address) where parts of Pathways connect to others."""
+    for pods in resource.pods:
+        for path, container in _all(pods):
+            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
+            if address:
+                yield pods, _MANAGER_ADDRESS, (*path, "args", index), address
+            for index, entry in entries(container.get("env")):
+                if entry.get("name") == _TARGET:
+                    yield pods, _TARGET, (*path, "env", index, "value"), text(entry.get("value"))
+
+
 @rule("PW103", _JOBSET)
 def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
     managers = (flags(container) for _, _, container in _managers(resource))
     served = {manager[_SERVER_PORT][1] for manager in managers if _SERVER_PORT in manager}
-    if len(served) == 1:
-        for path, container in resource.containers:
-            index, address = flags(container).get(_MANAGER_ADDRESS, (0, ""))
-            if address and address.rpartition(":")[2] not in served:
-                message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
-                yield Finding((*path, "args", index), message)
+    for _, name, path, address in _addresses(resource) if len(served) == 1 else ():
+        if name == _MANAGER_ADDRESS and address.rpartition(":")[2] not in served:
+            message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
+            yield Finding(path, message)
 
 
 @rule("PW104", _JOBSET)
 def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods:
+    for pods, name, path, address in _addresses(resource):
         served = {proxy[_SERVER_PORT][1] for proxy in _proxies(_all(pods)) if _SERVER_PORT in proxy}
-        if served:
-            for path, container in _all(pods):
-                for index, entry in entries(container.get("env")):
-                    value = text(entry.get("value"))
-                    if entry.get("name") == "JAX_BACKEND_TARGET" and value.rpartition(":")[2] not in served:
-                        message = f"JAX_BACKEND_TARGET is {value}, but the proxy serves port {min(served)}"
-                        yield Finding((*path, "env", index, "value"), message)
+        if name == _TARGET and served and address.rpartition(":")[2] not in served:
+            message = f"JAX_BACKEND_TARGET is {address}, but the proxy serves port {min(served)}"
+            yield Finding(path, message)
+
+
+@rule("PW151", _JOBSET)
+def _elsewhere(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find addresses of another pod than the one that serves the port."""
+    serving: dict[str, list[Pods]] = defaultdict(list)
+    for pods in resource.pods:
+        for _, container in _all(pods):
+            serving[flags(container).get(_SERVER_PORT, (0, ""))[1]].append(pods)
+    for pods, _, path, value in _addresses(resource) if any(_managers(resource)) else ():
+        address = value.removeprefix("grpc://")
+        name, _, port = address.rpartition(":")
+        others, reason = serving[port] or [pods], ""
+        if name not in ("localhost", "127.0.0.1"):
+            reason = stranger(address, resource, objects, by_hand=False)
+        elif not any(other is pods for other in others):
+            reason = f"pods '{others[0].name}' serve the port"
+        if reason:
+            right = f"{resource.server_name}-{others[0].name}-0-0.{domain_of(resource)}"
+            yield Finding(
+                path, f"the address is {address}, but {reason}", f"write {right} in place of {name}"
+            )
 
 
 @rule("PW105", _JOBSET)

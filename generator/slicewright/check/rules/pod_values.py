@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from slicewright.catalogue.shape import joined
 from slicewright.check.rules import limits
 from slicewright.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
 from slicewright.check.rules.kueue_flavors import of_tolerations
@@ -277,6 +278,11 @@ def _failure_rule(pods: Pods, entry: dict[str, Any], path: Path) -> Findings:
         message = "a rule must have either onExitCodes or onPodConditions"
         yield Finding(path, message, "write one of the two")
     if isinstance(codes, dict):
+        names = [text(container.get("name")) for _, container in (*pods.containers, *pods.init_containers)]
+        own = codes.get("containerName")
+        if own is not None and names and own not in names:
+            hint = f"write {joined(names, 'or')}, or leave containerName out"
+            yield Finding((*path, "onExitCodes", "containerName"), f"no container is called '{own}'", hint)
         values = sequence(codes.get("values"))
         if not values or (codes.get("operator") == "In" and 0 in values):
             message = "exit code 0 is not a failure" if values else "the rule lists no exit codes"

@@ -4,6 +4,7 @@ from slicewright.check.rules.tpu_shape import exclusive, is_tpu, shape
 from slicewright.kubernetes.fields import number, text
 from slicewright.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.scheduler import Nodes, can_meet, nodes_of
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
@@ -68,6 +69,19 @@ def _priority(name: str, objects: ObjectSet) -> Priority:
     candidates = objects.candidates("PriorityClass", name)
     values = {number(priority_class.data.get("value")) for priority_class in candidates}
     return values.pop() if len(values) == 1 else name
+
+
+@rule("JS154", {"JobSet"})
+def _negative(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find pods for which JobSet writes a label that is not valid: their priority, with a minus."""
+    for pods in resource.pods:
+        name = text(pods.spec.get("priorityClassName"))
+        value = _priority(name, objects)
+        if isinstance(value, int) and value < 0:
+            path: Path = (*pods.spec_path, "priorityClassName") if name else pods.spec_path
+            of_class = f"PriorityClass '{name}'" if name else "the default PriorityClass"
+            message = f"{of_class} has the value {value}, but JobSet creates no pods of a negative priority"
+            yield Finding(path, message, is_certain=objects.is_cluster or name != "")
 
 
 @rule("KQ146", {"PriorityClass"}, "warning")

@@ -16,7 +16,7 @@ from slicewright.kubernetes.labels import (
     TOPOLOGY,
 )
 from slicewright.kubernetes.pods import Pods
-from slicewright.kubernetes.problem import Path, counted, did_you_mean, nearest
+from slicewright.kubernetes.problem import Path, counted, did_you_mean
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _REQUEST = "ProvisioningRequest"
@@ -24,11 +24,6 @@ _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
 """Before the names of both annotations; the second one is deprecated."""
-_CLASSES = (
-    QUEUED_CLASS,
-    "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
-    "check-capacity.autoscaling.x-k8s.io",
-)
 _RUNS = POD_KINDS - {"PodTemplate"}
 
 
@@ -90,15 +85,6 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*path, "count"), message, hint, fix)
 
 
-@rule("KQ169", {_REQUEST})
-def _class(resource: Resource, _objects: ObjectSet) -> Findings:
-    name, path = text(at(resource.data, "spec", "provisioningClassName")), ("spec", "provisioningClassName")
-    if name and name not in _CLASSES and nearest(name, _CLASSES):
-        fix = edits.write(resource.data, {path: nearest(name, _CLASSES)[0]}, safe=False)
-        message = f"no autoscaler serves the class '{name}'"
-        yield Finding(path, message, did_you_mean(name, _CLASSES), fix)
-
-
 @rule("KQ170", _RUNS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods for the nodes of a request that do not consume it, or consume one that is not there."""
@@ -112,6 +98,10 @@ def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
             key = next(prefix for prefix in _PREFIXES if prefix + _CONSUME in pods.annotations) + _CONSUME
             message = f"ProvisioningRequest '{name}' is not defined in this namespace"
             yield Finding((*path, key), message, did_you_mean(name, known) or f"write {key}: {known[0]}")
+        first = next((other for other in objects.all if name and _consumes(other, name, resource)), resource)
+        if first is not resource:
+            message = f"ProvisioningRequest '{name}' is for one run, and {first.subject} consumes it too"
+            yield Finding(path, message, "write a ProvisioningRequest for each run")
         if name or QUEUE in resource.labels or not pods.asks_for_tpu:
             continue
         for request in requests:
@@ -140,13 +130,13 @@ def _is_for(request: Resource, pods: Pods, objects: ObjectSet) -> bool:
 
 def _is_consumed(request: Resource, objects: ObjectSet) -> bool:
     """Tell whether pods of its namespace consume a request."""
-    own = request.namespace or "default"
-    return any(
-        _consumed(pods) == request.name
-        for other in objects.all
-        if (other.namespace or "default") == own
-        for pods in other.pods
-    )
+    return any(_consumes(other, request.name, request) for other in objects.all)
+
+
+def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
+    """Tell whether pods of a run in the namespace of another object consume a request."""
+    is_near = (resource.namespace or "default") == (beside.namespace or "default")
+    return is_near and any(_consumed(pods) == name for pods in resource.pods)
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:

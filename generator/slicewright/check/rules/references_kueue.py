@@ -51,6 +51,8 @@ def local_queue(resource: Resource, objects: ObjectSet) -> Findings:
     hint = hint or did_you_mean(
         name, {queue for place, queue in known.local if any_namespace or place == namespace}
     )
+    if leading := [own for (place, own), to in known.local.items() if (place, to) == (namespace, name)]:
+        hint = f"'{name}' is a ClusterQueue: write {joined(leading, 'or')}, the LocalQueue that leads to it"
     elsewhere = sorted(place for place, queue in known.local if queue == name)
     if elsewhere and not any_namespace:
         hint = f"name a LocalQueue of this namespace: this one serves only namespace {elsewhere[0]}"

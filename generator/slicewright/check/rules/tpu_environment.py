@@ -1,31 +1,36 @@
 """Rules of variables of TPU pods that contradict what GKE and JAX find out themselves."""
 
+import re
 from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 from msgspec import Struct
 
 from slicewright.check.rules.tpu_shape import WORKER_ID, is_alone, is_pathways, is_same, shape
 from slicewright.document import edit
-from slicewright.kubernetes.fields import at, entries, mapping, text
+from slicewright.kubernetes.fields import at, entries, mapping, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import TPU
-from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 
 
-class _Variable(Struct, frozen=True):
+_ASSIGNED = re.compile(
+    r"(?:^|[\s;&])(?:export\s+)?((?:MEGASCALE|JAX|TPU)_[A-Z_]+)=[\"']?([\w.:-]+)(?![\w.:$({-])", re.MULTILINE
+)
+
+
+class Variable(Struct, frozen=True):
     """A variable whose value is known."""
 
     name: str
     value: str
     path: Path
-    has_chips: bool
-    """Whether its container requests chips."""
     is_written: bool = False
-    """Whether the value is at its path, and not in a ConfigMap."""
+    """Whether the value is at its path, and not in a ConfigMap or in a script."""
     is_only: bool = False
     """Whether it is the only one of its container."""
 
@@ -35,27 +40,30 @@ class _Variable(Struct, frozen=True):
         return edit.remove(self.path[:-1] if self.is_only else self.path) if self.is_written else None
 
 
-def _variables(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Variable]:
-    """Yield the variables of the containers, also from ConfigMaps; entries of env hide those of envFrom."""
-    for place, container in pods.containers:
-        limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
-        has_chips = any(TPU in limit for limit in limits)
-        names = set()
-        env = list(entries(container.get("env")))
-        for index, entry in env:
-            path, name = (*place, "env", index), text(entry.get("name"))
-            names.add(name)
-            source = mapping(at(entry, "valueFrom", "configMapKeyRef"))
-            known = _config_map(resource, text(source.get("name")), objects).get(text(source.get("key")))
-            value = entry.get("value", known)
-            if isinstance(value, str):
-                yield _Variable(name, value, path, has_chips, "value" in entry, len(env) == 1)
-        for index, entry in entries(container.get("envFrom")):
-            held = _config_map(resource, text(at(entry, "configMapRef", "name")), objects)
-            for key, value in held.items():
-                name = text(entry.get("prefix")) + key
-                if name not in names and isinstance(value, str):
-                    yield _Variable(name, value, (*place, "envFrom", index), has_chips)
+def variables(
+    resource: Resource, place: Path, container: dict[str, Any], objects: ObjectSet
+) -> Iterator[Variable]:
+    """Yield the variables of a container: those that its script assigns, then env, which hides envFrom."""
+    for key in ("command", "args"):
+        for index, word in words(container.get(key)):
+            for name, value in _ASSIGNED.findall(word):
+                yield Variable(name, value, (*place, key, index))
+    names = set()
+    env = list(entries(container.get("env")))
+    for index, entry in env:
+        path, name = (*place, "env", index), text(entry.get("name"))
+        names.add(name)
+        source = mapping(at(entry, "valueFrom", "configMapKeyRef"))
+        known = _config_map(resource, text(source.get("name")), objects).get(text(source.get("key")))
+        value = entry.get("value", known)
+        if isinstance(value, str):
+            yield Variable(name, value, path, "value" in entry, len(env) == 1)
+    for index, entry in entries(container.get("envFrom")):
+        held = _config_map(resource, text(at(entry, "configMapRef", "name")), objects)
+        for key, value in held.items():
+            name = text(entry.get("prefix")) + key
+            if name not in names and isinstance(value, str):
+                yield Variable(name, value, (*place, "envFrom", index))
 
 
 def _config_map(resource: Resource, name: str, objects: ObjectSet) -> dict[str, str]:
@@ -71,7 +79,8 @@ def _same_place(resource: Resource, objects: ObjectSet) -> Findings:
         row = shape(pods, objects) if pods.asks_for_tpu else None
         if row is None or not row.multi_host or is_alone(pods):
             continue
-        for variable in _variables(resource, pods, objects):
+        own = (variables(resource, *container, objects) for container in pods.containers)
+        for variable in chain.from_iterable(own):
             entry = {"name": variable.name, "value": variable.value}
             if is_same(pods, entry):
                 message = f"each of the {row.hosts} hosts gets {WORKER_ID} {variable.value}"
@@ -91,12 +100,16 @@ def _on_cpu(resource: Resource, objects: ObjectSet) -> Findings:
     if is_pathways(resource):
         return
     for pods in resource.pods:
-        for variable in _variables(resource, pods, objects):
-            first = variable.value.partition(",")[0].strip().lower()
-            if variable.name in _PLATFORMS and first == "cpu" and variable.has_chips:
-                message = (
-                    f"the container requests chips, but {variable.name} is {variable.value}: JAX uses the CPU"
-                )
-                value = {(*variable.path, "value"): "tpu,cpu"}
-                fix = edit.write(resource.data, value, safe=False) if variable.is_written else None
-                yield Finding(variable.path, message, fix=fix)
+        for place, container in pods.containers:
+            limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
+            has_chips = any(TPU in limit for limit in limits)
+            for variable in variables(resource, place, container, objects):
+                first = variable.value.partition(",")[0].strip().lower()
+                # A script may give one of its commands the CPU.
+                is_for_all = has_chips and variable.path[-2] in ("env", "envFrom")
+                if variable.name in _PLATFORMS and first == "cpu" and is_for_all:
+                    name, value = variable.name, variable.value
+                    message = f"the container requests chips, but {name} is {value}: JAX uses the CPU"
+                    written = {(*variable.path, "value"): "tpu,cpu"}
+                    fix = edit.write(resource.data, written, safe=False) if variable.is_written else None
+                    yield Finding(variable.path, message, fix=fix)

@@ -14,7 +14,7 @@ from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _OF_ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 _DISKS = ("pd.csi.storage.gke.io", "kubernetes.io/gce-pd")
@@ -87,14 +87,36 @@ def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
             before = hosts.get(mount.subject, 0)
             number = before + (pods.count if is_of_pod else _hosts(resource, pods, objects))
             hosts[mount.subject] = number
+            if not _modes(mount.spec) or _modes(mount.spec) - _OF_ONE_NODE:
+                continue
+            other = _first_users(objects).get(mount.subject, resource)
+            if other is not resource and number and (objects.is_cluster or other.file == resource.file):
+                message = (
+                    f"{other.subject} mounts {mount.subject} too, on another node: only one of the runs "
+                )
+                message += "can start, and the pods of the other hold their chips"
+                hint = "write accessModes: [ReadOnlyMany] for a filled disk, or a claim for each run"
+                yield Finding(mount.path, message, hint, is_certain=False)
             # One finding for each claim, at the pods that are too many.
-            if number < 2 or before > 1 or not _modes(mount.spec) or _modes(mount.spec) - _OF_ONE_NODE:  # noqa: PLR2004
+            if number < 2 or before > 1:  # noqa: PLR2004
                 continue
             only = "one pod (ReadWriteOncePod)" if is_of_pod else "the pods of one node (ReadWriteOnce)"
             message = f"{number} pods on several hosts mount {mount.subject}, but it is for {only}"
             is_known = shape(pods, objects) is not None or is_of_pod
             hint = _instead(mount, may_wait=not is_behind_request(resource, pods, objects))
             yield Finding(mount.path, message, hint, is_certain=objects.is_cluster and is_known)
+
+
+@once
+def _first_users(objects: ObjectSet) -> dict[str, Resource]:
+    """Return the first run that mounts each claim on a whole node, by what REF166 calls the claim."""
+    users: dict[str, Resource] = {}
+    for resource in objects.all:
+        for pods in resource.pods:
+            if resource.kind in POD_KINDS and _hosts(resource, pods, objects):
+                for mount in _mounts(resource, pods, objects):
+                    users.setdefault(mount.subject, resource)
+    return users
 
 
 def _instead(mount: _Mount, *, may_wait: bool) -> str:
