@@ -9,7 +9,7 @@ from tests.check.rules.kit import findings_of
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.kinds import JOBSET_VERSION
+from slicewright.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     COMPLETION_INDEX,
@@ -116,6 +116,32 @@ def test_a_cronjob_gives_its_jobs_the_labels_of_their_template_only(own_api: Api
 
     jobs = until("both jobs", made, seconds=SECONDS)
     assert ((False, False), (True, True)) == (jobs["outside"], jobs["inside"])
+
+
+def test_kueue_queues_each_job_whose_template_has_the_label(own_api: Api) -> None:
+    """The JobSet of KQ133 has one Workload for each Job, and Jobs without the label start at once."""
+    labelled = {"metadata": {"labels": {QUEUE: "none"}}, "spec": {"template": _template()}}
+    slices = {"name": "slice", "replicas": 2, "template": labelled}
+    head = {"name": "head", "template": {"spec": {"template": _template()}}}
+    item = _object("JobSet", "alone", {"replicatedJobs": [head, slices]}, JOBSET_VERSION)
+    own_api.create(item)
+
+    def held() -> dict[str, bool] | None:
+        jobs = own_api.list("batch/v1", "Job", "default")
+        found = {job["metadata"]["name"]: job["spec"].get("suspend", False) for job in jobs}
+        mine = {name: is_held for name, is_held in found.items() if name.startswith("alone-")}
+        return mine if len(mine) == 3 else None
+
+    def queued() -> set[str] | None:
+        workloads = own_api.list(KUEUE_VERSION, "Workload", "default")
+        owners = {owner["name"] for one in workloads for owner in one["metadata"]["ownerReferences"]}
+        mine = {name for name in owners if name.startswith("alone")}
+        return mine if len(mine) > 1 else None
+
+    alone = {"alone-slice-0": True, "alone-slice-1": True}
+    assert {"alone-head-0": False, **alone} == until("the jobs", held, seconds=SECONDS)
+    assert alone.keys() == until("the workloads", queued, seconds=SECONDS)
+    assert len(findings_of("KQ133", yaml.safe_dump(item))) == 1
 
 
 def test_a_critical_class_needs_a_quota_for_it(own_api: Api) -> None:

@@ -75,12 +75,17 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind in ("CronJob", "RayCronJob"):
         yield from _of_schedule(resource)
         return
+    if labels.QUEUE in resource.labels:
+        return
+    of_jobs = [pods for pods in resource.pods if labels.QUEUE in mapping(at(pods.job_metadata, "labels"))]
+    has_several = resource.kind == "JobSet" and sum(pods.replicas for pods in of_jobs) > 1
     for pods in resource.pods:
-        job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
-        for path, job_labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
-            if labels.QUEUE in job_labels and labels.QUEUE not in resource.labels:
-                message = f"{labels.QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
-                yield Finding((*path, "metadata", "labels", labels.QUEUE), message)
+        if has_several and pods in of_jobs:
+            message = f"Kueue queues each Job with {labels.QUEUE} alone, so some run while others wait"
+            yield Finding((*pods.path[:4], "metadata", "labels", labels.QUEUE), message)
+        if labels.QUEUE in pods.labels:
+            message = f"{labels.QUEUE} is on the template, but Kueue reads it from the {resource.kind}"
+            yield Finding((*pods.path, "metadata", "labels", labels.QUEUE), message)
 
 
 def _of_schedule(resource: Resource) -> Findings:
