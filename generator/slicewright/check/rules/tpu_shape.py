@@ -10,7 +10,7 @@ from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape, is_topology, joined
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, mapping, number, text, texts, words
+from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, texts, words
 from slicewright.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -26,9 +26,13 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
+from slicewright.kubernetes.scheduler import tolerates
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.plan import MARKER
+from slicewright.rendering.plan.ways import TPU_TAINT
 
+MANAGER = "--node_type=resource_manager"
+"""What makes a server of Pathways the one that knows the others."""
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 WORKER_ID = "TPU_WORKER_ID"
 
@@ -162,9 +166,8 @@ def is_placed_otherwise(pods: Pods) -> bool:
 def is_pathways(resource: Resource) -> bool:
     """Tell whether a JobSet runs Pathways: its workers form no multislice of their own."""
     return any(
-        _PATHWAYS_IMAGE.search(image)
+        _PATHWAYS_IMAGE.search(text(container.get("image"))) or MANAGER in sequence(container.get("args"))
         for _, container in resource.containers
-        if isinstance(image := container.get("image"), str)
     )
 
 
@@ -331,9 +334,15 @@ def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | Non
 @rule("TPU108", POD_KINDS, "warning")
 def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
-    if is_pathways(resource) or resource.kind == "DaemonSet":
-        return
+    is_beside = is_pathways(resource) or resource.kind == "DaemonSet"
     for pods in resource.pods:
-        if is_tpu(pods) and not pods.asks_for_tpu and pods.containers:
+        if not is_tpu(pods) or pods.asks_for_tpu or not pods.containers:
+            continue
+        tolerations = (entry for _, entry in entries(pods.spec.get("tolerations")))
+        if not is_beside:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, but no container requests {TPU}")
+        elif QUEUE not in resource.labels and not tolerates(tolerations, TPU_TAINT):
+            message = f"pods without chips select TPU nodes, but do not tolerate their taint {TPU}"
+            hint = f"write tolerations: [{{key: {TPU}, operator: Exists}}]"
+            yield Finding((*pods.spec_path, "tolerations"), message, hint)
