@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from slicewright.check.filling import is_filled
 from slicewright.document.document import EXPANSION, TOKEN, values_in
-from slicewright.kubernetes.fields import at
+from slicewright.kubernetes.fields import at, text
 from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.objects import Resource
@@ -31,12 +31,15 @@ SAMPLES: tuple[Mapping[str, str], ...] = (
 """Values for placeholders, by the last key of a path. A problem with each of them depends on none."""
 
 _MAY_HOLD = re.compile(
-    r"\$[A-Za-z_{(]|<[a-zA-Z<]|@[A-Z]|%[A-Za-z_]|\{\{|__[A-Z]|YOUR[-_]|REPLACE|CHANGE|PLACEHOLDER"
+    r"\$[A-Za-z_{(]|<[a-zA-Z<]|@[A-Z]|%[A-Za-z_]|\{\{|__[A-Z]|YOUR[-_]|(?i:replace|change)|PLACEHOLDER"
+    r"|(?:[a-z]Name|namespace)': '[A-Z]"
 ).search
 """Tells at a glance whether a text, or its `repr`, may hold a placeholder: how each of them begins.
 
 The whole pattern takes ten times as long, because no first character of it is certain.
 """
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""`KSA_NAME`: a placeholder where a field has the name of an object, which has no capitals."""
 _BLANK = re.compile(r"\s")
 _TEXTS = frozenset({"data", "stringData", "binaryData"})
 """Fields of a ConfigMap and a Secret, which hold files."""
@@ -58,6 +61,8 @@ def _tokens(path: Path, value: Any) -> list[str]:
         tokens += TOKEN.findall(path[-1])
     if isinstance(value, str) and _MAY_HOLD(value) and _is_word(value):
         tokens += TOKEN.findall(value)
+    if str(path[-1]).endswith(("Name", "namespace")) and _CAPITALS.fullmatch(text(value)):
+        tokens.append(value)
     if _EXPANDED.isdisjoint(path):
         return tokens
     return [token for token in tokens if not re.fullmatch(EXPANSION, token)]
