@@ -302,12 +302,16 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not pods.asks_for_tpu or is_placed_otherwise(pods):
             continue
-        needed = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
+        is_formed = SLICE_TOPOLOGY in pods.annotations
+        is_queued = not {QUEUE}.isdisjoint([*resource.labels, *mapping(pods.job_metadata.get("labels"))])
+        needed = (ACCELERATOR,) if is_formed and is_queued else (ACCELERATOR, TOPOLOGY)
         misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
         missing = [key for key in needed if key not in pods.selector and key not in misspelt]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"
+            if is_formed and not is_queued:
+                hint = f"add the label {QUEUE}, without which nothing reads {SLICE_TOPOLOGY}, or {hint}"
             if QUEUE in resource.labels:
                 hint += "; the labels of a Kueue flavor reach the pods only at admission"
             yield Finding(pods.spec_path, message, hint, _selected(resource, pods, objects.catalogue))
