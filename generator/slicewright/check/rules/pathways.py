@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from slicewright.check.rules.tpu_shape import MANAGER, is_pathways, shape, shapes
+from slicewright.check.rules.tpu_shape import MANAGER, is_colocated, is_pathways, shape, shapes
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import COORDINATOR
@@ -330,8 +330,7 @@ def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("PW126", {"PathwaysJob"}, "warning")
 def _head(resource: Resource, _objects: ObjectSet) -> Findings:
     path = ("spec", "controller", "template", "spec", "nodeSelector")
-    mode = at(resource.data, "spec", "controller", "deploymentMode")
-    if mode == "colocate_head_with_workers" and at(resource.data, *path):
+    if is_colocated(resource) and at(resource.data, *path):
         yield Finding(path, "the controller replaces the node selector of a head that runs with the workers")
 
 

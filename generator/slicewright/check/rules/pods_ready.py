@@ -80,7 +80,7 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     queued = queued_flavors(objects).get(queue.name) if queue else None
     if not queued:
         for pods in resource.pods:
-            tolerated = {text(entry.get("key")) for _, entry in entries(pods.spec.get("tolerations"))}
+            tolerated = {text(entry.get("key")) for entry in pods.tolerations}
             may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
             if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
                 yield Finding(pods.selector_path(FLEX_START), message)

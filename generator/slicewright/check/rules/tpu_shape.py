@@ -171,6 +171,12 @@ def is_pathways(resource: Resource) -> bool:
     )
 
 
+def is_colocated(resource: Resource) -> bool:
+    """Tell whether the operator puts the head of a PathwaysJob on a host of the workers."""
+    mode = at(resource.data, "spec", "controller", "deploymentMode")
+    return resource.kind == "PathwaysJob" and mode == "colocate_head_with_workers"
+
+
 def exclusive(resource: Resource, pods: Pods) -> str:
     """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
     holders = (pods.job_annotations, resource.annotations, pods.annotations)
@@ -338,15 +344,14 @@ def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | Non
 @rule("TPU108", POD_KINDS, "warning")
 def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
-    is_beside = is_pathways(resource) or resource.kind == "DaemonSet"
+    is_beside = is_pathways(resource) or resource.kind in ("DaemonSet", "PathwaysJob")
     for pods in resource.pods:
         if not is_tpu(pods) or pods.asks_for_tpu or not pods.containers:
             continue
-        tolerations = (entry for _, entry in entries(pods.spec.get("tolerations")))
         if not is_beside:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, but no container requests {TPU}")
-        elif QUEUE not in resource.labels and not tolerates(tolerations, TPU_TAINT):
+        elif QUEUE not in resource.labels and not tolerates(pods.tolerations, TPU_TAINT):
             message = f"pods without chips select TPU nodes, but do not tolerate their taint {TPU}"
             hint = f"write tolerations: [{{key: {TPU}, operator: Exists}}]"
             yield Finding((*pods.spec_path, "tolerations"), message, hint)
