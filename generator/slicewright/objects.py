@@ -226,6 +226,10 @@ class ObjectSet:
         """Return the objects of a kind."""
         return tuple(self._by_kind.get(kind, ()))
 
+    def with_beside(self, kind: str) -> tuple[Resource, ...]:
+        """Return the objects of a kind, and then those in custom/."""
+        return (*self.of_kind(kind), *(other for other in self.beside if other.kind == kind))
+
     def find(self, kind: str, name: str, namespace: str = "default") -> Resource | None:
         """Return an object by kind, name and namespace (`default` for cluster-scoped kinds)."""
         if self.is_cluster:

@@ -106,7 +106,7 @@ def test_programs_of_one_module_are_built_at_once(
     made = "".join(f'{program} > "$2/{name}"; chmod +x "$2/{name}"; ' for name in ("tiny", "server"))
     body = f'echo "$@" >> ../../calls; {made}'
     variables = fake_go(script, environ, body)
-    second = replace(tool, name="second", package="example.test/tiny/server/v3", binary="second", stamps=())
+    second = replace(tool, name="second", command="/server/v3", file_name="second", stamps=())
     stream = io.StringIO()
 
     assert () == build_all([tool, second], stream, folder=folder, environ=variables)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from tests.resolved import resolve_text
 
-from slicewright.catalogue.catalogue import CpuMachine
-from slicewright.testbed.nodes import GENEROUS, machine_of_size, machine_of_type, simulated_nodes
+from slicewright.testbed.nodes import simulated_nodes
 
 HEAD = """
 apiVersion: slicewright.dev/v1alpha1
@@ -178,26 +177,18 @@ def test_addresses_differ() -> None:
     assert len({node["status"]["addresses"][0]["address"] for node in found}) == 4096
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("n2-standard-64", machine_of_size(64, 256 * 1024)),
-        ("n1-standard-4", machine_of_size(4, 15 * 1024)),
-        ("n2-highmem-8", machine_of_size(8, 64 * 1024)),
-        ("n1-highmem-2", machine_of_size(2, 13 * 1024)),
-        ("n2-highcpu-16", machine_of_size(16, 16 * 1024)),
-        ("c3-highcpu-22", machine_of_size(22, 44 * 1024)),
-        ("m3-megamem-64", machine_of_size(*GENEROUS)),
-    ],
-)
-def test_size_of_a_machine_type(name: str, expected: CpuMachine) -> None:
-    """Size is read from the name of a standard family, and taken to be ample otherwise."""
-    assert machine_of_type(name) == expected
+def test_unknown_machine_is_large_enough_for_any_pod() -> None:
+    """A size that no source tells must not keep pods from nodes, nor must storage on disks of flags."""
+    flags = "nodeConfig: {gcloudFlags: [--ephemeral-storage-local-ssd=count=1]}"
+    (node,) = nodes(f"{{name: odd, machineType: m3-megamem-64, {flags}}}")
+
+    assert node["status"]["capacity"]["cpu"] == "256"
+    assert node["status"]["capacity"]["ephemeral-storage"] == "65536Gi"
 
 
-def test_what_gke_keeps() -> None:
-    """What pods may ask for follows GKE's formula: its example of 4 vCPUs and 15 GiB."""
-    small = machine_of_type("n1-standard-4")
+def test_boot_disk_is_ephemeral_storage() -> None:
+    """Pods get what GKE leaves of the disk of the pool."""
+    (node,) = nodes("{name: cpu, machineType: n2-standard-8, nodeConfig: {disk: {sizeGB: 200}}}")
 
-    assert small.allocatable_millicpus == 4000 - 80
-    assert small.allocatable_mib == int(15 * 1024 - (1 + 0.8 + 0.7) * 1024) - 100
+    assert node["status"]["capacity"]["ephemeral-storage"] == "200Gi"
+    assert 97 < int(node["status"]["allocatable"]["ephemeral-storage"].removesuffix("Mi")) / 1024 < 98

@@ -9,7 +9,10 @@ from msgspec import Struct
 
 from slicewright.capacity.supply import Holder, Pool, cohorts, pools, queues
 from slicewright.check.origin import Origins, of_inputs, said_of_input
-from slicewright.check.rules.every import RULES
+from slicewright.check.rules.every import FITS
+from slicewright.check.rules.fit_heads import heads, ways_apart
+from slicewright.check.rules.pathways_servers import shared_host
+from slicewright.check.rules.references_kueue import held
 from slicewright.check.run import RuleSet
 from slicewright.check.suppress import Entry, inputs, suppress
 from slicewright.document.read import read_documents
@@ -28,12 +31,11 @@ from slicewright.rendering.plans import Planned, plan_all
 from slicewright.rendering.platform.platform_files import objects
 from slicewright.rendering.repository import Repository
 
-_OF_PLACE = tuple(
-    rule
-    for rule in RULES
-    if rule.severity == "error" and rule.kinds & RUN_KINDS and rule.id.startswith(("FIT", "REF101", "KQ164"))
-)
-"""Rules of `validate` about a workload, its queue and the nodes of its flavors."""
+_ERRORS = [rule for rule in FITS if rule.severity == "error" and rule.kinds & RUN_KINDS]
+_OF_PLACE = (*_ERRORS, held, heads, shared_host)
+"""Rules of `validate` about a run, its queue, its namespace and its nodes."""
+_OF_OTHER_FLAVORS = "KQ164"
+"""A warning of this rule is about flavors that Kueue tries when the first is full."""
 
 
 class Workload(Struct, frozen=True):
@@ -52,7 +54,7 @@ class Workload(Struct, frozen=True):
     possible: int | None
     """The most chips that the queue can give to pods like these; None if no queue is known."""
     fits: bool | None
-    """Whether it can ever be admitted and run; None if it is not known."""
+    """Whether it can ever be admitted and run; None if it is not known, or if a problem is a warning."""
     borrows: int
     """The chips beyond the nominal quota of its queue that it needs, with nothing else running."""
     flavors: dict[str, dict[str, str]]
@@ -63,7 +65,7 @@ class Workload(Struct, frozen=True):
 def workloads(
     repository: Repository,
     object_set: ObjectSet,
-    pairs: Sequence[tuple[Planned, Resource]],
+    pairs: Iterable[tuple[Planned, Resource]],
     problems: Iterable[Problem],
     ignored: Sequence[Entry],
 ) -> tuple[Workload, ...]:
@@ -71,25 +73,31 @@ def workloads(
 
     `problems` are those of their TPUWorkloads. One about the same mistake replaces the problem of the run.
     """
-    runs = {(run.file, run.subject): run for _, run in pairs}
+    known = {(one.file, one.subject): one for one in object_set.all}
     origins = Origins(repository.workloads, repository.sites)
     broken = RuleSet(_OF_PLACE, repository.package.hint_of).problems(object_set)
-    placed = [origins.placed(problem, runs[problem.file, problem.object]) for problem in broken]
+    placed = [origins.placed(problem, known[problem.file, problem.object]) for problem in broken]
     refused = of_inputs(problems)
-    by_run: dict[tuple[str, str], list[Problem]] = defaultdict(list)
-    for problem in suppress(placed, [*inputs(origins.sources), *runs.values()], ignored):
-        by_run[problem.folder, problem.object].append(said_of_input(problem, refused) or problem)
+    by_object: dict[tuple[str, str], list[Problem]] = defaultdict(list)
+    for problem in suppress(placed, [*inputs(origins.sources), *object_set.all], ignored):
+        by_object[problem.folder, problem.object].append(said_of_input(problem, refused) or problem)
     return tuple(
-        _workload(object_set, entry, run, tuple(by_run[run.file, run.subject])) for entry, run in pairs
+        _workload(object_set, entry, run, by_object) for entry, run in pairs if run.kind in RUN_KINDS
     )
 
 
 def _workload(
-    object_set: ObjectSet, entry: Planned, item: Resource, problems: tuple[Problem, ...]
+    object_set: ObjectSet, entry: Planned, item: Resource, by_object: dict[tuple[str, str], list[Problem]]
 ) -> Workload:
     queue = queue_of(item, object_set)
     sets = quota_workload.pod_sets(item, object_set)
     assigned = assignment.admit(quotas(object_set), queue, sets) if queue else None
+    problems = by_object[item.file, item.subject]
+    has_head = any(ways_apart(item, pods) for pods in sets)
+    local = f"LocalQueue {item.namespace or 'default'}/{item.labels.get(QUEUE)}"
+    for subject in (f"ClusterQueue {queue.name}", local) if queue else ():
+        found = by_object[platform_folder(entry.plan.cluster), subject]
+        problems = [*problems, *(problem for problem in found if has_head or problem.id != heads.id)]
     return Workload(
         workload=entry.workload.key,
         run=item.name,
@@ -99,11 +107,18 @@ def _workload(
         cluster_queue=queue.name if queue else "",
         chips=int(sum(pods.requests.get(TPU, 0) for pods in sets)),
         possible=None if queue is None else _possible(object_set, queue, sets),
-        fits=False if errors(problems) else None if assigned is None else True,
+        fits=_fits(problems, assigned),
         borrows=_borrowed(quotas(object_set), queue, assigned or ()) if queue else 0,
         flavors={pods.pods.name: pods.flavors for pods in assigned or ()},
-        problems=problems,
+        problems=tuple(problems),
     )
+
+
+def _fits(problems: Sequence[Problem], assigned: Sequence[assignment.Assignment] | None) -> bool | None:
+    ids = {problem.id for problem in problems}
+    if errors(problems) or held.id in ids:
+        return False
+    return None if assigned is None or ids - {_OF_OTHER_FLAVORS} else True
 
 
 def _borrowed(known: quota.Quotas, queue: quota.Node, assigned: Sequence[assignment.Assignment]) -> int:
@@ -125,10 +140,10 @@ def _possible(object_set: ObjectSet, queue: quota.Node, sets: list[quota.PodSet]
     return sum(totals[-len(choices) :]) if choices else 0
 
 
-def runs(
+def built(
     repository: Repository, planned: Iterable[Planned], existing: Mapping[str, str]
 ) -> tuple[list[tuple[Planned, Resource]], tuple[Problem, ...], list[str]]:
-    """Return the run objects of some plans, the problems of building them, and the files of frozen ones.
+    """Return the objects of some plans, the problems of building them, and the files of frozen runs.
 
     A frozen run is what its file holds; what is not rendered yet is built as `render` would build it.
     `existing` holds the text of every file under overlays/ by path.
@@ -149,8 +164,7 @@ def runs(
             problems += unbuilt
             if run:
                 objects += run.objects
-        runs = (data for data in objects if data["kind"] in RUN_KINDS)
-        pairs += [(entry, Resource(data, entry.plan.folder)) for data in runs]
+        pairs += [(entry, Resource(data, entry.plan.folder)) for data in objects]
     return pairs, tuple(problems), frozen
 
 
@@ -213,10 +227,12 @@ def capacity(
     existing: Mapping[str, str],
     clusters: Sequence[str],
     ignored: Sequence[Entry] = (),
+    beside: Sequence[Resource] = (),
 ) -> Report:
     """Return the capacity of some clusters of a repository.
 
-    `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason.
+    `existing` holds the text of every file under overlays/, `ignored` what is silenced with a reason, and
+    `beside` what custom/ holds.
     """
     planned, planning = plan_all(repository)
     left = suppress(planning, inputs(repository.sources), ignored)
@@ -224,7 +240,7 @@ def capacity(
     capacities = []
     for name in clusters:
         of_cluster, unbuilt = _of_cluster(
-            repository, repository.sites[name], planned, existing, problems, ignored
+            repository, repository.sites[name], planned, existing, problems, ignored, beside
         )
         problems += unbuilt
         problems += [problem for workload in of_cluster.workloads for problem in workload.problems]
@@ -250,15 +266,16 @@ def _of_cluster(
     existing: Mapping[str, str],
     problems: Iterable[Problem],
     ignored: Sequence[Entry],
+    beside: Sequence[Resource],
 ) -> tuple[Capacity, tuple[Problem, ...]]:
     own = [entry for entry in planned if entry.plan.cluster == site.cluster.name]
-    pairs, unbuilt, frozen = runs(repository, own, existing)
+    pairs, unbuilt, frozen = built(repository, own, existing)
     # As validate sees it: the objects of a platform that is ours, else what the file declares.
     untainted = locked_out(site, Existing(existing), frozen)
     platform = objects(site, untainted) if site.cluster.managed else []
     items = [Resource(data, platform_folder(site.cluster.name)) for data in platform]
     items += [run for _, run in pairs]
-    object_set = ObjectSet(items, repository.package.catalogue, site)
+    object_set = ObjectSet(items, repository.package.catalogue, site, beside)
     known, cluster = quotas(object_set), site.cluster
     return Capacity(
         cluster=cluster.name,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from slicewright.catalogue.shape import (
     Family,
@@ -43,6 +43,7 @@ _COMMON, _SIZES = "n2", (2, 4, 8, 16, 32, 48, 64, 80, 96, 128)
 """The family of machines that a hint names, and its numbers of vCPUs."""
 _KINDS = ("standard", "highmem", "highcpu")
 _GIB = 1024
+_LARGEST_DISK = 64 * 1024
 
 
 class Step(Struct, frozen=True):
@@ -52,6 +53,31 @@ class Step(Struct, frozen=True):
     percent: Fraction
 
 
+class BootDisk(Struct, frozen=True, rename="camel"):
+    """What the image, the eviction threshold and GKE keep of a boot disk: percentages, and sizes in GiB."""
+
+    default_size: int = 0
+    image_percent: float = 0
+    image_size: float = 0
+    eviction_percent: float = 0
+    kept_percent: float = 0
+    kept_size: float = 0
+    most_percent: float = 0
+    most_size: float = 0
+
+    def left(self, size: int) -> float:
+        """Return what pods may ask for as ephemeral storage."""
+        kept = size * self.kept_percent // 100 + self.kept_size
+        kept = min(kept, size * self.most_percent // 100, self.most_size)
+        files = size * (1 - self.image_percent / 100) - self.image_size
+        return max(0, files * (1 - self.eviction_percent / 100) - kept)
+
+    def size_for(self, storage: float) -> int:
+        """Return a size that leaves enough, in tens of GB and not below the default; 0 if no size does."""
+        sizes = range(self.default_size, _LARGEST_DISK, 10)
+        return next((size for size in sizes if self.left(size) >= storage), 0)
+
+
 class Kept(Struct, frozen=True):
     """Reserved resources of a machine: steps of cores and of GiB of memory, and the eviction threshold."""
 
@@ -59,6 +85,7 @@ class Kept(Struct, frozen=True):
     memory: tuple[Step, ...]
     eviction_mib: int
     sources: tuple[str, ...]
+    disk: BootDisk = BootDisk()
 
 
 class CpuMachine(Struct, frozen=True):
@@ -67,6 +94,8 @@ class CpuMachine(Struct, frozen=True):
     vcpus: int
     memory_mib: int
     kept: Kept
+    disk_gb: int = 0
+    """The size of its boot disk; 0 if it is not known where its ephemeral storage is."""
 
     @property
     def allocatable_millicpus(self) -> int:
@@ -78,6 +107,11 @@ class CpuMachine(Struct, frozen=True):
         """Return the memory that pods may ask for."""
         kept = _part(Fraction(self.memory_mib, _GIB), self.kept.memory) * _GIB
         return int(self.memory_mib - kept) - self.kept.eviction_mib
+
+    @property
+    def allocatable_storage_mib(self) -> int:
+        """Return the ephemeral storage that pods may ask for."""
+        return int(self.kept.disk.left(self.disk_gb) * _GIB)
 
 
 class CpuFamily(Struct, frozen=True):
@@ -147,6 +181,7 @@ def read_cpu_machines(document: Mapping[str, Any]) -> CpuMachines:
             tuple(_steps(kept["memoryGiB"])),
             kept["evictionMiB"],
             _cited(glossary, kept["sources"]),
+            convert(kept["bootDisk"], BootDisk),
         ),
     )
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TypeVar
 
+from msgspec import ValidationError
+
 from slicewright.catalogue import shape
 from slicewright.catalogue.catalogue import (
     CPU_FILE,
@@ -80,7 +82,7 @@ def read_catalogue(documents: Mapping[str, object]) -> Catalogue:
 def _cpu_machines(document: object) -> CpuMachines:
     try:
         return read_cpu_machines(document)  # type: ignore[arg-type]  # what is wrong with it is told
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
         raise ValueError(f"{CPU_FILE}: {error!r}") from error
 
 

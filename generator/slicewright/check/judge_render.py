@@ -15,17 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.check.origin import Origins, of_inputs, said_of_input
-from slicewright.check.rules import (
-    fit,
-    fit_flavors,
-    fit_heads,
-    fit_namespace,
-    fit_nodes,
-    multislice,
-    pods_ready,
-    provisioning_requests,
-)
-from slicewright.check.rules.every import RULES
+from slicewright.check.rules import multislice, pods_ready
+from slicewright.check.rules.every import FITS, RULES
 from slicewright.check.rules.jobset_policies import gates
 from slicewright.check.rules.pathways import image_tags
 from slicewright.check.rules.tpu_provisioning import minimum_version
@@ -57,15 +48,12 @@ _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
 """Fields of a container with which no rule can find fault."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
 """Fields of a workload that say nothing of what it wants of its cluster."""
-LOOKS_BESIDE = frozenset({"FIT152", "REF125"})
-"""The rules of runs that also look at what custom/ holds for all clusters."""
 _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
 )
-_FITS = rules_of(fit, fit_flavors, fit_heads, fit_namespace, fit_nodes, provisioning_requests)
 _OF_PLACE = frozenset(_OF_RUNS).intersection(
-    (*_FITS, *_WAITS, *rules_of(multislice), minimum_version, gates, image_tags)
+    (*FITS, *_WAITS, *rules_of(multislice), minimum_version, gates, image_tags)
 )
 """Rules that hold a run against its cluster, its variables against its slices, and its version of Pathways
 against those that exist. The others look at what pods are made of: where a person adds nothing to that, it is

@@ -16,6 +16,7 @@ from slicewright.cli.command import command
 from slicewright.cli.streams import say
 from slicewright.kubernetes.problem import Problem, counted, errors
 from slicewright.kubernetes.types import record
+from slicewright.project.judge import custom
 
 _NONE = "-"
 _UNKNOWN = "?"
@@ -36,7 +37,8 @@ def capacity(cluster: str | None, output: str) -> None:
         cluster_named(cluster, checkout.repository)
     ignores = read_ignore_files(checkout.root, ids)
     names = [cluster] if cluster else sorted(checkout.repository.sites)
-    report = capacity_of(checkout.repository, checkout.existing, names, ignores.entries)
+    beside = custom(checkout.root)
+    report = capacity_of(checkout.repository, checkout.existing, names, ignores.entries, beside)
     if output == "json":
         show.as_json(record(report))
     else:

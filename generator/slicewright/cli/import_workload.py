@@ -1,7 +1,7 @@
 """`slicewright import workload`: TPUWorkload files from JobSets, Jobs and PathwaysJobs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from slicewright.cli.streams import exact, say
 from slicewright.cluster.importing.workload import FILLED_IN, ImportedRun, imported_run
 from slicewright.document.write import write_document
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.fields import text
+from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.kubernetes.labels import WORKLOAD
 from slicewright.kubernetes.problem import Problem, counted, errors
 from slicewright.kubernetes.types import Object, plain
@@ -118,7 +119,7 @@ def import_workload(
 
 
 def _imported(
-    objects: Iterable[Candidate], cluster: str, checkout: Checkout, *, write: bool
+    objects: Sequence[Candidate], cluster: str, checkout: Checkout, *, write: bool
 ) -> tuple[dict[str, str], list[dict[str, Any]], dict[str, Any], list[Problem]]:
     """Return the imported files, their notes and numbers, and why other objects are not imported.
 
@@ -131,6 +132,7 @@ def _imported(
     records: list[dict[str, Any]] = []
     problems: list[Problem] = []
     of_folders: list[Problem] = []
+    classes = [candidate.item for candidate in objects if candidate.item.get("kind") == "ComputeClass"]
     runs = 0
     for candidate in objects:
         kind = candidate.item.get("kind")
@@ -139,7 +141,7 @@ def _imported(
             problems += [_not_a_run(candidate)] if candidate.named else []
             continue
         runs += 1
-        run = imported_run(candidate.item, cluster, checkout.repository)
+        run = imported_run(candidate.item, cluster, checkout.repository, classes)
         against = run if isinstance(run, tuple) else _against_schema(run, engine)
         if isinstance(run, tuple) or against:
             refused = [replace(problem, file=candidate.file) for problem in against]
@@ -229,7 +231,13 @@ def _made_by(item: Object) -> str:
 def _not_a_run(candidate: Candidate) -> Problem:
     name = (candidate.item.get("metadata") or {}).get("name", "")
     message = f"{candidate.item.get('kind')} {name} is not imported"
-    hint = "only JobSets, Jobs and PathwaysJobs are runs; put other objects that runs need into shared/"
+    group, kind = text(candidate.item.get("apiVersion")).rpartition("/")[0], text(candidate.item.get("kind"))
+    where = "put other objects that runs need into shared/"
+    if kind == "ComputeClass":
+        where = "declare a ComputeClass in computeClasses of the TPUCluster"
+    elif not is_namespaced(group, kind):
+        where = "put objects of the whole cluster into custom/"
+    hint = f"only JobSets, Jobs and PathwaysJobs are runs; {where}"
     return Problem("IMP021", message, hint, severity="warning", file=candidate.file)
 
 

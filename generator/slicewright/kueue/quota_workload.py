@@ -47,7 +47,7 @@ def limit_ranges(objects: ObjectSet) -> dict[str, Defaults]:
     (SetDefaults_LimitRangeItem). Of several values Kueue takes the first (pkg/util/limitrange).
     """
     found: dict[str, Defaults] = {}
-    for resource in objects.of_kind("LimitRange"):
+    for resource in objects.with_beside("LimitRange"):
         defaults = found.setdefault(resource.namespace or "default", Defaults({}, {}))
         for _, item in entries(at(resource.data, "spec", "limits")):
             if item.get("type") == "Container":

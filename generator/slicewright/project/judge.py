@@ -33,16 +33,17 @@ def judged(checkout: Checkout, rendering: Rendering) -> Rendering:
 
     ignored = read_ignore_files(checkout.root).entries
     rendering = replace(rendering, problems=(*rendering.problems, *added().problems))
-    known = (checkout.repository, checkout.existing, ignored, added().rules)
-    result = judge_render.judged(rendering, *known)
-    if any(problem.id in judge_render.LOOKS_BESIDE for problem in result.problems):
-        return judge_render.judged(rendering, *known, _custom(checkout.root))
-    return result
+    beside = custom(checkout.root)
+    return judge_render.judged(
+        rendering, checkout.repository, checkout.existing, ignored, added().rules, beside
+    )
 
 
-def _custom(root: Path) -> list[Resource]:
+def custom(root: Path) -> list[Resource]:
     """Return the hand-written objects of custom/."""
-    # 50 ms, and few runs need any.
+    if not (root / "custom").is_dir():
+        return []
+    # 50 ms, and few repositories have any.
     from slicewright.check.io.discovery import of_custom  # noqa: PLC0415
     from slicewright.check.io.load import load  # noqa: PLC0415
 

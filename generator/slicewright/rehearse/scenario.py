@@ -3,20 +3,18 @@
 import itertools
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slicewright.catalogue.catalogue import Catalogue
-from slicewright.check.io.discovery import of_custom
-from slicewright.check.io.load import load as load_unit
 from slicewright.check.rules.references_pods import KINDS
 from slicewright.intent.matrix import room_for_name
 from slicewright.intent.tpuworkload import Workload
 from slicewright.kubernetes.problem import Problem, errors
 from slicewright.kubernetes.types import Object
+from slicewright.project.judge import custom
 from slicewright.project.repository_reader import Checkout
 from slicewright.rehearse.fault_kinds import FAULT_KINDS, arriving_runs
 from slicewright.rehearse.model.arrivals import Arrival, Profile, arrivals, profiles, validate_profiles
@@ -164,7 +162,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
     repository = checkout.repository
     planned, problems = plan_all(repository)
     refusals = list(errors(problems))
-    custom = _custom(checkout.root)
+    beside = tuple(other.data for other in custom(checkout.root) if other.kind in KINDS)
     played: list[Scenario] = []
     for name in clusters:
         parts: list[ScenarioPart] = []
@@ -181,8 +179,8 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             refusals += (*_too_large(site), *problems, *errors(of_install), *errors(of_load))
             notes = tuple(problem for problem in (*of_install, *of_load) if problem.severity != "error")
             catalogue = repository.package.catalogue
-            beside = (*custom, *_shared(repository, name))
-            played.append(Scenario(site, tuple(parts), objects, catalogue, install, notes, beside, load))
+            needed = (*beside, *_shared(repository, name))
+            played.append(Scenario(site, tuple(parts), objects, catalogue, install, notes, needed, load))
     if not refusals:
         refusals += (problem for scenario in played for problem in _block_problems(scenario))
     if not refusals:
@@ -203,12 +201,6 @@ def _too_large(site: ResolvedCluster) -> Iterator[Problem]:
             message = f"pool {pool.name} can have {nodes:,} nodes; a rehearsal has at most {_MOST_NODES:,}"
             hint = "give the pool fewer slices, or a smaller autoscaling.max"
             yield site.cluster.source.problem("REH025", ("spec", "pools", pool.index), message, hint)
-
-
-def _custom(root: Path) -> tuple[Object, ...]:
-    """Return what pods may need of the hand-written objects of a repository."""
-    objects = [document.data for unit in of_custom(root).units for document in load_unit(unit).documents]
-    return tuple(item for item in objects if isinstance(item, dict) and item.get("kind") in KINDS)
 
 
 def _shared(repository: Repository, cluster: str) -> Iterator[Object]:

@@ -32,19 +32,10 @@ from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_ra
 from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
 from slicewright.rendering.provision.node_pool import creates_itself
 
-_GIB = 1024
-GENEROUS = (256, 1024 * _GIB)
+_GENEROUS = (256, 1024 * 1024)
 """vCPUs and MiB that a machine type of an unknown family is taken to have."""
-
-
-def machine_of_size(vcpus: int, memory_mib: int) -> CpuMachine:
-    """Return a machine of a size."""
-    return package().catalogue.cpu_machines.sized(vcpus, memory_mib)
-
-
-def machine_of_type(name: str) -> CpuMachine:
-    """Return a machine type such as n2-standard-64; an unknown one is large enough for any pod."""
-    return package().catalogue.cpu_machines.find(name) or machine_of_size(*GENEROUS)
+_GENEROUS_DISK_GB = 65536
+"""The boot disk that nodes are taken to have whose storage is not known."""
 
 
 STAGES = Path(__file__).with_name("stages.yaml")
@@ -87,7 +78,6 @@ _SYSTEM = {
 """The old names too, as on GKE: where they are missing, a controller reads each node again and adds them."""
 
 _MAX_PODS = 110
-_EPHEMERAL_STORAGE = "100Gi"
 _CONDITIONS = (
     ("Ready", "True", "KubeletReady"),
     ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
@@ -128,7 +118,7 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
         }
         keys = placement.tolerated_taints(pool.provisioning)
         taints = [TPU_TAINT, *({"key": key, "value": "true", "effect": "NoSchedule"} for key in keys)]
-        size = machine_of_size(shape.machine.vcpus, shape.machine.memory_gb * 1024)
+        size = site.machines[pool.name]
         for node_pool in slice_names(pool, pool.slices):
             for index in range(shape.hosts):
                 yield _node(node_pool, index, labels, taints, size, shape.chips_per_host)
@@ -137,7 +127,7 @@ def _tpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
 def _cpu_nodes(site: ResolvedCluster) -> Iterator[dict[str, Any]]:
     for pool in site.cluster.cpu_pools:
         labels = {**_pool_labels(site, pool), INSTANCE_TYPE: pool.machine_type}
-        size = machine_of_type(pool.machine_type)
+        size = site.machines.get(pool.name) or package().catalogue.cpu_machines.sized(*_GENEROUS)
         for number in range(pool.nodes):
             index, position = divmod(number, len(pool.node_pool_names))
             yield _node(pool.node_pool_names[position], index, labels, [], size)
@@ -172,7 +162,8 @@ def _node(
     chips: int = 0,
 ) -> dict[str, Any]:
     name = f"{node_pool}-{index}"
-    shared = {"pods": str(_MAX_PODS), "ephemeral-storage": _EPHEMERAL_STORAGE}
+    size = replace(size, disk_gb=size.disk_gb or _GENEROUS_DISK_GB)
+    shared = {"pods": str(_MAX_PODS)}
     if chips:
         shared[TPU] = str(chips)
     return {
@@ -184,11 +175,17 @@ def _node(
         },
         "spec": {"taints": taints} if taints else {},
         "status": {
-            "capacity": {**shared, "cpu": str(size.vcpus), "memory": f"{size.memory_mib}Mi"},
+            "capacity": {
+                **shared,
+                "cpu": str(size.vcpus),
+                "memory": f"{size.memory_mib}Mi",
+                "ephemeral-storage": f"{size.disk_gb}Gi",
+            },
             "allocatable": {
                 **shared,
                 "cpu": f"{size.allocatable_millicpus}m",
                 "memory": f"{size.allocatable_mib}Mi",
+                "ephemeral-storage": f"{size.allocatable_storage_mib}Mi",
             },
             "conditions": [
                 {"type": kind, "status": status, "reason": reason} for kind, status, reason in _CONDITIONS

@@ -258,6 +258,69 @@ def test_pathways_job_is_imported_back() -> None:
     )
 
 
+def test_pathways_job_of_a_script_is_imported_by_its_fields() -> None:
+    """Fields of workers and head become fields; what the controller sets or drops anyway is left out."""
+    head = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {
+            "nodeSelector": {"cloud.google.com/gke-nodepool": "cpu-np", "disk": "ssd"},
+            "hostNetwork": True,
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "restartPolicy": "Never",
+            "volumes": [{"name": "tmp", "hostPath": {"path": "/scratch", "type": "DirectoryOrCreate"}}],
+            "containers": [
+                {
+                    "name": "jax-tpu",
+                    "image": "registry.example.com/rl:1",
+                    "command": ["bash", "-c", "sleep infinity"],
+                    "securityContext": {"privileged": True},
+                    "volumeMounts": [{"name": "tmp", "mountPath": "/scratch"}],
+                },
+                {"name": "log", "image": "log:1"},
+            ],
+        },
+    }
+    worker = {
+        "type": "ct5p-hightpu-4t",
+        "topology": "2x2x2",
+        "numSlices": 1,
+        "maxSliceRestarts": 1,
+        "terminationGracePeriodSeconds": 30,
+        "priorityClassName": "very-high",
+        "nodeSelector": {"cloud.google.com/reservation-name": "r1", "team": "a"},
+    }
+    controller = {"deploymentMode": "default", "mainContainerName": "jax-tpu", "template": head}
+    item = {
+        "apiVersion": "pathways-job.pathways.domain/v1",
+        "kind": "PathwaysJob",
+        "metadata": {"name": "rl"},
+        "spec": {
+            "maxRestarts": 0,
+            "workers": [worker],
+            "pathwaysDir": "gs://my-bucket/tmp",
+            "controller": {**controller, "elasticSlices": 0, "enableMetricsCollection": False},
+        },
+    }
+
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert () == found.patched
+    spec = found.document["spec"]
+    assert {"type": "Reservation", "name": "r1"} == spec["provisioning"]
+    assert {"terminationGracePeriodSeconds", "priorityClassName", "nodeSelector"} == {
+        *spec["pathways"]["worker"]
+    }
+    assert {"team": "a"} == spec["pathways"]["worker"]["nodeSelector"]
+    of_head = spec["pathways"]["head"]
+    assert ("cpu-np", {"disk": "ssd"}) == (of_head["pool"], of_head["podTemplate"]["spec"]["nodeSelector"])
+    assert {"elasticSlices", "enableMetricsCollection"}.isdisjoint(spec["pathways"])
+    template = "/spec/controller/template"
+    assert {f"{template}/metadata", f"{template}/spec/hostNetwork", f"{template}/spec/dnsPolicy"} == {
+        one.path for one in found.differences if "controller of PathwaysJob" in one.why
+    }
+
+
 PATHWAYS: Object = {"pathwaysDir": "gs://b/d"}
 PROXY = {"componentType": "proxy_server", "image": "a.b/proxy:1", "customFlags": ["--a=1", "--b"]}
 WORKERS = {
@@ -387,6 +450,101 @@ def test_objects_that_are_no_slice_are_refused(change: dict[str, str] | None, wh
     assert ("IMP020",) == places(found)
     assert isinstance(found, tuple)
     assert why in found[0].message
+
+
+def by_class(**labels: str) -> Any:
+    """Return a Job whose pods select a ComputeClass and no other labels of TPU nodes."""
+    container = {"name": "jax", "image": "python:3.12", "resources": {"limits": {"google.com/tpu": 4}}}
+    selector = {"cloud.google.com/compute-class": "tpus", **labels}
+    pod = {"restartPolicy": "Never", "nodeSelector": selector, "containers": [container]}
+    job = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimit": 0}
+    template = {"spec": {**pod, "subdomain": "count"}}
+    metadata = {"name": "count"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {**job, "template": template},
+    }
+
+
+def of_class(*rungs: tuple[str, int, str]) -> Object:
+    """Return a ComputeClass with priorities of (type, count, topology)."""
+    tpus = [{"tpu": {"type": kind, "count": count, "topology": topology}} for kind, count, topology in rungs]
+    return {"kind": "ComputeClass", "metadata": {"name": "tpus"}, "spec": {"priorities": tpus}}
+
+
+V6E, V5E, LARGE = ("tpu-v6e-slice", 4, "2x4"), ("tpu-v5-lite-podslice", 4, "2x4"), ("tpu-v6e-slice", 4, "4x4")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "classes", "labels"),
+    [
+        ({}, [of_class(V6E)], {}),
+        ({}, [of_class(V6E, LARGE, V6E)], {}),
+        ({}, [of_class(V6E, V5E)], {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice"}),
+        ({"computeClasses": [{"name": "tpus", "priorities": [{"tpu": "v6e-8"}, {"tpu": "v6e-8"}]}]}, [], {}),
+        (
+            {
+                "pools": [
+                    *POOLS,
+                    {
+                        "name": "by-class",
+                        "tpu": "v6e-8",
+                        "provisioning": {"type": "ComputeClass", "name": "tpus"},
+                    },
+                ]
+            },
+            [of_class()],
+            {},
+        ),
+    ],
+)
+def test_slice_is_that_of_the_compute_class(cluster: Any, classes: list[Object], labels: Any) -> None:
+    """Pods that select only a ComputeClass get its slice: from the files, the cluster's file, or a pool."""
+    of_cluster: Any = CLUSTER["spec"]
+    site = {**CLUSTER, "spec": {**of_cluster, **cluster}}
+    files = [SourceFile("clusters/c1.yaml", json.dumps(site))]
+    known = read_repository(files, Settings(), package(), read_text)
+
+    found = imported_run(by_class(**labels), "c1", known, classes)
+
+    assert isinstance(found, ImportedRun), found
+    spec = found.document["spec"]
+    assert ("v6e-8", {"type": "ComputeClass", "name": "tpus"}) == (spec["tpu"], spec["provisioning"])
+    assert () == found.patched
+    assert {"cloud.google.com/gke-tpu-topology"} <= {
+        one.path.rpartition("/")[2].replace("~1", "/")
+        for one in found.differences
+        if "ComputeClass" in one.why
+    }
+
+
+@pytest.mark.parametrize("selector", [{}, [1]])
+def test_slice_of_a_compute_class_that_node_affinity_selects(selector: Any) -> None:
+    """The class counts also where node affinity names it; a selector that is a list ends no import."""
+    run = by_class()
+    pod = run["spec"]["template"]["spec"]
+    by_affinity = {"key": "cloud.google.com/compute-class", "operator": "In", "values": ["tpus"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [by_affinity]}]}
+    pod["nodeSelector"] = selector
+    pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+    found = imported_run(run, "c1", repository(), [of_class(V6E)])
+
+    assert isinstance(found, ImportedRun), found
+    assert "v6e-8" == found.document["spec"]["tpu"]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [[], [of_class(("tpu-v6e-slice", 4, "2x5"))], [of_class(V6E, V5E)], [of_class(V5E, V6E, LARGE)]],
+)
+def test_slice_of_a_compute_class_that_is_not_known(classes: list[Object]) -> None:
+    """Without the class, or where it has several slices for these pods, the run is not imported."""
+    found = imported_run(by_class(), "c1", repository(), classes)
+
+    assert ("IMP032",) == places(found)
 
 
 def test_a_name_that_no_object_may_have_is_a_problem() -> None:

@@ -210,15 +210,32 @@ def test_what_is_not_taken_over_is_said() -> None:
     assert [
         "--restart-on-exit-codes is left out: no code restarts a run whose --max-restarts is 0"
     ] == remarks("create --restart-on-exit-codes 7")
+    pathways = "create-pathways --pathways-gcs-location gs://b/d"
     assert ["--max-restarts is left out: xpk writes it to no JobSet of Pathways"] == remarks(
-        "create-pathways --max-restarts 3"
+        f"{pathways} --max-restarts 3"
     )
     assert ["--max-slice-restarts is left out: it counts only with elastic slices"] == remarks(
-        "create-pathways --max-slice-restarts 3"
+        f"{pathways} --max-slice-restarts 3"
     )
     assert "--command is left out, and --docker-image: a headless Pathways starts no program" in remarks(
         "create-pathways --headless"
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("", ["IMP033"]),
+        ("gs://cloud-pathways-staging/me", ["IMP033"]),
+        ("gs://cloud-pathways-staging-2/me", []),
+    ],
+)
+def test_a_bucket_that_others_cannot_write_is_warned_of(folder: str, expected: list[str]) -> None:
+    """The default bucket of xpk belongs to Google; `--pathways-gcs-location` names another one."""
+    found = imported(f"create-pathways --pathways-gcs-location '{folder}'")
+
+    assert isinstance(found, ImportedCommand), found
+    assert expected == [one.id for one in found.remarks if one.severity == "warning"]
 
 
 @pytest.mark.parametrize(

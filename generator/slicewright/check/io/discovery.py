@@ -268,10 +268,11 @@ def _without_included(targets: Targets, kustomizations: Kustomizations, componen
 
 
 def of_custom(root: Path, exclude: Iterable[str] = ()) -> Targets:
-    """Return what to check in custom/. Parts of components are left out: runs include them."""
+    """Return what to check in custom/. Components are left out with their parts: runs include them."""
     folder = root / "custom"
     targets = Discovery(exclude, root).find([str(folder)]) if folder.is_dir() else Targets()
     targets.units = [unit for unit in targets.units if not unit.inside]
+    targets.passed_by = [passed for passed in targets.passed_by if passed.reason != COMPONENT]
     return targets
 
 

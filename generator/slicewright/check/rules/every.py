@@ -41,6 +41,7 @@ from slicewright.check.rules import (
     references_kueue,
     references_pods,
     security,
+    termination,
     tpu_environment,
     tpu_provisioning,
     tpu_shape,
@@ -54,7 +55,7 @@ from slicewright.objects import rules_of
 
 RULES = rules_of(
     *(tpu_shape, tpu_slices, tpu_environment, multislice, node_labels, priorities, tpu_provisioning),
-    *(computeclass, dynamic_slices, security),
+    *(computeclass, dynamic_slices, security, termination),
     *(jobset_names, jobset_policies, failure_policies),
     *(jobs, deployments, leaderworkerset, trainjob, pathways, pathways_servers),
     *(ray, ray_fields),
@@ -74,3 +75,8 @@ RULES = rules_of(
     ),
 )
 """All rules; `problems/rules/` has their texts."""
+FITS = (
+    *rules_of(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads, provisioning_requests),
+    *(references_kueue.local_queue, references_kueue.not_handled),
+)
+"""Rules of what keeps a run from its quota or its nodes: of its queue, its namespace and its cluster."""

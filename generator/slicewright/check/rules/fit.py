@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules import fit_nodes as nodes
@@ -106,12 +107,13 @@ def _asked(
         least = [pods if pods.least is None else pods.resized(pods.least) for pods in sets]
         fewest = assignment.choices(known, queue, least)
     # What no node can hold is said once, by FIT130.
-    too_large = {name for _, name, _ in nodes.beyond(resource, objects)}
-    deciding = [
-        choice
-        for choice in fewest
-        if choice.flavors and (TPU in choice.requests or choice.pods[0].name not in too_large)
-    ]
+    too_large = {(pods, name) for _, pods, name in nodes.beyond(resource, objects)}
+    deciding = []
+    for choice in fewest:
+        own = {name for pods, name in too_large if pods == choice.pods[0].name}
+        requests = {name: value for name, value in choice.requests.items() if name not in own}
+        if choice.flavors and requests:
+            deciding.append(replace(choice, requests=requests))
     fits = assignment.assign(known, queue, deciding) is not None
     return Asked(known, queue, sets, choices, deciding, fits)
 
@@ -273,7 +275,10 @@ def _uncovered(resource: Resource, objects: ObjectSet) -> Findings:
             message += f"a request of {named}, but ClusterQueue '{ask.queue.name}' does not cover {them}"
             leave = f"leave {named} out of the LimitRange (default, defaultRequest, max and min)"
             more = nodes.quota_hint(ask.queue.name, pods, given, objects, leave)
-            yield Finding(LABEL, message, more or f"{leave}, or cover {named} in the queue")
+            ranges = {other.namespace or "default" for other in objects.of_kind("LimitRange")}
+            is_certain = (resource.namespace or "default") in ranges
+            hint = more or f"{leave}, or cover {named} in the queue"
+            yield Finding(LABEL, message, hint, is_certain=is_certain)
 
 
 def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[str]:
@@ -283,7 +288,7 @@ def _defaulted(resource: Resource, objects: ObjectSet, name: str) -> frozenset[s
     return frozenset(defaults).difference(*own)
 
 
-def _chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
+def chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     """Return (chips of a slice, chips of all pools) of a flavor; the second is 0 if no cluster is known."""
     labels = quota_read.quotas(objects).flavors.get(flavor, quota.Flavor({})).labels
     keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
@@ -309,7 +314,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
     if objects.is_platform(resource):
         return  # QUOTA008 adds up all quotas of a TPUCluster, at their lines
     for path, flavor, value in _nominal(resource):
-        chips = _chips_of(flavor, objects)
+        chips = chips_of(flavor, objects)
         if chips is not None and chips[1] and value > chips[1]:
             message = f"the quota of {flavor} is {plain(value)} chips, but its pools have {chips[1]}"
             yield Finding(path, message)
@@ -318,7 +323,7 @@ def _beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("FIT105", {"ClusterQueue", "Cohort"}, "warning")
 def _part_of_slice(resource: Resource, objects: ObjectSet) -> Findings:
     for path, flavor, value in _nominal(resource):
-        chips = _chips_of(flavor, objects)
+        chips = chips_of(flavor, objects)
         if chips is not None and value % chips[0]:
             message = f"the quota of {flavor} is {plain(value)} chips, but must be a multiple of a slice"
             yield Finding(path, f"{message} of {chips[0]} chips")

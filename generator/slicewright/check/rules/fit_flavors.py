@@ -80,10 +80,18 @@ def _no_such_label(
                 message = (
                     f"pods '{pod_set.name}' select {key}={value}, but no node of the cluster has this label"
                 )
-                one_of = f"{values[0]}" if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
-                hint = f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {one_of}"
-                return Finding(path, message, hint)
+                return Finding(path, message, _left_out(key, of_flavors, names))
     return None
+
+
+def _left_out(key: str, pools: list[dict[str, tuple[str, ...]]], names: Sequence[str]) -> str:
+    """Return the hint to leave a label out of a selector, or to write one that nodes of the flavors have."""
+    values = list(dict.fromkeys(value for pool in pools for value in pool.get(key, ())))
+    return f"leave {key} out: Kueue adds the labels of {_flavors(names)}; or write {_one_of(values)}"
+
+
+def _one_of(values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"one of: {', '.join(values[:_SHOWN])}"
 
 
 _SHOWN = 6
@@ -198,7 +206,9 @@ def _no_pool(
         if key in keys and not any(value in pool.get(key, ()) for pool in shared)
     ]
     if beside:
-        return f"they select {beside[0]}, but the nodes of the flavor do not have this label", _APART
+        reason = f"they select {beside[0]}, but the nodes of the flavor do not have this label"
+        is_pool = beside[0].startswith(f"{NODE_POOL}=")
+        return reason, _left_out(NODE_POOL, shared, names) if is_pool else _APART
     return "their node affinity excludes the nodes of the flavor", _APART
 
 
@@ -270,12 +280,17 @@ def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
         selected = {key: value for key, value in pods.nodes.fixed().items() if key in keys}
         shape = (selected.get(ACCELERATOR, ""), selected.get(TOPOLOGY, ""))
         is_wrong = all(shape) and not of_labels(objects.catalogue, *shape)
-        if not (pods.count and pods.requests.get(TPU) and selected) or is_wrong or COMPUTE_CLASS in selected:
+        by_class = COMPUTE_CLASS in pods.nodes.fixed()
+        if not (pods.count and pods.requests.get(TPU) and selected) or is_wrong or by_class:
             continue
         if not any(pods.nodes.suits(node, keys) for node in nodes):
             labels = joined([f"{key}={value}" for key, value in selected.items()])
             message = f"pods '{pods.name}' select nodes with {labels}, "
             message += f"but no pool of cluster '{site.cluster.name}' has them"
             hint = f"change the node selector, or declare such a pool in {site.cluster.source.file.path}"
+            beside = {key: value for key, value in pods.nodes.labels.items() if key != NODE_POOL}
+            fitting = [node for node in nodes if NodeSelector(beside, pods.nodes.terms).suits(node, keys)]
+            if fitting and NODE_POOL in selected:
+                hint = f"leave {NODE_POOL} out, or write {_one_of([node[NODE_POOL] for node in fitting])}"
             path = resource.pods[index].spec_path if index < len(resource.pods) else ("spec",)
             yield Finding(path, message, hint, is_certain=has_no_other_nodes(site))

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from slicewright.check.rules import fit_nodes as nodes
-from slicewright.check.rules.fit import place_of
+from slicewright.check.rules.fit import asked, place_of
 from slicewright.intent.tpucluster import BUILT_IN_PRIORITIES
 from slicewright.kubernetes.fields import at, entries, text, words
 from slicewright.kubernetes.kinds import QUEUED_KINDS
-from slicewright.kubernetes.labels import PRIORITY_CLASS
+from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import canonical
@@ -38,16 +38,17 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
 
     Pods of a Job without chips need not run at the same time: the others start when some have ended.
     """
-    is_certain = objects.is_cluster
     is_gang = resource.kind not in ("CronJob", "Job") or any(pods.asks_for_tpu for pods in resource.pods)
     for quota in _of_namespace("ResourceQuota", resource, objects):
+        is_certain = _is_there(quota, objects)
         hard = quota_workload.amounts(at(quota.data, "spec", "hard"))
         for path, key, where in _demanded(resource, objects, hard, quota):
             full = f"ResourceQuota '{quota.name}' has {key}, but {where} writes none: "
-            hint = (
-                f"leave {key} out of {_holder(quota, objects)}, or write the request or the limit, or give "
-            )
-            hint += "the namespace a LimitRange with a default"
+            hint = f"leave {key} out of {_holder(quota, objects)}"
+            if _takes(_plain(key), resource, objects):
+                hint += (
+                    ", or write the request or the limit, or give the namespace a LimitRange with a default"
+                )
             yield Finding(path, f"{full}the API server refuses every pod", hint, is_certain=is_certain)
         counts = used(resource, objects, quota)
         for key, (set_name, value) in counts.items():
@@ -59,6 +60,14 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
                 place = place_of(resource, set_name)
                 hint = _raise(quota, key, value, objects)
                 yield Finding(place, message, hint, is_certain=is_certain and is_gang)
+
+
+def _takes(name: str, resource: Resource, objects: ObjectSet) -> bool:
+    """Tell whether Kueue takes a request of a resource: it ignores it, or has it in the group of chips."""
+    ask, has_chips = asked(resource, objects), any(pods.asks_for_tpu for pods in resource.pods)
+    if ask is None or name not in ask.queue.covered:
+        return ask is None or ask.known.ignores_undeclared or name.startswith(ask.known.excluded)
+    return not has_chips or any({name, TPU} <= {*covered} for covered, _ in ask.queue.groups)
 
 
 def _counted(quota: Resource, pods: Pods, resource: Resource, objects: ObjectSet) -> bool:
@@ -102,7 +111,7 @@ def _critical(resource: Resource, objects: ObjectSet) -> Findings:
             named.append((("spec", "workers", index, _CLASS), worker.get(_CLASS), pods))
     counts = {pod_set.name: pod_set.count for pod_set in quota_workload.pod_sets(resource, objects)}
     for path, name, pods in named:
-        quotas = [*_of_namespace("ResourceQuota", resource, objects), *_beside(resource, objects)]
+        quotas = _of_namespace("ResourceQuota", resource, objects)
         if name in BUILT_IN_PRIORITIES and not any(
             "PriorityClass"
             in repr(at(quota.data, "spec", "scopeSelector") or at(quota.data, "spec", "scopes"))
@@ -132,7 +141,7 @@ def _limit_range(resource: Resource, objects: ObjectSet) -> Findings:
                             message = f"LimitRange '{limits.name}' of namespace "
                             message += f"'{resource.namespace or 'default'}' {refusal}, so the API server "
                             message += f"refuses {name}"
-                            yield Finding(path, message, hint, is_certain=objects.is_cluster)
+                            yield Finding(path, message, hint, is_certain=_is_there(limits, objects))
 
 
 def _sizes(
@@ -173,14 +182,12 @@ def _refusals(
 
 def _of_namespace(kind: str, resource: Resource, objects: ObjectSet) -> Iterator[Resource]:
     namespace = resource.namespace or "default"
-    return (other for other in objects.of_kind(kind) if (other.namespace or "default") == namespace)
+    return (other for other in objects.with_beside(kind) if (other.namespace or "default") == namespace)
 
 
-def _beside(resource: Resource, objects: ObjectSet) -> Iterator[Resource]:
-    """Yield the ResourceQuotas of its namespace in custom/."""
-    namespace = resource.namespace or "default"
-    quotas = (other for other in objects.beside if other.kind == "ResourceQuota")
-    return (quota for quota in quotas if (quota.namespace or "default") == namespace)
+def _is_there(other: Resource, objects: ObjectSet) -> bool:
+    """Tell whether an object is in the cluster of a run; one in custom/ may be for other clusters."""
+    return objects.is_cluster and other not in objects.beside
 
 
 def _raise(quota: Resource, key: str, value: Fraction, objects: ObjectSet) -> str:

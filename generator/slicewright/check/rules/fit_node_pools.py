@@ -1,28 +1,43 @@
-"""Rules of node pools: one of several hosts is one slice, and exclusive placement takes a whole one."""
+"""Rules of slices and node pools: how many there are, one slice in each, and 64 chips in a sub-block."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
 from msgspec import Struct
 
-from slicewright.catalogue.shape import joined
+from slicewright.catalogue.shape import Shape, joined
+from slicewright.check.rules.fit import asked, chips_of, place_of
 from slicewright.check.rules.fit_namespace import finished_before
+from slicewright.check.rules.fit_nodes import amount
 from slicewright.check.rules.tpu_shape import exclusive, shape
 from slicewright.document import edit as edits
+from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, count, entries, number, text
-from slicewright.kubernetes.kinds import JOB_KINDS
-from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NODE_POOL, SLICE_TOPOLOGY
+from slicewright.kubernetes.kinds import JOB_KINDS, QUEUED_KINDS
+from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NODE_POOL, SLICE_TOPOLOGY, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted
 from slicewright.kubernetes.scheduler import NodeSelector, node_selector
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
+_SUB_BLOCK = f"{labels.RESERVATION}subblocks"
 
-class _Pinned(Struct, frozen=True):
-    """Slices that may be only in some node pools."""
 
-    pools: frozenset[str]
+class _Slices(Struct, frozen=True):
+    """Slices of a run that run at the same time."""
+
+    nodes: NodeSelector
+    holder: Path
+    """The way to what has their node selector."""
     slices: int
-    path: Path
+    row: Shape | None
+    pools: frozenset[str]
+    """The node pools in which they may be, a slice in each; none where any will do."""
+
+    def path(self, key: str) -> Path:
+        """Return the way to a label of the node selector, or to its holder."""
+        return (*self.holder, "nodeSelector", key) if key in self.nodes.labels else self.holder
 
 
 def pinned_pools(nodes: NodeSelector) -> frozenset[str]:
@@ -36,24 +51,22 @@ def pinned_pools(nodes: NodeSelector) -> frozenset[str]:
     return frozenset().union(*(of_term[0] for of_term in named)) if named and all(named) else frozenset()
 
 
-def _pinned(resource: Resource, objects: ObjectSet) -> Iterator[_Pinned]:
-    """Yield the slices of a run that take a node pool each and run at the same time."""
+def _at_once(resource: Resource, objects: ObjectSet) -> Iterator[_Slices]:
+    """Yield the slices of a run; those of dynamic slicing are in no node pools of their own."""
     if resource.kind == "PathwaysJob":
         for index, worker in entries(at(resource.data, "spec", "workers")):
             row = objects.catalogue.on_machine.get((text(worker.get("type")), text(worker.get("topology"))))
-            if row is not None and row.multi_host:
-                path = ("spec", "workers", index, "nodeSelector", NODE_POOL)
-                yield _Pinned(
-                    pinned_pools(node_selector(worker)), number(worker.get("numSlices"), 1) or 1, path
-                )
+            nodes, slices = node_selector(worker), number(worker.get("numSlices"), 1) or 1
+            pools = pinned_pools(nodes) if row is not None and row.multi_host else frozenset()
+            yield _Slices(nodes, ("spec", "workers", index), slices, row, pools)
     earlier = finished_before(resource)
     for pods in resource.pods:
         if SLICE_TOPOLOGY in pods.annotations or not pods.asks_for_tpu or pods.name in earlier:
             continue
-        row = shape(pods, objects)
-        if (row is not None and row.multi_host) or _exclusive(resource, pods):
-            pools = pinned_pools(node_selector(pods.spec))
-            yield _Pinned(pools, _slices(resource, pods), pods.selector_path(NODE_POOL))
+        row, nodes = shape(pods, objects), node_selector(pods.spec)
+        is_each = (row is not None and row.multi_host) or _exclusive(resource, pods)
+        pools = pinned_pools(nodes) if is_each else frozenset()
+        yield _Slices(nodes, pods.spec_path, _slices(resource, pods), row, pools)
 
 
 def _exclusive(resource: Resource, pods: Pods) -> bool:
@@ -69,7 +82,7 @@ def _slices(resource: Resource, pods: Pods) -> int:
 
 @rule("FIT153", JOB_KINDS | {"PathwaysJob", "LeaderWorkerSet"})
 def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
-    pinned = [some for some in _pinned(resource, objects) if some.pools]
+    pinned = [some for some in _at_once(resource, objects) if some.pools]
     reported: set[frozenset[str]] = set()
     for some in pinned:
         slices = sum(other.slices for other in pinned if other.pools <= some.pools)
@@ -79,9 +92,49 @@ def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
         noun, are = ("pool", "is one slice") if len(some.pools) == 1 else ("pools", "are one slice each")
         message = f"the run has {counted(slices, 'slice')}, but selects only node {noun} "
         message += f"{joined(sorted(some.pools))}, which {are}"
-        fix = edits.remove(some.path, safe=False) if some.path[-1] == NODE_POOL else None
+        path = some.path(NODE_POOL)
+        fix = edits.remove(path, safe=False) if path[-1] == NODE_POOL else None
         hint = f"remove {NODE_POOL} from the selector"
         if resource.kind != "PathwaysJob":  # whose operator places each slice in its own node pool
             key = LWS_EXCLUSIVE if resource.kind == "LeaderWorkerSet" else EXCLUSIVE_TOPOLOGY
             hint += f": exclusive placement ({key}: {NODE_POOL}) gives each slice its own"
-        yield Finding(some.path, message, hint, fix)
+        yield Finding(path, message, hint, fix)
+
+
+@rule("TPU178", JOB_KINDS | {"PathwaysJob", "LeaderWorkerSet"})
+def _more_than_sub_block(resource: Resource, objects: ObjectSet) -> Findings:
+    needs: Counter[str] = Counter()
+    for some in _at_once(resource, objects):
+        name, row = some.nodes.fixed().get(_SUB_BLOCK, ""), some.row
+        has = objects.catalogue.generations[row.generation].sub_block_chips if row else 0
+        before = needs[name]
+        needs[name] += some.slices * row.chips if row else 0
+        if name and has and before <= has < needs[name]:
+            message = f"sub-block '{name}' has {has} chips, but the run needs {needs[name]}"
+            yield Finding(some.path(_SUB_BLOCK), message)
+
+
+@rule("FIT154", QUEUED_KINDS, hint="request fewer slices, or give the pool more slices")
+def _run_beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
+    ask = asked(resource, objects)
+    if ask is None or not ask.fits:
+        return
+    earlier = finished_before(resource)
+    requests: dict[tuple[str, ...], list[tuple[Fraction, str]]] = defaultdict(list)
+    for choice in ask.deciding:
+        names = [pods.name for pods in choice.pods if pods.name not in earlier]
+        if TPU in choice.requests and names:
+            requests[tuple(choice.flavors)].append((choice.requests[TPU], names[0]))
+    for flavors, values in requests.items():
+        chips = [known[1] for name in flavors if (known := chips_of(name, objects)) and known[1]]
+        if len(chips) < len(flavors):
+            continue  # a pool of the flavor is not known
+        largest, name = max(values)
+        needed = sum(value for value, _ in values)
+        if needed > sum(chips) or largest > max(chips):
+            shown = needed if needed > sum(chips) else largest
+            have = " and ".join(
+                f"{number} of flavor '{flavor}'" for flavor, number in zip(flavors, chips, strict=True)
+            )
+            message = f"the run requests {amount(TPU, shown)} at a time, but the pools have {have}"
+            yield Finding(place_of(resource, name), message)

@@ -3,22 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from msgspec import Struct
+
 from slicewright.catalogue.catalogue import CpuMachine
 from slicewright.catalogue.shape import joined
-from slicewright.intent.tpucluster import CpuPool
+from slicewright.check.rules.tpu_shape import shapes
+from slicewright.intent.tpucluster import CpuPool, Pool
+from slicewright.kubernetes.fields import at, mapping
 from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import ACCELERATOR, NODE_POOL, TPU
 from slicewright.kubernetes.name_room import PATHWAYS_HEAD
+from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain
-from slicewright.kueue import quota_workload
+from slicewright.kueue import quota_read, quota_workload
 from slicewright.kueue.quota import PodSet
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.platform import kueue_configuration
-from slicewright.rendering.platform.flavor import TpuCapacity, capacities
+from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
 
 _OF_HOSTS = ("cpu", "memory")
-"""What a node has beside chips, as far as it is known."""
+"""What a queue may have quota of, beside chips."""
+STORAGE = "ephemeral-storage"
+_MEBI = Fraction(2**20)
 
 
 def needs(names: Sequence[str]) -> str:
@@ -41,41 +49,97 @@ def amount(resource: str, value: Fraction) -> str:
 
 def number(resource: str, value: Fraction) -> str:
     """Return the amount without its unit."""
-    return f"{plain(round(value / 2**30, 1))}Gi" if resource == "memory" else plain(value)
+    return f"{plain(round(value / 2**30, 1))}Gi" if resource in ("memory", STORAGE) else plain(value)
+
+
+class _Node(Struct, frozen=True):
+    """A node on which pods may run, and its pool where a TPUCluster has it."""
+
+    name: str
+    machine: CpuMachine | None
+    pool: Pool | None = None
 
 
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what a pod requests beyond a node of its pool, with the names of its pod set and the resource."""
+    """Yield what no node for a pod has enough of, with the names of its pod set and of the resource."""
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
-        pool, sizes = objects.once("node pools", _pools).get(pods.selector.get(NODE_POOL, ""), (None, {}))
-        if pool is None or not pod_set.count:
+        known, each = _nodes(pods, objects), of_one_pod(pod_set)
+        if not known or not pod_set.count or any(holds(node.machine, each) for node in known):
             continue
-        for name, most in sizes.items():
-            request = pod_set.requests.get(name, Fraction(0)) / pod_set.count
-            if request > most:
-                each = " each" if pod_set.count > 1 else ""
-                message = f"{needs([pod_set.name])} {amount(name, request)}{each}, "
-                message += f"but a node of pool {pool.name} has {number(name, most)}"
-                hint = f"write a larger machineType than {pool.machine_type} for the pool, or request less"
-                yield Finding(pods.spec_path, message, hint), pod_set.name, name
+        node = max(known, key=lambda node: node.machine.memory_mib if node.machine else 0)
+        for name, most in _sizes(node.machine).items():
+            if (request := each.get(name, most)) > most:
+                message = f"{needs([pod_set.name])} {amount(name, request)}{' each' * (pod_set.count > 1)}, "
+                message += f"but {node.name} has {number(name, most)}"
+                hint, is_certain = _larger(node, name, request, objects)
+                hint += f"request at most {_whole(name, most)} of {name}"
+                finding = Finding(_asking(pods, name), message, hint, is_certain=is_certain)
+                yield finding, pod_set.name, name
 
 
-def _pools(objects: ObjectSet) -> dict[str, tuple[CpuPool, dict[str, Fraction]]]:
-    """Return the CPU pools whose machines are known, with the size of a node, by names of node pools."""
-    site = objects.site
-    if site is None:
+def _nodes(pods: Pods, objects: ObjectSet) -> list[_Node]:
+    """Return a node of each pool with all labels that pods select; without one, the hosts of their slice."""
+    selected = pods.selector.items()
+    known = [
+        _Node(_name(capacity), capacity.machine, capacity.pool)
+        for capacity, labels in objects.once("pools", lambda objects: [*quota_read.pools_of(objects.site)])
+        if selected and all(value in labels.get(key, ()) for key, value in selected)
+    ]
+    rows = [row for row in shapes(pods, objects) if pods.chips in (0, row.chips_per_host)]
+    sized = objects.catalogue.cpu_machines.sized
+    hosts = {row.machine_type: sized(row.machine.vcpus, row.machine.memory_gb * 1024) for row in rows}
+    return known or [_Node(f"a host of {name}", machine) for name, machine in hosts.items()]
+
+
+def _name(capacity: Capacity) -> str:
+    if isinstance(capacity, TpuCapacity):
+        return f"a host of {capacity.shape.machine_type}"
+    return f"a node of pool {capacity.pool.name}"
+
+
+def _larger(node: _Node, name: str, request: Fraction, objects: ObjectSet) -> tuple[str, bool]:
+    """Return how to get nodes with more of a resource, and whether the file tells how much they have."""
+    pool, way, is_certain = node.pool, "", True
+    if pool is None or objects.site is None:
+        return way, is_certain
+    cluster = objects.site.cluster
+    if name == STORAGE:
+        way = _disk(objects, request)
+        is_certain = cluster.managed or "disk" in cluster.written(pool).get("nodeConfig", {})
+    elif isinstance(pool, CpuPool):
+        way = f"a larger machineType than {pool.machine_type}"
+    where = f"for pool '{pool.name}' in {cluster.source.file.path}"
+    return (f"write {way} {where}, or " if way else ""), is_certain
+
+
+def _disk(objects: ObjectSet, storage: Fraction) -> str:
+    """Return the configuration of nodes with a boot disk for pods; nothing if none is large enough."""
+    size = objects.catalogue.cpu_machines.kept.disk.size_for(float(storage / 2**30))
+    return f"nodeConfig: {{disk: {{sizeGB: {size}}}}}" if size else ""
+
+
+def _asking(pods: Pods, name: str) -> Path:
+    """Return where the containers of pods first request a resource, else the pods."""
+    for place, container in (*pods.containers, *pods.init_containers):
+        for key in ("requests", "limits"):
+            if name in mapping(at(container, "resources", key)):
+                return (*place, "resources", key, name)
+    return pods.spec_path
+
+
+def _whole(name: str, value: Fraction) -> str:
+    """Return an amount that a manifest can have, rounded down: `698Gi`, `95`."""
+    if name == "cpu":
+        return plain(value)
+    return f"{value // 2**30}Gi" if value >= 2**30 else f"{value // 2**20}Mi"
+
+
+def _sizes(machine: CpuMachine | None) -> dict[str, Fraction]:
+    """Return what pods can request of a node, as far as it is known."""
+    if machine is None:
         return {}
-    return {
-        name: (pool, _sizes(site.machines[pool.name]))
-        for pool in site.cluster.cpu_pools
-        for name in pool.node_pool_names
-        if pool.name in site.machines
-    }
-
-
-def _sizes(machine: CpuMachine) -> dict[str, Fraction]:
-    cpus, mebibytes = Fraction(machine.allocatable_millicpus) / 1000, machine.allocatable_mib
-    return {"cpu": cpus, "memory": Fraction(mebibytes) * 2**20}
+    sizes = {"cpu": Fraction(machine.allocatable_millicpus, 1000), "memory": machine.allocatable_mib * _MEBI}
+    return sizes | ({STORAGE: machine.allocatable_storage_mib * _MEBI} if machine.disk_gb else {})
 
 
 @rule("FIT130", QUEUED_KINDS)
@@ -85,9 +149,10 @@ def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def of_one_pod(pod_set: PodSet) -> dict[str, Fraction]:
-    """Return the cpu and memory of one pod."""
+    """Return what one pod requests of its node, beside chips."""
     count = pod_set.count or 1
-    return {name: pod_set.requests[name] / count for name in _OF_HOSTS if pod_set.requests.get(name)}
+    names = (*_OF_HOSTS, STORAGE)
+    return {name: pod_set.requests[name] / count for name in names if pod_set.requests.get(name)}
 
 
 def listed(each: Mapping[str, Fraction]) -> str:
@@ -113,7 +178,8 @@ def cpu_pool(pod_set: PodSet, objects: ObjectSet, site: ResolvedCluster) -> tupl
     taken = {pool.name for pool in site.cluster.pools}
     names = ("cpu", *(f"cpu-{index}" for index in range(2, len(taken) + 3)))
     name = next(name for name in names if name not in taken)
-    return name, f"{{name: {name}, machineType: {machine}, nodes: 1}}"
+    more = f", {_disk(objects, each[STORAGE])}" if STORAGE in each else ""
+    return name, f"{{name: {name}, machineType: {machine}, nodes: 1{more}}}"
 
 
 def uncovered(queue: str, pod_set: PodSet, resources: Sequence[str]) -> str:

@@ -181,6 +181,10 @@ def _health(resource: Resource, objects: ObjectSet) -> Findings:
                 f"{text(spec.get('namePrefix'))}{one.name}{text(spec.get('nameSuffix'))}": one
                 for one in of_kind
             }
+            meant = next((one for one in _CHECKED if one.lower() == kind.lower().removesuffix("s")), kind)
+            if meant != kind:
+                message = f"no API {entry.get('apiVersion')} has the kind {kind}"
+                yield Finding((*place, "kind"), message, f"write kind: {meant}")
             if kind not in _CHECKED or (kind == "Job" and (not of_kind or "." in group)):
                 continue  # another Job, or one that a chart creates
             if group != GROUP_OF[kind]:

@@ -11,7 +11,8 @@ from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, words
 from slicewright.kubernetes.labels import PROVISIONING_CONTROLLER, QUEUED_CLASS
 from slicewright.kubernetes.problem import Path, did_you_mean
-from slicewright.kubernetes.quantity import amount
+from slicewright.kubernetes.quantity import amount, plain
+from slicewright.kueue import quota_read
 from slicewright.kueue.quota_read import configuration, parent_of, variants
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 from slicewright.rendering.platform.flavor import capacities, queued
@@ -20,6 +21,7 @@ _QUOTAS = frozenset({"ClusterQueue", "Cohort"})
 _QUEUES = frozenset({"ClusterQueue"})
 _GROUPS: Path = ("spec", "resourceGroups")
 _CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+_ZERO = Fraction(0)
 _SMALLEST_WEIGHT = Fraction(1, 10**9)
 _MOST_FLAVORS = 256
 _MOST_COMBINATIONS = 512
@@ -237,6 +239,24 @@ def _weight(resource: Resource, objects: ObjectSet) -> Findings:
         if site is not None and "kueue" not in site.cluster.spec:
             hint = f"write kueue: {{}} in {site.cluster.source.file.path}, which turns fair sharing on"
         yield Finding(path, "the weight has no effect: fair sharing is off in Kueue's configuration", hint)
+
+
+@rule("KQ177", {"Cohort"}, "note")
+def _counted_twice(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find a Cohort with the sum of its queues' quotas; QUOTA008 judges those of a TPUCluster."""
+    if objects.is_platform(resource) or (resource.kind, resource.name) in variants(objects):
+        return
+    known = quota_read.quotas(objects)
+    cells = [(path, flavor, text(entry.get("name")), entry) for path, flavor, entry in quotas(resource)]
+    values = [amount(entry.get("nominalQuota")) for *_, entry in cells]
+    sums = [known.subtrees((flavor, name)).get(resource.name) for _, flavor, name, _ in cells]
+    if cells and all(value and total == 2 * value for value, total in zip(values, sums, strict=True)):
+        path, flavor, name, entry = cells[0]
+        message = (
+            f"the Cohort has {entry['nominalQuota']} {name} of {flavor}, as many as its queues together: "
+        )
+        message += f"Kueue adds both, {plain(sums[0] or _ZERO)} in all"
+        yield Finding((*path, "nominalQuota"), message)
 
 
 @rule("KQ112", _QUEUES)

@@ -13,6 +13,8 @@ from slicewright.kubernetes.problem import Path, dotted
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
+GOOGLE_BUCKET = "gs://cloud-pathways-staging/"
+"""The bucket of Google that xpk writes where nobody names another."""
 _SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
 _RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
 _TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
@@ -59,6 +61,14 @@ def _versions(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, message, hint)
 
 
+def host_ports(pods: Pods) -> set[int]:
+    """Return the ports of its host that a pod lists: the scheduler gives each to one pod of a node."""
+    containers = (container for _, container in (*pods.containers, *pods.init_containers))
+    listed = [port for container in containers for _, port in entries(container.get("ports"))]
+    own = "containerPort" if pods.spec.get("hostNetwork") is True else "hostPort"
+    return {number(port.get("hostPort") or port.get(own)) or 0 for port in listed} - {0}
+
+
 class _Head:
     """Pods on the network of a host that serve ports, of which the scheduler knows those that are listed."""
 
@@ -67,8 +77,7 @@ class _Head:
         containers = [container for _, container in (*pods.containers, *pods.init_containers)]
         ports = [flags(container).get("--server_port", (0, ""))[1] for container in containers]
         self.served = {port for port in map(digits, ports) if port}
-        declared = [port for container in containers for _, port in entries(container.get("ports"))]
-        self.declared = {number(port.get("hostPort", port.get("containerPort"))) for port in declared}
+        self.declared = host_ports(pods)
         run = {JOBSET_NAME: resource.name, REPLICATED_JOB: pods.name}
         self.labels = {**pods.labels, **(run if resource.kind == "JobSet" else {})}
 
@@ -109,7 +118,8 @@ def _heads(objects: ObjectSet) -> list[_Head]:
 
 
 @rule("PW147", RUN_KINDS - {"PathwaysJob"}, "warning")
-def _shared_host(resource: Resource, objects: ObjectSet) -> Findings:
+def shared_host(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find servers that the scheduler may put on one node, where they open the same port."""
     heads = _heads(objects)
     for head in heads:
         if head.resource is resource:
@@ -125,6 +135,20 @@ def _shared_host(resource: Resource, objects: ObjectSet) -> Findings:
                         hint += dotted(head.pods.job_path[:-1])
                     yield Finding((*head.pods.spec_path, "hostNetwork"), message, hint)
                     break
+
+
+@rule("PW150", POD_KINDS, "note")
+def _bucket_of_google(resource: Resource, _objects: ObjectSet) -> Findings:
+    folders: list[tuple[Path, str]] = [
+        (("spec", "pathwaysDir"), text(at(resource.data, "spec", "pathwaysDir")))
+    ]
+    for path, container in resource.containers:
+        index, folder = flags(container).get("--gcs_scratch_location", (0, ""))
+        folders.append(((*path, "args", index), folder))
+    for place, folder in folders:
+        if f"{folder}/".startswith(GOOGLE_BUCKET):
+            yield Finding(place, f"other projects cannot write to the bucket {GOOGLE_BUCKET[:-1]} of Google")
+            return
 
 
 @rule("PW148", POD_KINDS, "warning")

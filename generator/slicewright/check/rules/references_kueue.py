@@ -3,6 +3,8 @@
 A reference to a kind of which there is no object is not reported.
 """
 
+from collections.abc import Iterator
+
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
 from slicewright.check.rules.kueue_workloads import queue_label
@@ -26,12 +28,14 @@ from slicewright.kueue import managed, quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
+_STOPS = ("Hold", "HoldAndDrain")
 _DEFAULT = "default"
 """The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
 
 
 @rule("REF101", QUEUED_KINDS | {"CronJob"})
-def _queue(resource: Resource, objects: ObjectSet) -> Findings:
+def local_queue(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find runs that name a LocalQueue that their namespace does not have."""
     known, (path, name) = quota_read.quotas(objects), queue_label(resource)
     namespace = resource.namespace or "default"
     if name is None or (namespace, name) in known.local or RUN in resource.labels:
@@ -81,7 +85,8 @@ def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 @rule("KQ186", QUEUED_KINDS)
-def _not_handled(resource: Resource, objects: ObjectSet) -> Findings:
+def not_handled(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find runs of kinds that Kueue does not manage."""
     if QUEUE in resource.labels and not managed.handles(resource, objects):
         message = f"Kueue's configuration does not handle {resource.kind}s, so they start without quota"
         hint = f"add {managed.integration(resource)} to integrations.frameworks in Kueue's configuration"
@@ -187,11 +192,17 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding(("metadata",), message)
 
 
-@rule("KQ172", {"ClusterQueue", "LocalQueue"}, "warning")
-def _held(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find queues that admit nothing although runs are among the objects that wait in them."""
+@rule("KQ172", {"ClusterQueue", "LocalQueue"} | QUEUED_KINDS, "warning")
+def held(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find queues that admit nothing although runs wait in them; those of a file at the run."""
+    if resource.kind in QUEUED_KINDS:
+        for policy in _declared_policies(resource, objects) if quota_read.quotas(objects).declared else ():
+            if policy in _STOPS:
+                message = f"stopPolicy {policy} of its queue admits no run"
+                yield Finding(("metadata", "labels", QUEUE), message)
+        return
     policy = text(at(resource.data, "spec", "stopPolicy"))
-    if policy not in ("Hold", "HoldAndDrain"):
+    if policy not in _STOPS:
         return
     own = [resource]
     if resource.kind == "ClusterQueue":
@@ -207,3 +218,12 @@ def _held(resource: Resource, objects: ObjectSet) -> Findings:
         ends = ", and evicts those that run" if policy == "HoldAndDrain" else ""
         message = f"stopPolicy {policy} admits no run of this queue{ends}: {joined(waiting)}"
         yield Finding(("spec", "stopPolicy"), message)
+
+
+def _declared_policies(run: Resource, objects: ObjectSet) -> Iterator[str]:
+    """Yield the stopPolicy of the queues of a run in the file of an existing cluster."""
+    site, place = objects.site, (run.namespace or "default", run.labels.get(QUEUE))
+    for queue in site.cluster.spec.get("clusterQueues", ()) if site else ():
+        for local in queue.get("localQueues", ()):
+            if (local.get("namespace", "default"), local["name"]) == place:
+                yield from (text(entry.get("stopPolicy")) for entry in (local, queue))

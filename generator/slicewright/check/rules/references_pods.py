@@ -156,7 +156,7 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, set[str]]:
 
     def make(objects: ObjectSet) -> dict[str, set[str]]:
         names: dict[str, set[str]] = defaultdict(set)
-        for resource in (*objects.of_kind(kind), *(other for other in objects.beside if other.kind == kind)):
+        for resource in objects.with_beside(kind):
             names[resource.namespace or "default"].add(resource.name)
         for maker, path in _MAKERS.get(kind, ()):
             for resource in objects.of_kind(maker):
@@ -297,8 +297,7 @@ def _priority(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _priority_classes(objects: ObjectSet) -> list[str]:
     """Return the names of the PriorityClasses among some objects, and of those in custom/."""
-    beside = (resource for resource in objects.beside if resource.kind == "PriorityClass")
-    return [resource.name for resource in (*objects.of_kind("PriorityClass"), *beside)]
+    return [resource.name for resource in objects.with_beside("PriorityClass")]
 
 
 def _queue_classes(objects: ObjectSet) -> set[str]:

@@ -18,6 +18,7 @@ from slicewright.kubernetes.labels import (
     PODSET,
     SLICE_TOPOLOGY,
     SPOT,
+    TOPOLOGY,
     TPU,
 )
 from slicewright.kubernetes.pods import REQUIRED, Pods
@@ -141,8 +142,11 @@ def exclusive_path(resource: Resource, pods: Pods) -> Path:
 
 @rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find slices of partitions; a pool whose topology is that of the slice is one slice, as any other."""
     for pods in resource.pods:
-        if SLICE_TOPOLOGY not in pods.annotations or tpu_shape.exclusive(resource, pods) != NODE_POOL:
+        slice_topology = pods.annotations.get(SLICE_TOPOLOGY)
+        is_whole = slice_topology in (None, pods.selector.get(TOPOLOGY))
+        if is_whole or tpu_shape.exclusive(resource, pods) != NODE_POOL:
             continue
         message = f"with {SLICE_TOPOLOGY} a slice is not one node pool, but exclusive placement needs one"
         yield Finding(exclusive_path(resource, pods), message)

@@ -53,8 +53,10 @@ _MEANT = {
     ("coordinator", "podIndex"): 0,
     ("failurePolicy", "maxRestarts"): 0,
     ("spec", "maxRestarts"): 0,
+    ("controller", "elasticSlices"): 0,
+    ("controller", "enableMetricsCollection"): False,
 }
-"""Counts of the JobSet and PathwaysJob APIs that are 0 where they are missing."""
+"""Fields of the JobSet and PathwaysJob APIs that are 0 or false where they are missing."""
 _OF_KIND = {
     ("JobSet", "completionMode"): "Indexed",
     ("JobSet", "restartPolicy"): "OnFailure",

@@ -16,7 +16,7 @@ from slicewright.kubernetes.pods import Pods, pods_of
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.plan.pathways_plan import SIDECAR_FLAG
 
-_CONTAINER = frozenset(["image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports"])
+_CONTAINER = ("image", "command", "args", "workingDir", "imagePullPolicy", "env", "ports")
 """Fields of a container that `container` has; `podTemplate` takes the others."""
 
 
@@ -165,6 +165,8 @@ def _head(head: Pods, name: str, rest: Object, beside: list[Object]) -> Object:
     ours = ("containers", "initContainers", "nodeSelector", "hostNetwork", "dnsPolicy")
     spec: Object = {key: copied(value) for key, value in head.spec.items() if key not in ours}
     further: list[Any] = [{"name": name, **rest}] if rest else []
+    if spec.get("restartPolicy") == "Never":  # as the bases have it
+        del spec["restartPolicy"]
     spec |= filled(
         nodeSelector=selector,
         containers=[*further, *copied(beside)],
@@ -181,25 +183,35 @@ def pathwaysjob_spec(item: Object, catalogue: Catalogue) -> Object | str:
     shape = catalogue.on_machine.get(key) or catalogue.rule_on_machine.get(key)
     if shape is None:
         return f"the catalogue has no TPU slice of machine type '{key[0]}' and topology '{key[1]}'"
-    program = next((entry for _, entry in entries(at(controller, "template", "spec", "containers"))), None)
-    restarts = number(spec.get("maxRestarts"))
+    heads = pods_of(item, "PathwaysJob")
+    programs = [entry for head in heads for _, entry in head.containers]
+    program, rest = program_of(programs[0]) if programs else ({}, {})
+    selector = texts(worker.get("nodeSelector"))
+    way, restarts = provisioning_of(selector, ()), number(spec.get("maxRestarts"))
     pathways = filled(
         pathwaysDir=spec.get("pathwaysDir"),
         pathwaysVersion=spec.get("pathwaysVersion"),
-        elasticSlices=controller.get("elasticSlices"),
+        elasticSlices=controller.get("elasticSlices") or None,
         maxSliceRestarts=worker.get("maxSliceRestarts"),
         deploymentMode=controller.get("deploymentMode"),
-        enableMetricsCollection=controller.get("enableMetricsCollection"),
-        headless=True if program is None else None,
+        enableMetricsCollection=controller.get("enableMetricsCollection") or None,
+        headless=None if programs else True,
         customComponents=copied(spec.get("customComponents")),
+        worker=filled(
+            terminationGracePeriodSeconds=worker.get("terminationGracePeriodSeconds"),
+            priorityClassName=worker.get("priorityClassName"),
+            nodeSelector={key: value for key, value in selector.items() if not key.startswith(RESERVED)},
+        ),
+        head=_head(heads[0], text(program.get("name")), rest, programs[1:]) if programs else None,
     )
     slices = number(worker.get("numSlices"), 1)
     return {
         "tpu": tpu_field(shape),
         "slices": slices if slices != 1 else None,
+        "provisioning": way if way != "OnDemand" else None,
         "failurePolicy": {"maxRestarts": restarts} if restarts else None,
         "pathways": pathways,
-        "container": program_of(program)[0] if program else None,
+        "container": program or None,
     }
 
 
@@ -227,11 +239,11 @@ def guess(item: Object, cluster: str, catalogue: Catalogue) -> tuple[Object, ...
     if isinstance(meant, str):
         return meant
     under_pathways = jobset_spec(item, meant) if item["kind"] == "JobSet" else None
-    return tuple(
-        document
-        for each in ((under_pathways, meant) if under_pathways else (meant,))
-        for document in _documents(item, cluster, each)
-    )
+    choices = [under_pathways, meant] if under_pathways else [meant]
+    if item["kind"] == "PathwaysJob":
+        fewer = {key: value for key, value in meant["pathways"].items() if key not in ("head", "worker")}
+        choices.append({**meant, "pathways": fewer, "provisioning": None})
+    return tuple(document for each in choices for document in _documents(item, cluster, each))
 
 
 def _documents(item: Object, cluster: str, meant: Object) -> tuple[Object, ...]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from slicewright.check.filling import names_in
 from slicewright.cluster.importing.api_defaults import is_default, without_defaults
+from slicewright.cluster.importing.compute_classes import select_slice
 from slicewright.cluster.importing.guess import guess, sort_sidecars
 from slicewright.document import json_patch as patch
 from slicewright.document.document import is_unfinished, values_in
@@ -36,10 +37,15 @@ _OF_HELM = (labels.MANAGED_BY, "heritage")
 _HELM_NAMES = ("Helm", "Tiller")
 _RELEASE = (*_OF_HELM, labels.INSTANCE, "release", "chart")
 """Labels that charts give their objects beside; those of pods stay, for a Service may select them."""
+_OF_HEAD = "/spec/controller/template"
 _DROPPED = {
-    "ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
-    "suspend": "Kueue suspends and resumes a run",
+    "/spec/ttlSecondsAfterFinished": "a finished run that is deleted would be started again by the next sync",
+    "/spec/suspend": "Kueue suspends and resumes a run",
+    f"{_OF_HEAD}/metadata": "the controller of PathwaysJob drops it",
+    f"{_OF_HEAD}/spec/hostNetwork": "the controller of PathwaysJob always sets it",
+    f"{_OF_HEAD}/spec/dnsPolicy": "the controller of PathwaysJob always sets it",
 }
+"""Fields that are not imported, and why."""
 FILLED_IN = "the API server writes the same where it is missing"
 _KEPT = ("name", "namespace", "labels", "annotations")
 _SERVERS = frozenset(
@@ -82,14 +88,22 @@ class ImportedRun(Struct, frozen=True):
     """JSON pointers of the fields that `patches` writes."""
 
 
-def imported_run(item: Object, cluster: str, known: Repository) -> ImportedRun | tuple[Problem, ...]:
+def imported_run(
+    item: Object, cluster: str, known: Repository, classes: Sequence[Object] = ()
+) -> ImportedRun | tuple[Problem, ...]:
     """Return the TPUWorkload that renders an object on a cluster of the repository, or why there is none.
 
-    The object is given as people wrote it, or as the API server keeps it.
+    The object is given as people wrote it, or as the API server keeps it, with the ComputeClasses beside it.
     """
     source, dropped = _stripped(item)
     if unfinished := tuple(_unfinished(source)):
         return unfinished
+    site = known.sites.get(cluster)
+    added = select_slice(source, classes, site, known.package.catalogue) if site else {}
+    if isinstance(added, Problem):
+        return (added,)
+    why = "the nodes of the ComputeClass have this label"
+    dropped += (Difference(pointer(path), None, value, why) for path, value in added.items())
     guesses = guess(source, cluster, known.package.catalogue)
     if isinstance(guesses, str):
         hint = "import runs on TPU slices that slicewright catalog lists"
@@ -175,8 +189,8 @@ def _stripped(item: Object) -> tuple[Object, list[Difference]]:
                 key in generated or key.startswith(_GENERATORS)
             ):
                 why = "another tool or a controller wrote it to find the object"
-            elif key in _DROPPED and path == "/spec":
-                why = _DROPPED[key]
+            elif (place := f"{path}/{escape_key(key)}") in _DROPPED:
+                why = _DROPPED[place]
             else:
                 continue
             dropped.append(Difference(f"{path}/{escape_key(key)}", holder.pop(key), None, why))

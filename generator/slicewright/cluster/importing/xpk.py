@@ -6,6 +6,7 @@ Source: the parsers of xpk 1.16.0 (src/xpk/parser).
 import re
 
 from slicewright.catalogue.catalogue import Catalogue
+from slicewright.check.rules.pathways_servers import GOOGLE_BUCKET
 from slicewright.cluster.importing.command_line import ABOUT_MACHINE, Option, Tool
 from slicewright.cluster.importing.flags import LOGS, Flags, components, elastic_slices, env, filled, template
 from slicewright.intent.tpucluster import LocalQueue
@@ -181,11 +182,16 @@ def _pathways(flags: Flags, own: Object, container: str) -> Object:
     )
     mounts = [{"name": "shared-tmp", "mountPath": "/tmp"}]  # noqa: S108 - the path in the pods
     main = {"name": container, "securityContext": {"privileged": True}, "volumeMounts": mounts}
+    folder = flags.text("pathways-gcs-location") or f"{GOOGLE_BUCKET}tmp"
+    if folder.startswith(GOOGLE_BUCKET):
+        message = f"other projects cannot write to the bucket {GOOGLE_BUCKET[:-1]} of Google"
+        hint = "add --pathways-gcs-location gs://BUCKET/FOLDER with a bucket of your project"
+        flags.problems.append(Problem("IMP033", message, hint, severity="warning"))
     shared: Object = {"name": "shared-tmp", "hostPath": {"path": "/tmp", "type": "DirectoryOrCreate"}}  # noqa: S108
     head: Object = {"volumes": [shared], "containers": [main]}
     sidecar = flags.text("colocated-python-sidecar-image")
     return filled(
-        pathwaysDir=flags.text("pathways-gcs-location") or "gs://cloud-pathways-staging/tmp",
+        pathwaysDir=folder,
         **elastic,
         headless=is_headless or None,
         mainContainerName=None if is_headless else container,

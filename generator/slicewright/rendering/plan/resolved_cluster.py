@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from slicewright.catalogue.catalogue import Catalogue, CpuMachine
 from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape
 from slicewright.intent.source import Source
-from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Rung, TpuPool
+from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Pool, Rung, TpuPool
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.rendering import header
@@ -22,6 +23,8 @@ from slicewright.rendering.plan.placement import NOT_SERVED, is_served, lifetime
 
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""
+CPU_DISK = "200GB"
+"""The boot disk that Terraform gives the nodes of CPU pools."""
 
 
 class ResolvedCluster(Struct, frozen=True):
@@ -76,14 +79,29 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
             problems.append(cluster.source.problem("POOL002", (*pool.path, "nodePoolNames"), message, hint))
     problems += _duplicates(cluster)
     sizes = {pool.name: catalogue.cpu_machines.find(pool.machine_type) for pool in cluster.cpu_pools}
-    machines = {name: size for name, size in sizes.items() if size is not None}
     for pool, shape in pools:
         host = shape.machine
-        machines[pool.name] = catalogue.cpu_machines.sized(host.vcpus, host.memory_gb * 1024)
+        sizes[pool.name] = catalogue.cpu_machines.sized(host.vcpus, host.memory_gb * 1024)
+    machines = {
+        pool.name: replace(size, disk_gb=_disk_gb(cluster, pool, size.kept.disk.default_size))
+        for pool in cluster.pools
+        if (size := sizes.get(pool.name)) is not None
+    }
     classes = tuple(
         (item, tuple(_rungs(cluster, item, catalogue, problems))) for item in cluster.compute_classes
     )
     return ResolvedCluster(cluster, tuple(pools), machines, classes), tuple(problems)
+
+
+def _disk_gb(cluster: Cluster, pool: Pool, default: int) -> int:
+    """Return the size of the boot disks of a pool; 0 where the storage of its nodes may be another."""
+    config = cluster.written(pool).get("nodeConfig", {})
+    is_of_class = isinstance(pool, TpuPool) and pool.provisioning.type == "ComputeClass"
+    if cluster.mode == "Autopilot" or is_of_class or {"gcloudFlags", "terraformArguments"} & config.keys():
+        return 0
+    if isinstance(pool, CpuPool) and "environment" in cluster.spec:
+        default = int(cluster.spec["environment"].get("cpuPoolDiskSize", CPU_DISK).removesuffix("GB"))
+    return int(config.get("disk", {}).get("sizeGB", default))
 
 
 def _shape(

@@ -1,7 +1,8 @@
 """Names in a platform that are duplicate or not declared, and quota that does not suit its pools."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -250,22 +251,23 @@ def _beyond_pools(
     for capacity in known.values():
         of_slice = capacity.shape.chips if isinstance(capacity, TpuCapacity) else 1
         has[capacity.flavor.name] += capacity.most * of_slice
-    totals: Counter[str] = Counter()
+    by_flavor: dict[str, list[_Entry]] = defaultdict(list)
     for entry in entries:
-        name = entry.capacity.flavor.name
-        unit = "chips" if isinstance(entry.capacity, TpuCapacity) else "nodes"
-        before = totals[name]
-        totals[name] += _nominal(entry)
-        if before <= has[name] < totals[name]:
-            message = (
-                f"the quotas of '{name}' add up to {totals[name]} {unit}, but its pools have {has[name]}"
-            )
-            hint = (
-                "lower the quotas (nominalSlices, nominalChips or nominalNodes): Kueue admits by quota, "
-                "and pods without a node wait"
-            )
-            place = (*entry.path, "pool")
-            yield site.source.problem("QUOTA008", place, message, hint, warning=True)
+        by_flavor[entry.capacity.flavor.name].append(entry)
+    for name, own in by_flavor.items():
+        sums = list(accumulate(map(_nominal, own)))
+        beyond = next((entry for entry, total in zip(own, sums, strict=True) if total > has[name]), None)
+        if beyond is None:
+            continue
+        unit = "chips" if isinstance(beyond.capacity, TpuCapacity) else "nodes"
+        message = f"the quotas of '{name}' add up to {sums[-1]} {unit}, but its pools have {has[name]}"
+        hint = "lower the quotas (nominalSlices, nominalChips or nominalNodes): "
+        of_cohorts = [entry for entry in own if "cohorts" in entry.path]
+        if of_cohorts and has[name] >= sums[-1] - sum(map(_nominal, of_cohorts)):
+            beyond = of_cohorts[0]
+            hint = "remove this quota of the cohort, which Kueue adds to the quotas of its queues: "
+        hint += "Kueue admits by quota, and pods without a node wait"
+        yield site.source.problem("QUOTA008", (*beyond.path, "pool"), message, hint, warning=True)
 
 
 def _nominal(entry: _Entry) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.kubernetes.labels import RESERVATION_AFFINITY
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
+from slicewright.rendering.plan.resolved_cluster import CPU_DISK, ResolvedCluster, region_of
 from slicewright.rendering.provision.further import with_arguments
 from slicewright.rendering.provision.hcl import (
     Attribute,
@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "servicesIpRange": "192.168.80.0/20",
     "clusterDescription": "GKE cluster for running TPU training workloads",
     "cpuPoolDiskType": "pd-standard",
-    "cpuPoolDiskSize": "200GB",
+    "cpuPoolDiskSize": CPU_DISK,
     "tpuSaName": "cloud-tpu-sa",
     "tpuSaRoles": ["roles/storage.objectAdmin", "roles/logging.logWriter"],
     "gkeSaName": "gke-sa",
