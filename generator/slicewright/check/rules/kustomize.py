@@ -78,7 +78,7 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KUS103", KUSTOMIZATIONS, "warning")
 def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
-    if has_configurations(resource, objects):
+    if has_configurations(objects):
         return
     keys = [key for key in ("namePrefix", "nameSuffix") if resource.data.get(key)]
     contents = built(resource, objects) if keys else []
@@ -116,7 +116,7 @@ def _references(resource: Resource, names: Collection[str]) -> Iterator[tuple[Pa
 @rule("KUS104", KUSTOMIZATIONS, "warning")
 def _generators(resource: Resource, objects: ObjectSet) -> Findings:
     is_plain = at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
-    if is_plain or has_configurations(resource, objects):
+    if is_plain or has_configurations(objects):
         return
     for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
         for index, generator in entries(resource.data.get(key)):

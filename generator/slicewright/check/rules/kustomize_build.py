@@ -95,15 +95,9 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
     return list(contents.values())
 
 
-def has_configurations(resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether a kustomization or one that it includes configures kustomize, which holds for both."""
-    by_file = objects.once("resources by file", _by_file)
-    chain = [resource]
-    for current in chain:
-        files = _included(current, posixpath.dirname(current.file) or ".")
-        parts = (part for file in files for part in by_file.get(file, ()) if part.kind in KUSTOMIZATIONS)
-        chain += (part for part in parts if part not in chain)
-    return any("configurations" in current.data for current in chain)
+def has_configurations(objects: ObjectSet) -> bool:
+    """Tell whether a kustomization under examination configures kustomize, for its overlays too."""
+    return any("configurations" in resource.data for resource in _kustomizations(objects))
 
 
 def _included(resource: Resource, folder: str) -> Iterator[str]:
