@@ -337,8 +337,9 @@ def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | Non
     missing = {
         (*pods.spec_path, "nodeSelector", key): label for key, label in suiting.pop() if key not in own
     }
-    # The labels of a queue's flavor may be meant.
-    return edits.write(resource.data, missing, safe=QUEUE not in resource.labels)
+    # The labels of a queue's flavor may be meant, or a queue that forms slices.
+    is_safe = QUEUE not in resource.labels and SLICE_TOPOLOGY not in pods.annotations
+    return edits.write(resource.data, missing, safe=is_safe)
 
 
 @rule("TPU108", POD_KINDS, "warning")
