@@ -59,7 +59,8 @@ EXPANSION = r"\$\([A-Za-z_][\w.-]*\)"
 TOKEN = re.compile(
     rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|\$[A-Za-z_]\w*"
     r"|<(?:[a-zA-Z]|< ?\w)[^<>]*>+|__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
-    r"|\bYOUR[-_][A-Z0-9_-]+|\b(?i:(?:REPLACE|CHANGE)D?[-_]?(?:ME|THIS|WITH|BY)(?![a-z]))[\w-]*|\bPLACEHOLDER\b"
+    r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
+    r"|\b(?:[Rr]eplace|[Cc]hange)d?[-_](?:me|this|with|by)\b[\w-]*"
 )
 
 
