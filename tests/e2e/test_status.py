@@ -171,6 +171,47 @@ def test_taint_is_not_tolerated(bed: Bed) -> None:
     assert expected in why(bed, "TaintNotTolerated", begins="2 pods")
 
 
+SPOT = {**V5E, "cloud.google.com/gke-spot": "true"}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("kind", [kit.JOBSET, kit.JOB])
+def test_run_moves_to_another_flavor(bed: Bed, kind: tuple[str, str]) -> None:
+    """JobSet keeps the labels of Spot nodes until its Jobs are deleted, as the hint says; a Job does not."""
+    bed.add_nodes(kit.site("multislice-cluster"))
+    flavor, queue, local = kit.queue_objects("multislice-queue", chips=8, labels=V5E)
+    spot = {**flavor, "metadata": {"name": "spot"}, "spec": {"nodeLabels": SPOT}}
+    (group,) = queue["spec"]["resourceGroups"]
+    group["flavors"].append({**group["flavors"][0], "name": "spot"})
+    for item in (flavor, spot, queue, local):
+        bed.api.create(item)
+    submit(bed, [jobset("multislice-1slice", seconds=600)])
+    moving = jobset("multislice-1slice", seconds=600)
+    moving["metadata"]["name"] = NAME
+    if kind == kit.JOB:
+        of_job = moving["spec"]["replicatedJobs"][0]["template"]["spec"]
+        moving = {**moving, "apiVersion": kind[0], "kind": kind[1], "spec": {**of_job, "suspend": True}}
+    bed.api.create(moving)
+    assert "no node has cloud.google.com/gke-spot=true" in why(bed, "NoSuitingNode")
+    (workload,) = [
+        item for item in bed.api.list(*kit.WORKLOAD) if item["metadata"]["ownerReferences"][0]["name"] == NAME
+    ]
+    bed.api.patch(workload, {"spec": {"active": False}})
+    bed.until("it to be evicted", lambda: NAME not in kit.admitted(bed))
+    bed.api.delete(bed.api.get(*kit.JOBSET, "multislice-1slice", "default"))
+    bed.until("the quota to be free", lambda: not kit.admitted(bed))
+    bed.api.patch(workload, {"spec": {"active": True}})
+
+    if kind == kit.JOBSET:
+        assert "its pods select cloud.google.com/gke-spot=true of flavor spot" in why(bed, "OtherFlavor")
+        (cause,) = [cause for cause in run_of(bed).causes if cause.reason == "OtherFlavor"]
+        labels = cause.hint.partition(" -l ")[2].strip("'")
+        bed.api.each(bed.api.delete, list(bed.api.list(*kit.JOB, namespace="default", labels=labels)))
+    bed.until("it to run", lambda: run_of(bed).state == "Running")
+    assert () == run_of(bed).causes
+    assert 0 == run_of(bed).restarts
+
+
 def test_image_cannot_be_pulled(bed: Bed) -> None:
     """What the kubelet says of an image is shown, with the image."""
     bed.add_nodes(kit.site("multislice-cluster"))

@@ -125,3 +125,36 @@ def test_rehearsed_timers_expire_as_in_real_time(timeout: int, empty: Repo) -> N
     assert 3 == len(real)
     for (_, moment), (_, at) in zip(real, rehearsed, strict=True):
         assert abs(moment - at) <= OWN_SECONDS * 10
+
+
+@pytest.mark.ci
+def test_longest_execution_counts_restarts_and_what_was_before_an_eviction(empty: Repo, bed: Bed) -> None:
+    """A limit of an hour: 20 minutes, 30 in the queue, 10 to a restart, and 30. The queue does not count."""
+    pools = "pools: [{name: f, tpu: v5litepod-8}]"
+    classes = "priorityClasses: [{name: high, value: 1000}]"
+    queue = QUEUE.replace("quota:", "preemption: {withinClusterQueue: LowerPriority}, quota:")
+    empty.cluster(spec=f"{pools}\n{classes}\n{queue}")
+    faults = (
+        "{kind: HigherPriorityArrival, at: 20m, duration: 30m, workloadPriorityClassName: high}, "
+        "{kind: ContainerFailure, at: 60m}"
+    )
+    rest = "queueName: q\nmaxExecutionTimeSeconds: 3600\nfailurePolicy: {maxRestarts: 3}\n"
+    empty.workload("a", spec(f"{rest}rehearsal: {{duration: 3h, faults: [{faults}]}}"))
+    record = play(bed, empty, speed=20)
+
+    ended = "DeactivatedDueToMaximumExecutionTimeExceeded"
+    assert close([("Preempted", 1200.0), (ended, 5400.0)], record, 20)
+    assert 1 == run(record, "a")["restarts"]
+
+
+@pytest.mark.ci
+def test_rehearsal_in_real_time_does_not_end_before_kueue_requeues(empty: Repo) -> None:
+    """Kueue is silent for 40 seconds, which is longer than a rehearsal waits where nothing is awaited."""
+    requeues = "requeuingStrategy: {backoffBaseSeconds: 40}"
+    kueue = f"{{waitForPodsReady: {{timeout: 2m, recoveryTimeout: 15s, {requeues}}}}}"
+    fault = "{kind: HostFailure, at: 10s, duration: 20s}"
+    rest = f"queueName: q\nfailurePolicy: {{maxRestarts: 5}}\nrehearsal: {{duration: 20s, faults: [{fault}]}}"
+    record = on_own_bed(empty, kueue, rest, pools="{name: f, tpu: v5litepod-8}", speed=1, skips=False)
+
+    assert close([("PodsReadyTimeout", 25.0)], record, 1)
+    assert "finished" == run(record, "a")["outcome"]

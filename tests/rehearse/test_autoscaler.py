@@ -1,5 +1,6 @@
 """What the double of GKE's autoscaler does where the cluster does not do what it asks for."""
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -66,12 +67,15 @@ class Cluster:
         return requests[name] if kind == "ProvisioningRequest" else {"template": template}
 
     def patch(self, item: Object, change: Object, subresource: str) -> None:
-        """Change the status of a ProvisioningRequest."""
+        """Change the status of a ProvisioningRequest or of a pod."""
         item[subresource] = change[subresource]
 
     def delete(self, item: Object) -> None:
-        """Delete a node."""
-        self.made.remove(item["metadata"]["name"])
+        """Delete a pod or a node."""
+        if item in self.pods:
+            self.pods.remove(item)
+        else:
+            self.made.remove(item["metadata"]["name"])
 
     def each(self, verb: Callable[[Object], object], items: Iterable[Object]) -> None:
         """Do something with some objects."""
@@ -94,14 +98,19 @@ class Cluster:
 
 
 def scaled(
-    cluster: Cluster, time: ClockSettings = TIME, clock: Clock | None = None, queued: tuple[str, ...] = ()
+    cluster: Cluster,
+    time: ClockSettings = TIME,
+    clock: Clock | None = None,
+    queued: tuple[str, ...] = (),
+    life: float = math.inf,
 ) -> tuple[Autoscaler, EventLog]:
     """Return the double with a growing pool of two nodes, or with queued ones, and what it writes into."""
     clock = clock or Clock(1.0)
     event_log = EventLog(clock, {}, ())
     pools = [
-        NodePool(name, "np", (node(f"{name}-0"), node(f"{name}-1")), queued=True) for name in queued
-    ] or [NodePool("np-0", "np", (node("n0"), node("n1")), queued=False)]
+        NodePool(name, "np", (node(f"{name}-0"), node(f"{name}-1")), queued=True, life=life)
+        for name in queued
+    ] or [NodePool("np-0", "np", (node("n0"), node("n1")), queued=False, life=life)]
     setup: Any = cluster
     return Autoscaler(setup, event_log, clock, pools, time, namespaces=["default"]), event_log
 
@@ -293,6 +302,55 @@ def test_request_for_more_than_a_node_pool_fails(counts: tuple[int, ...]) -> Non
         eventually("its end", lambda: said(asked) == ["Failed"])
 
     assert ([], []) == (before, cluster.made)
+
+
+def running(name: str, node: str) -> Object:
+    """Return a pod that runs on a node."""
+    return {**stuck(name), "spec": {"nodeName": node}, "status": {"phase": "Running"}}
+
+
+def test_nodes_end_at_their_age_with_the_pods_that_are_on_them() -> None:
+    """Busy or not; the pods fail as those of lost nodes do, and other pods get new nodes."""
+    cluster = Cluster(stuck("a"))
+    clock = Clock(1.0)
+    scaler, event_log = scaled(cluster, clock=clock, life=3600.0)
+    with scaler:
+        eventually("nodes", lambda: 1 == len(pools(event_log)))
+        pod = running("a", "n0")
+        cluster.pods[:] = [pod, running("other", "n9")]
+        eventually("their end is planned", lambda: 3590 < scaler.next - clock.now() <= 3600)
+        clock.skip_to(scaler.next)
+        eventually("they go", lambda: 2 == len(pools(event_log)))
+        eventually("the pod goes", lambda: 1 == len(cluster.pods))
+        cluster.pods.append(stuck("b"))
+        eventually("other nodes", lambda: 3 == len(pools(event_log)))
+
+    assert [
+        "poolGrew 8 2 nodes",
+        "poolShrank 8 2 nodes, at the end of their life",
+        "poolGrew 8 2 nodes",
+    ] == pools(event_log)
+    assert ("Failed", "DisruptionTarget") == (pod["status"]["phase"], pod["status"]["conditions"][0]["type"])
+    assert ["other", "b"] == [item["metadata"]["name"] for item in cluster.pods]
+
+
+@pytest.mark.parametrize(("asked", "life"), [("7200", 7200), ("", 3600)])
+def test_request_is_revoked_when_its_nodes_end(asked: str, life: int) -> None:
+    """It says for how long it needs them, else the pool does; it gets no other nodes."""
+    cluster = Cluster()
+    clock = Clock(1.0)
+    item = request(2)
+    item["spec"]["parameters"] = {"maxRunDurationSeconds": asked} if asked else {}
+    cluster.requests = [item]
+    scaler, event_log = scaled(cluster, clock=clock, queued=("np-0", "np-1"), life=3600.0)
+    with scaler:
+        eventually("nodes", lambda: said(item) == ["Accepted", "Provisioned"])
+        eventually("their end is planned", lambda: life - 10 < scaler.next - clock.now() <= life)
+        clock.skip_to(scaler.next)
+        eventually("the end", lambda: said(item)[-1] == "CapacityRevoked")
+        time.sleep(0.6)
+
+    assert ([], 2) == (cluster.made, len(pools(event_log)))
 
 
 def test_request_waits_for_a_node_pool_that_another_one_holds() -> None:

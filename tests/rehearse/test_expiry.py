@@ -6,15 +6,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.rendering.platform.kit import site
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY
 from slicewright.rehearse.event_log import Clock, EventLog
-from slicewright.rehearse.model.run_pods import Work, gangs
+from slicewright.rehearse.model.run_pods import Slice, Work, gangs
+from slicewright.rehearse.model.timeline import Timeline
+from slicewright.rehearse.model.verdict import judge
 from slicewright.rehearse.time_control import Expiry, installed_settings, outlived
+from slicewright.testbed.nodes import capacity
 
-from .kit import A, job, says
+from .kit import A, job, part_of
 
 READY = {"type": "PodsReady", "status": "True"}
 
@@ -83,6 +87,22 @@ def test_timer_expires_once_when_it_is_due_and_the_controllers_have_settled(
     assert [] == scene.unknown
 
 
+def test_deadline_that_ends_a_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JobSet says only that a Job failed; the verdict names the deadline."""
+    metadata = {"name": "a-slice-0", "namespace": "default", "uid": "u"}
+    status = {"startTime": "2026-01-31T12:00:00Z"}
+    item = {"kind": "Job", "metadata": metadata, "spec": {"activeDeadlineSeconds": 3600}, "status": status}
+    scene = Scene(monkeypatch, item)
+    scene.after(360.0)
+    timeline = Timeline(A, submitted=0.0, started=0.0, outcome="failed", end_text="jobset failed")
+    told = {event.reason: event.text for event in scene.event_log.so_far() if event.kind == "warned"}
+    (problem,) = judge([part_of()], {A: replace(timeline, warnings=told)}, {}, cut_short=False)
+
+    limit = "activeDeadlineSeconds of a Job ends it after 1h00m"
+    assert {"TimeLimit": limit} == told
+    assert f"remove the cause: jobset failed; {limit}" == problem.hint
+
+
 def test_timer_on_which_no_controller_acts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the Kueue of another cluster has a longer timeout."""
     scene = Scene(monkeypatch, workload())
@@ -128,22 +148,22 @@ def test_nodes_that_come_at_the_same_time_as_the_timeout_are_said(
 
 
 @pytest.mark.parametrize(
-    ("pool", "kept", "expected"),
+    ("pool", "ran", "expected"),
     [
-        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3600.0, []),
-        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
-        ("provisioning: FlexStart", 700_000.0, ["spec.pools[0]"]),
+        ("maxRunDurationSeconds: 3600", 3600.0, []),
+        ("maxRunDurationSeconds: 3600", 3601.0, ["spec.pools[0]"]),
+        ("provisioning: {type: ComputeClass, name: c}", 7201.0, ["spec.pools[0]"]),
+        ("provisioning: {type: ComputeClass, name: c}", 7200.0, []),
         ("provisioning: Spot", 700_000.0, []),
+        ("provisioning: FlexStart, maxRunDurationSeconds: 3600", 3601.0, []),
     ],
 )
-def test_nodes_that_stay_longer_than_gke_keeps_them_are_said(
-    pool: str, kept: float, expected: list[str]
-) -> None:
-    """At their pool, once; a fault that gives nodes back does not begin the time again."""
-    of = site(f"pools: [{{name: f, tpu: v6e-8, {pool}}}]")
-    events = [says(at, kind, "", node_pool="np") for at, kind in ((10.0, "poolGrew"), (20.0, "poolGrew"))]
-    events.append(says(10.0 + kept, "poolShrank", "", node_pool="np"))
-    problems = outlived(of, {"np": "f", "other": "f"}, events, 1e6)
+def test_end_of_nodes_that_is_not_simulated_is_said(pool: str, ran: float, expected: list[str]) -> None:
+    """At their pool, once: nodes that exist at the start stay. Those that are added end as on GKE."""
+    classes = "[{name: c, priorities: [{tpu: v6e-8, maxRunDurationSeconds: 7200}]}]"
+    of = site(f"pools: [{{name: f, tpu: v6e-8, slices: 2, {pool}}}]\ncomputeClasses: {classes}")
+    pieces = [Slice("", 0, 10.0, 10.0 + ran, (name,), 1, exclusive=True) for name in ("f-0", "f-1")]
+    problems = outlived(of, capacity(of).fixed, [Timeline(A, slices=pieces), Timeline(A, slices=pieces)])
 
     assert expected == [problem.dotted() for problem in problems]
 

@@ -88,6 +88,13 @@ def test_pods_of_a_job_start_together_on_one_node_pool() -> None:
     assert ([], {}) == (told(added(pods, job("a"))), written(added(pods)))
 
 
+def test_job_that_no_node_pool_suits_says_so() -> None:
+    """Its pods select nodes of a kind that there is not: free chips are not what is missing."""
+    (_, warning) = (item for _, item in added(MemoryPods([nodes("tpu-0", 2)]), job("a", kind="gpu")).seen)
+
+    assert "no node pool suits the node selector and the tolerations of a" == warning["message"]
+
+
 def test_job_without_room_waits_until_another_ends() -> None:
     """The scheduler's warning comes once; a pool that is half full has no room for a Job of two pods."""
     pods = MemoryPods([nodes("tpu-0", 2)])

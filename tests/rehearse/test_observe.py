@@ -366,6 +366,19 @@ def test_warnings_about_what_belongs_to_a_run_are_told() -> None:
     ] == see(pod("Pending"), warning, *others, item("Job", "a", status={}), of_job)
 
 
+def test_warning_about_a_pod_has_the_node_labels_that_it_selects() -> None:
+    """They tell whether the pod waits for nodes of another flavor; without chips it is no matter."""
+    warning = item("Event", "e", type="Warning", reason="FailedScheduling", message="0/6 nodes")
+    warning["involvedObject"] = {"kind": "Pod", "namespace": "default", "name": "a-slice-0-0-x"}
+    selecting, head = pod("Pending"), pod("Pending")
+    selecting["spec"]["nodeSelector"] = head["spec"]["nodeSelector"] = {"spot": "true"}
+    head["spec"]["containers"] = []
+
+    assert [[("spot", "true")], []] == [
+        [label for event in see(first, warning) for label in event.selects] for first in (selecting, head)
+    ]
+
+
 def test_warning_that_comes_before_its_pod_is_told_with_it() -> None:
     """Kinds are watched apart: why a pod found no node may be seen before the pod."""
     warning = item("Event", "e", type="Warning", reason="FailedScheduling", message="0/6 nodes")

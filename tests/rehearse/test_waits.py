@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.cluster.status.kit import jobset, queue
+from tests.cluster.status.kit import SHAPE, item, jobset, queue
 
 from slicewright.kubernetes.types import Object
 from slicewright.kueue.quota import Holder, Shortage
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.metrics import waiting_chips
 from slicewright.rehearse.model.queue_setting import Setting, read_setting
+from slicewright.rehearse.model.remedy import IN_ORDER, Remedy
 from slicewright.rehearse.model.verdict import Cause
-from slicewright.rehearse.model.waits import Lack, Remedy, Wait, waits
+from slicewright.rehearse.model.waits import Lack, Wait, waits
 from slicewright.rehearse.report.sentences import causes, describe, longest_waits
 from slicewright.rehearse.report.sentences import record as record_of
 from slicewright.rendering.io.package_data import package
@@ -446,12 +447,19 @@ def test_waiting_chips_are_added_up_over_time() -> None:
     assert {"cq": {("v5e",): ((20.0, 8), (100.0, 0))}} == waiting_chips(timelines.values(), found, 25.0)
 
 
+def cover_cpu(queue: Object) -> None:
+    """Give a ClusterQueue quota of two cpu."""
+    flavor = {"name": "v5e", "resources": [{"name": "cpu", "nominalQuota": "2"}]}
+    queue["spec"]["resourceGroups"].append({"coveredResources": ["cpu"], "flavors": [flavor]})
+
+
 def test_run_that_borrows_something_else_takes_back_no_chips() -> None:
     """Its queue owns the chips that b has borrowed, and has no cpu of its own: that is what is missing."""
     platform = (
         *queue(8, cohortName="all", preemption={"reclaimWithinCohort": "Any"}),
         *queue(0, name="other", local="other", cohortName="all"),
     )
+    cover_cpu(platform[4])
     found = replace(scene(*platform, queues={B: "other"}), beside={A: {("v5e", "cpu"): Fraction(2)}})
     (wait,) = why(found, *held(queue="other"), *ASKS)
     (first, *_) = wait.lacks[0].remedies
@@ -468,6 +476,95 @@ def test_quota_alone_does_not_help_where_all_nodes_are_taken() -> None:
 
     assert [("Preemption", 0, 0), ("NominalQuota", 8, None)] == remedies(enough)
     assert [("Preemption", 0, 0), ("Nodes", 8, None)] == remedies(taken)
+
+
+def test_queue_that_lacks_something_else_too_has_no_remedy_of_chips() -> None:
+    """B has all 8 chips, and c all 2 cpu, of which a needs one: chips alone do not help."""
+    platform = queue(8, preemption={"withinClusterQueue": "LowerPriority"})
+    cover_cpu(platform[1])
+    key = ("v5e", "cpu")
+    of_cpu = {A: {key: Fraction(1)}, C: {key: Fraction(2)}}
+    asked = (*held(), says(1.0, "submitted", C), says(1.0, "reserved", C, queue="cq"), *ASKS)
+    (wait,) = why(replace(scene(*platform), beside=of_cpu), *asked)
+    (free,) = why(replace(scene(*platform), beside={**of_cpu, C: {key: Fraction(1)}}), *asked)
+
+    assert [] == remedies(wait)
+    assert [("Priority", 0, 0), ("NominalQuota", 8, None)] == remedies(free)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("4", [("BorrowingLimit", 4, None), ("NominalQuota", 4, None)]),
+        ("8", []),
+    ],
+)
+def test_borrowing_limit_is_raised_where_others_leave_quota(
+    limit: str, expected: list[tuple[str, int, int | None]]
+) -> None:
+    """Cq owns nothing, and the idle queue of its cohort has 16 chips."""
+    platform = [
+        *queue(0, cohortName="all"),
+        *queue(16, name="idle", local="idle", cohortName="all"),
+    ]
+    (quota,) = platform[1]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+    quota["borrowingLimit"] = limit
+    (wait,) = why(scene(*platform), *ASKS)
+
+    assert expected == remedies(wait)
+
+
+@pytest.mark.parametrize(("chips", "expected"), [(16, (IN_ORDER,)), (24, ())])
+def test_strict_order_is_a_remedy_where_later_runs_have_what_it_needs(
+    chips: int, expected: tuple[Remedy, ...]
+) -> None:
+    """Of 16 chips, b and c have 8 each; when b ends, d passes a, which would have had 16 without c and d."""
+    d = "default/d"
+    found = scene(*queue(16), queues={d: "cq"})
+    found = replace(found, demands={**found.demands, A: ((("v5e",), chips),)})
+    passes = [says(20.0, "submitted", C), says(21.0, "reserved", C, queue="cq", flavors=V5E)]
+    passes += [says(22.0, "submitted", d), says(30.0, "finished", B), says(30.0, "released", B)]
+    passes += [says(31.0, "reserved", d, queue="cq", flavors=V5E)]
+    (wait,) = why(found, *held(), *ASKS, *passes)
+    (lack,) = wait.lacks
+
+    assert (2, expected) == (wait.passed_by, tuple(each for each in lack.remedies if each is IN_ORDER))
+
+
+SPOT = "cloud.google.com/gke-spot"
+
+
+@pytest.mark.parametrize(
+    ("of_run", "expected"),
+    [
+        ({}, ("OtherFlavor", (f"{SPOT}=true", "spot"))),
+        ({SPOT: "true"}, ("NoNodes", None)),
+    ],
+)
+def test_pods_that_keep_the_labels_of_an_earlier_flavor(of_run: dict[str, str], expected: object) -> None:
+    """A has v5e, and its pods select what the flavor spot has; what the run itself selects is no trace."""
+    platform = [*queue(8), item("ResourceFlavor", "spot", {"nodeLabels": {**SHAPE, SPOT: "true"}})]
+    selects = tuple({**SHAPE, SPOT: "true"}.items())
+    events = (
+        says(5.0, "submitted"),
+        says(6.0, "reserved", queue="cq", flavors=(("spot", 8),)),
+        says(7.0, "admitted"),
+        says(8.0, "evicted", reason="Preempted"),
+        says(8.0, "released"),
+        says(20.0, "reserved", queue="cq", flavors=V5E),
+        says(20.0, "admitted"),
+        says(21.0, "warned", reason="FailedScheduling", text="0/2 nodes", pod="p0", selects=selects),
+    )
+    found = scene(*platform)
+    keys = found.selects[A] | of_run.keys()
+    *_, wait = why(replace(found, selects={A: keys}), *events)
+
+    assert expected == (wait.reason, wait.selects)
+    line = (
+        f"has its quota; its pods still select {SPOT}=true of flavor spot (JobSet keeps the node labels of "
+        "an earlier admission); pods wait for nodes (0/2 nodes); no nodes were added"
+    )
+    assert bool(wait.selects) == (line == describe(wait, {}))
 
 
 @pytest.mark.parametrize(("strategy", "expected"), [("BestEffortFIFO", 1), ("StrictFIFO", 0)])

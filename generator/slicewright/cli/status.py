@@ -186,7 +186,7 @@ def _row(run: Run) -> tuple[str, ...]:
         str(run.position) if run.position else _NONE,
         str(run.restarts),
         "yes" if run.in_tree else "NO",
-        f"{run.causes[0].reason}: {run.causes[0].message}{more}" if run.causes else "",
+        f"{run.causes[0].reason}: {run.causes[0].line}{more}" if run.causes else "",
     )
 
 

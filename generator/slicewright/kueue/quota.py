@@ -7,7 +7,7 @@ pkg/scheduler/preemption/classical (FindHeightOfLowestSubtreeThatFits).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -210,6 +210,19 @@ class Quotas(Struct, frozen=True, dict=True):
                 used = (totals if is_cohort else by_queue).get(node.name, _ZERO)
                 totals[name] += max(_ZERO, used - kept(cell, below))
         return totals
+
+
+def other_flavor(
+    known: Quotas, admitted: Collection[str], own: Collection[str], selector: Mapping[str, str]
+) -> tuple[str, str] | None:
+    """Return a label that pods select, and the flavor that it comes from, if that is not an admitted one.
+
+    `own` are the keys that the run selects itself, whatever its flavor.
+    """
+    expected = {key for name in admitted if name in known.flavors for key in known.flavors[name].labels}
+    labels = ((item, name) for name, flavor in known.flavors.items() for item in flavor.labels.items())
+    others = ((item, name) for item, name in labels if item[0] not in expected and item[0] not in own)
+    return next((("=".join(item), name) for item, name in others if selector.get(item[0]) == item[1]), None)
 
 
 def add(total: dict[Name, Fraction], more: Mapping[Name, Fraction]) -> None:

@@ -1,4 +1,4 @@
-"""A test double of GKE's autoscaler: slices come some time after pods need them, and go when idle.
+"""A test double of GKE's autoscaler: slices come some time after pods need them, and go when idle or too old.
 
 It looks at what the real one looks at: pods that the scheduler could not place, and ProvisioningRequests. A
 slice is atomic: all of its nodes come and go together.
@@ -7,20 +7,22 @@ slice is atomic: all of its nodes come and go together.
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from msgspec.structs import replace
 
 from slicewright.cluster.api.api_error import ApiError, Ignored
-from slicewright.kubernetes.fields import NOTHING, conditions, is_true
+from slicewright.kubernetes.fields import NOTHING, conditions, digits, is_true
 from slicewright.kubernetes.labels import JOB_UID, NODE_POOL, TPU
-from slicewright.kubernetes.pods import pods_of
+from slicewright.kubernetes.pods import maker, pods_of
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import Clock, EventLog, alive
+from slicewright.rehearse.fault_injection import lose_pods
 from slicewright.rehearse.model.clock import ClockSettings
+from slicewright.rehearse.model.event import LIMIT
 from slicewright.rehearse.model.surroundings import OWNER_LABEL
 from slicewright.testbed.nodes import NodePool
 
@@ -67,6 +69,8 @@ class Autoscaler:
         """Node pools that were asked for, and when they are there."""
         self._ready: dict[str, float] = {}
         """Node pools that exist, and when they were last seen at work."""
+        self._ends: dict[str, float] = {}
+        """When GKE deletes their nodes, at work or not."""
         self._fresh: set[str] = set()
         """Those of them that no pod has used yet."""
         self._busy: set[str] = set()
@@ -77,8 +81,8 @@ class Autoscaler:
         """Those that are there, but for some of their nodes."""
         self._real: frozenset[str] = frozenset()
         """Nodes that exist, as far as it matters."""
-        self._promised: dict[str, str] = {}
-        """Node pools that a ProvisioningRequest holds, by its uid."""
+        self._promised: dict[str, Object] = {}
+        """Node pools that a ProvisioningRequest holds."""
         self._fails: dict[str, float] = {}
         """When ProvisioningRequests fail that no node pool has room for, by their uid."""
         self.next = math.inf
@@ -131,6 +135,7 @@ class Autoscaler:
             self._grow(name, now)
             del self._coming[name]
         self._compare(now)
+        self._end_lives(now)
         pods = self._api.list("v1", "Pod")
         nodes = [pod["spec"].get("nodeName") for pod in pods if _is_alive(pod)]
         busy = {self._pool_of.get(node, "") for node in nodes} & self._ready.keys()
@@ -139,7 +144,8 @@ class Autoscaler:
         self._release(busy, now)
         idle = self._ready.keys() - busy - self._promised.keys()
         going = (self._ready[name] + self._stays(name) for name in idle)
-        self.next = min(*self._coming.values(), *self._fails.values(), *going, math.inf, math.inf)
+        ends = (self._ends[name] for name in self._ready)
+        self.next = min(*self._coming.values(), *self._fails.values(), *going, *ends, math.inf, math.inf)
         self.looked_at = began
 
     def _is_ours(self, item: Object) -> bool:
@@ -158,6 +164,7 @@ class Autoscaler:
                 self._away.add(name)
             elif name in self._away and len(existing) == len(self._pools[name].nodes):
                 self._ready[name] = now
+                self._ends[name] = now + self._pools[name].life
                 self._away.discard(name)
         self._broken = {
             name for name in self._ready if len(self._existing(name)) < len(self._pools[name].nodes)
@@ -172,6 +179,7 @@ class Autoscaler:
         back = self._existing(name) if name in self._away else []
         self._api.each(self._make, pool.nodes)
         self._ready[name] = now
+        self._ends[name] = now + pool.life
         self._away.discard(name)
         self._fresh.add(name)
         self._event_log.note_nodes("poolGrew", name, [node for node in pool.nodes if node not in back], "")
@@ -206,15 +214,17 @@ class Autoscaler:
         for request in filter(self._is_ours, requests):
             uid = request["metadata"]["uid"]
             before = conditions(request.get("status", {}))
-            held = next((name for name, holder in self._promised.items() if holder == uid), "")
-            if not held and not is_true(before, "Failed"):
+            held = next((name for name, of in self._promised.items() if of["metadata"]["uid"] == uid), "")
+            if not (held or is_true(before, "Failed") or is_true(before, "CapacityRevoked")):
                 held = self._reserve(request, now)
             if held and not is_true(before, "Accepted"):
                 self._say(request, "Accepted", "the request is accepted")
             if held in self._ready and not is_true(before, "Provisioned"):
                 self._say(request, "Provisioned", "the nodes are there")
+                asked = digits(request["spec"].get("parameters", {}).get("maxRunDurationSeconds", ""))
+                self._ends[held] = now + (asked or self._pools[held].life)
         uids = {request["metadata"]["uid"] for request in requests}
-        self._promised = {name: uid for name, uid in self._promised.items() if uid in uids}
+        self._promised = {name: of for name, of in self._promised.items() if of["metadata"]["uid"] in uids}
         self._fails = {uid: at for uid, at in self._fails.items() if uid in uids and at > now}
 
     def _reserve(self, request: Object, now: float) -> str:
@@ -241,7 +251,7 @@ class Autoscaler:
             self._say(request, "Failed", f"no node pool has room for all {nodes} pods of the request")
         name = next((name for name in roomy if name not in self._promised.keys() | self._broken), "")
         if name:
-            self._promised[name] = uid
+            self._promised[name] = request
             if name not in self._ready:
                 self._coming.setdefault(name, now + self._delay)
         return name
@@ -259,6 +269,30 @@ class Autoscaler:
         }
         self._api.patch(request, {"status": {"conditions": [*others, entry]}}, subresource="status")
 
+    def _end_lives(self, now: float) -> None:
+        """Remove slices that have existed for as long as GKE keeps them, with the pods that are on them.
+
+        GKE then revokes a ProvisioningRequest that holds them (pkg/provisioningrequests/reconciler/
+        provisioning_request_finalizer.go of GoogleCloudPlatform/cluster-autoscaler).
+        """
+        for name in [name for name in self._ready if self._ends[name] <= now]:
+            nodes = self._existing(name)
+            self._remove(name, nodes, ", at the end of their life")
+            lost = lose_pods(self._api, nodes)
+            for run in {f"{pod['metadata']['namespace']}/{maker(pod)[1]}" for pod in lost}:
+                text = f"GKE deleted the nodes of {name} at the end of their life"
+                self._event_log.note("warned", run, reason=LIMIT, text=text)
+            if name in self._promised:
+                self._say(self._promised.pop(name), "CapacityRevoked", "the nodes are deleted")
+
+    def _remove(self, name: str, nodes: Sequence[Object], why: str) -> None:
+        self._api.each(self._api.delete, nodes)
+        del self._ready[name]
+        self._fresh.discard(name)
+        if name in self._broken:
+            self._away.add(name)
+        self._event_log.note_nodes("poolShrank", name, nodes, why)
+
     def _release(self, busy: set[str], now: float) -> None:
         """Remove slices that have been idle for long enough and that no request holds."""
         self._fresh -= busy
@@ -266,12 +300,7 @@ class Autoscaler:
             if name in self._promised or name in busy | self._busy:
                 self._ready[name] = now  # the clock may have skipped to the end of its work
             elif now - self._ready[name] >= self._stays(name):
-                nodes = self._existing(name)
-                self._api.each(self._api.delete, nodes)
-                del self._ready[name]
-                if name in self._broken:
-                    self._away.add(name)
-                self._event_log.note_nodes("poolShrank", name, nodes, ", idle")
+                self._remove(name, self._existing(name), ", idle")
         self._busy = busy
 
     def _stays(self, name: str) -> float:

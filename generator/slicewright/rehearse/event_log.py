@@ -208,7 +208,9 @@ class EventLog:
             self._add(event)
         run = self._observer.run_of(item)
         if run in self.timelines.of:
-            self.controller_timers.see(now, verb, item, run, dt.datetime.now(dt.UTC).isoformat())
+            real = dt.datetime.now(dt.UTC).isoformat()
+            if self.controller_timers.see(now, verb, item, run, real):  # such as the wait before a requeue
+                self._last = time.monotonic()
 
     def _add(self, event: Event) -> None:
         self.events.append(event)

@@ -123,6 +123,35 @@ def patch_if_there(api: Api, item: Object, change: Object, *, subresource: str =
         api.patch(item, change, subresource=subresource)
 
 
+_DISRUPTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByPodGC",
+    "message": "PodGC: node no longer exists",
+}
+
+
+def lose_pods(api: Api, nodes: Iterable[Object]) -> list[Object]:
+    """Fail and delete the pods of nodes that are gone, as the garbage collector does. Return them."""
+    gone = {node["metadata"]["name"] for node in nodes}
+    lost = [
+        pod
+        for pod in api.list("v1", "Pod")
+        if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
+    ]
+
+    def fail(pod: Object) -> None:
+        conditions = [
+            entry for entry in pod["status"].get("conditions", ()) if entry["type"] != _DISRUPTED["type"]
+        ]
+        status = {"phase": "Failed", "conditions": [*conditions, _DISRUPTED]}
+        patch_if_there(api, pod, {"status": status}, subresource="status")
+
+    api.each(fail, lost)
+    api.each(api.delete, lost)
+    return lost
+
+
 class Injector:
     """All faults of one rehearsal."""
 

@@ -9,7 +9,7 @@ from slicewright.kubernetes.kinds import JOBSET_VERSION
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean
 from slicewright.kubernetes.types import Object
-from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, patch_if_there
+from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, lose_pods, patch_if_there
 from slicewright.rehearse.model.event import Kind, run_key
 from slicewright.rehearse.model.scenario_part import Fault, FaultKind, Known, ScenarioPart, is_queued
 from slicewright.rehearse.model.scenario_problems import (
@@ -23,12 +23,6 @@ from slicewright.rehearse.model.scenario_problems import (
 from slicewright.rehearse.model.surroundings import END
 from slicewright.rendering.plan.plan import Plan
 
-_DISRUPTED = {
-    "type": "DisruptionTarget",
-    "status": "True",
-    "reason": "DeletionByPodGC",
-    "message": "PodGC: node no longer exists",
-}
 _TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
@@ -47,26 +41,11 @@ def _lose_host(injection: Injection) -> Undo:
 
 
 def _lose(injection: Injection, nodes: list[Object]) -> Undo:
-    """Delete nodes, then fail and delete their pods as the garbage collector does."""
+    """Delete nodes, and end their pods."""
     api = injection.setup.api
     api.each(api.delete, nodes)
     _note(injection, "poolShrank", nodes, " lost")
-    gone = {node["metadata"]["name"] for node in nodes}
-    lost = [
-        pod
-        for pod in api.list("v1", "Pod")
-        if pod["spec"].get("nodeName") in gone and pod["status"].get("phase") == "Running"
-    ]
-
-    def fail(pod: Object) -> None:
-        conditions = [
-            entry for entry in pod["status"].get("conditions", ()) if entry["type"] != _DISRUPTED["type"]
-        ]
-        status = {"phase": "Failed", "conditions": [*conditions, _DISRUPTED]}
-        patch_if_there(api, pod, {"status": status}, subresource="status")
-
-    api.each(fail, lost)
-    api.each(api.delete, lost)
+    lose_pods(api, nodes)
     return partial(_bring_back, injection, nodes)
 
 

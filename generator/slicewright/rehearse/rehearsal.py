@@ -171,7 +171,7 @@ class Rehearsal:
             problems += self._faults.problems()
             problems += too_fast(scenario.parts, self._time)
         problems += [*self._unknown, *self._expiry.problems(scenario.parts)]
-        problems += outlived(scenario.site, self._room.pools(), event_log.events, self._end)
+        problems += outlived(scenario.site, self._room.fixed, timelines.values())
         if self._clean and self._left and not self._is_ours:
             problems.append(self._not_removed())
         has_pathways = any(item["kind"] == "PathwaysJob" for item in self._runs)

@@ -17,14 +17,15 @@ from slicewright.rehearse.autoscaler import Autoscaler
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.clock import ClockSettings
 from slicewright.rehearse.model.controller_timers import DEADLINE, MAX_EXECUTION, Running, ages_usage
-from slicewright.rehearse.model.event import Event, run_key
+from slicewright.rehearse.model.event import LIMIT, run_key
 from slicewright.rehearse.model.expectation import OWN_SECONDS
 from slicewright.rehearse.model.run_pods import ends_by_itself, lacks_head
 from slicewright.rehearse.model.scenario_part import ScenarioPart, without_chips
 from slicewright.rehearse.model.time_span import shown
-from slicewright.rehearse.model.timeline import OVER, Timelines
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
+from slicewright.rehearse.model.timeline import OVER, Timeline, Timelines
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, node_life
 from slicewright.rendering.platform.controller_files import KUEUE
+from slicewright.testbed.nodes import NodePool
 
 _QUIET_SECONDS = 10.0
 """Real seconds without an event after which nothing more will happen, if nothing runs or is awaited."""
@@ -196,8 +197,6 @@ _MOST_SECONDS = 1e9
 """Most seconds by which a timestamp moves back: no rehearsal spans 30 years, and dates have a minimum."""
 _OVER_SECONDS = 1.0
 """Seconds after which a timer has surely expired: Kubernetes rounds times down to seconds."""
-_NODE_SECONDS = 7 * 86_400.0
-"""Seconds after which GKE deletes flex-start nodes if their pool has no maxRunDurationSeconds."""
 _ACTS_SECONDS = 20.0
 """Seconds that a controller may take to act on an expired timer."""
 
@@ -245,6 +244,9 @@ class Expiry:
             with self._event_log.reading():
                 self._event_log.controller_timers.tell(running)
             self._told_at = time.monotonic()
+            if running.timer.name == DEADLINE:  # of other timers the controllers tell
+                text = f"{DEADLINE} of a {running.item['kind']} ends it after {shown(running.timer.seconds)}"
+                self._event_log.note("warned", running.run, reason=LIMIT, text=text)
 
     def _compare(self, running: Running, ends_at: float | None, autoscaler: Autoscaler) -> None:
         """Note if the work would have ended, or nodes would have come, at about the same moment."""
@@ -279,24 +281,23 @@ class Expiry:
 
 
 def outlived(
-    site: ResolvedCluster, pool_of: Mapping[str, str], events: Iterable[Event], end: float
+    site: ResolvedCluster, fixed: Iterable[NodePool], timelines: Iterable[Timeline]
 ) -> Iterator[Problem]:
-    """Yield the flex-start pools whose nodes stayed longer than GKE keeps them, once each."""
-    grown: dict[str, float] = {}
+    """Yield the pools on whose nodes a slice ran for longer than GKE keeps them, once each.
+
+    `fixed` are the node pools that are there from the beginning: the age of their nodes is not known.
+    """
+    lives = {node_pool.name: node_pool for node_pool in fixed if node_pool.life < math.inf}
     longest: dict[str, float] = {}
-    ends = [(event.kind, event.node_pool, event.at) for event in events if event.node_pool in pool_of]
-    for kind, node_pool, at in (*ends, *(("poolShrank", name, end) for name in pool_of)):
-        if kind == "poolGrew":
-            grown.setdefault(node_pool, at)
-        elif kind == "poolShrank" and node_pool in grown:
-            name = pool_of[node_pool]
-            longest[name] = max(longest.get(name, 0.0), at - grown.pop(node_pool))
+    for piece in (piece for timeline in timelines for piece in timeline.slices):
+        for used in {lives[name].pool for name in piece.node_pools if name in lives}:
+            longest[used] = max(longest.get(used, 0.0), piece.end - piece.start)
     for pool, _ in site.pools:
-        limit = float(pool.max_run_duration_seconds or _NODE_SECONDS)
-        if pool.provisioning.type in ("FlexStart", "FlexStartQueued") and longest.get(pool.name, 0.0) > limit:
+        life = node_life(site, pool)
+        if longest.get(pool.name, 0.0) > life:
             message = (
-                f"cannot tell what happens after {shown(limit)} to nodes of pool {pool.name}: GKE deletes "
-                f"them then, and the rehearsal kept them for {shown(longest[pool.name])}"
+                f"cannot tell what happens when GKE deletes the nodes of pool {pool.name}, which live for "
+                f"{shown(life)}: a slice ran on them for {shown(longest[pool.name])}"
             )
             hint = "let each run on these nodes end earlier, or use nodes of another kind"
             yield site.cluster.source.problem(_ID, pool.path, message, hint, warning=True)

@@ -1,5 +1,6 @@
 """Simulated nodes: what GKE would show for the node pools of a TPUCluster file, and KWOK, their kubelet."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -28,7 +29,7 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.types import Object
 from slicewright.rendering.io.package_data import package
 from slicewright.rendering.plan import placement
-from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, size_range, slice_names
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, node_life, size_range, slice_names
 from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
 from slicewright.rendering.provision.node_pool import creates_itself
 
@@ -208,6 +209,8 @@ class NodePool(Struct, frozen=True):
     nodes: tuple[Object, ...]
     queued: bool
     """Whether only a ProvisioningRequest can get it."""
+    life: float = math.inf
+    """How many seconds GKE keeps the nodes."""
 
 
 class Capacity(Struct, frozen=True):
@@ -263,7 +266,7 @@ def capacity(site: ResolvedCluster, *, annotated: str = KWOK_NODES) -> Capacity:
     for pool, _ in pools:
         queued = pool.provisioning.type == "FlexStartQueued"
         for index, name in enumerate(slice_names(pool, pool.slices)):
-            node_pool = NodePool(name, pool.name, tuple(by_name.pop(name)), queued)
+            node_pool = NodePool(name, pool.name, tuple(by_name.pop(name)), queued, node_life(site, pool))
             (fixed if index < least[pool.name] else growing).append(node_pool)
     cpu = {name: pool.name for pool in site.cluster.cpu_pools for name in pool.node_pool_names}
     fixed += [NodePool(name, cpu[name], tuple(nodes), queued=False) for name, nodes in by_name.items()]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .kit import SHAPE, item, job, jobset, node, pod, run, warning, why, workload
+from .kit import SHAPE, item, job, jobset, node, pod, queue, run, warning, why, workload
 
 ADMITTED = [jobset(), workload(admitted=8), job()]
 NOT_READY = ("PodsNotReady", "ready: 0 of 1 pod; not ready: p0")
@@ -154,6 +154,42 @@ def test_pods_that_cannot_be_made() -> None:
 def test_no_pods(unread: dict[str, str], expected: list[tuple[str, str]]) -> None:
     """Where nothing says why there are no pods, and where pods may not be read, nothing is guessed."""
     assert expected == [(cause.reason, cause.hint) for cause in run(*ADMITTED, unread=unread).causes]
+
+
+SPOT = {**SHAPE, "cloud.google.com/gke-spot": "true"}
+
+
+@pytest.mark.parametrize(
+    ("of_run", "is_ready", "expected"),
+    [
+        (SHAPE, False, ["OtherFlavor", "PodsNotReady"]),
+        (SHAPE, True, ["OtherFlavor"]),
+        (SPOT, False, ["PodsNotReady"]),
+    ],
+)
+def test_pods_that_keep_the_labels_of_an_earlier_flavor(
+    of_run: dict[str, str], is_ready: bool, expected: list[str]
+) -> None:
+    """The run is admitted to v5e, and its Job selects what the flavor spot has, which the JobSet does not."""
+    made = jobset()
+    template = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["spec"]["nodeSelector"] = of_run
+    old = {**template, "spec": {**template["spec"], "nodeSelector": SPOT}}
+    items = [
+        made,
+        workload(admitted=8),
+        job(spec={"template": old}),
+        pod(ready=is_ready),
+        pod("p1", ready=is_ready),
+    ]
+    flavor = item("ResourceFlavor", "spot", {"nodeLabels": SPOT})
+    found = run(*items, *queue(), flavor).causes
+
+    assert expected == [cause.reason for cause in found]
+    assert (expected[0] == "OtherFlavor") == (
+        "its pods select cloud.google.com/gke-spot=true of flavor spot, but it is admitted to v5e: JobSet "
+        "keeps the node labels of an earlier admission" == found[0].message
+    )
 
 
 def test_gang() -> None:

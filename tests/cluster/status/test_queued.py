@@ -194,6 +194,44 @@ def test_deactivated() -> None:
     assert ("Deactivated", f"{said[0][2]}: {said[0][3]}") == (cause.reason, cause.said)
 
 
+@pytest.mark.parametrize(
+    ("reason", "message", "expected"),
+    [
+        ("Preempted", "for a higher priority", "Pending: 8 more needed; Preempted: for a higher priority"),
+        ("Preempted", "8 more needed", "Preempted: 8 more needed"),
+    ],
+)
+def test_run_that_was_evicted_says_why(reason: str, message: str, expected: str) -> None:
+    """Kueue first writes the eviction's message as the reason of the wait, later what is missing."""
+    told = [("QuotaReserved", "False", "Pending", "8 more needed"), ("Evicted", "True", reason, message)]
+    (cause,) = run(jobset(), workload(conditions=told), *queue()).causes
+
+    assert expected == cause.said
+
+
+def test_run_that_kueue_tries_later() -> None:
+    """After a timeout Kueue waits until `requeueAt`, whatever the quota; the table shows it."""
+    told = [
+        ("QuotaReserved", "False", "Pending", "exceeded the PodsReady timeout"),
+        ("Evicted", "True", "PodsReadyTimeout", "exceeded the PodsReady timeout"),
+        ("Requeued", "False", "PodsReadyTimeout", "exceeded the PodsReady timeout"),
+    ]
+    state = {"requeueState": {"count": 2, "requeueAt": "T9"}}
+    found = run(jobset(), workload(conditions=told, status=state), *queue())
+
+    assert "Pending, RequeueBackoff: Kueue tries it again at T9" == found.summary
+    assert "PodsReadyTimeout: exceeded the PodsReady timeout" == found.causes[0].said
+
+
+def test_table_shows_kueue_s_words_where_nothing_else_says_why() -> None:
+    """Quota is free, and Kueue says what it waits for."""
+    told = [("QuotaReserved", "False", "Waiting", "waiting for all admitted workloads to be ready")]
+
+    assert "Pending, Waiting: Waiting: waiting for all admitted workloads to be ready" == (
+        run(jobset(), workload(conditions=told), *queue()).summary
+    )
+
+
 def places(found: Inventory) -> dict[str, int]:
     """Return the places of Workloads by name."""
     return {name: place for (_, name), place in Queues(found, package().catalogue).positions().items()}

@@ -130,7 +130,7 @@ def _run_beyond_pools(resource: Resource, objects: ObjectSet) -> Findings:
         if len(chips) < len(flavors):
             continue  # a pool of the flavor is not known
         largest, name = max(values)
-        needed = sum(value for value, _ in values)
+        needed = sum((value for value, _ in values), Fraction())
         if needed > sum(chips) or largest > max(chips):
             shown = needed if needed > sum(chips) else largest
             have = " and ".join(

@@ -1,14 +1,16 @@
 """Rules of waitForPodsReady: what Kueue evicts while the pods of a run wait for nodes."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from slicewright.catalogue.shape import version_numbers
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.pathways import elastic_slices
 from slicewright.check.rules.tpu_shape import is_tpu
-from slicewright.kubernetes.fields import at, entries, mapping, text
+from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.kinds import RUN_KINDS
-from slicewright.kubernetes.labels import FLEX_START, QUEUE, QUEUED
+from slicewright.kubernetes.labels import FLEX_START, MAX_EXECUTION_TIME, QUEUE, QUEUED
+from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
 from slicewright.kueue.quota_read import configuration, queue_of
@@ -27,6 +29,8 @@ _NO_LIMIT = (
     "Kueue then evicts no run of the cluster that loses nodes, as long as a workload has elastic slices"
 )
 _NEVER = Fraction(0)
+_A_DAYS_WAIT = Fraction(86_400)
+"""A limit that allows for it was chosen knowingly, where Kueue never evicts a run."""
 _ENOUGH = 3600
 """Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
 
@@ -74,16 +78,35 @@ def _ready(resource: Resource, objects: ObjectSet) -> Findings:
     of_flavors = _flex_start_flavors(objects)
     if resource.name in of_flavors and resource.kind == "ResourceFlavor":
         yield Finding((*_LABELS, FLEX_START), message, _configured(objects, _A_DAY))
-    if QUEUE not in resource.labels or of_flavors:
-        return  # a flavor says it for all of its runs
+    if not of_flavors:  # else a flavor says it for all of its runs
+        for pods in _waiting_for_nodes(resource, objects):
+            yield Finding(pods.selector_path(FLEX_START), message)
+
+
+def _waiting_for_nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]:
+    """Yield the pods for which GKE creates flex-start nodes once Kueue has admitted them."""
     queue = queue_of(resource, objects)
-    queued = queued_flavors(objects).get(queue.name) if queue else None
-    if not queued:
-        for pods in resource.pods:
-            tolerated = {text(entry.get("key")) for entry in pods.tolerations}
-            may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
-            if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
-                yield Finding(pods.selector_path(FLEX_START), message)
+    if QUEUE not in resource.labels or (queue and queued_flavors(objects).get(queue.name)):
+        return
+    for pods in resource.pods:
+        tolerated = {text(entry.get("key")) for entry in pods.tolerations}
+        may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
+        if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
+            yield pods
+
+
+@rule("KQ174", RUN_KINDS, "warning")
+def _counts_waits(resource: Resource, objects: ObjectSet) -> Findings:
+    """Find limits that a run can reach while it waits for nodes, before Kueue would evict it."""
+    limits: dict[Path, int | None] = {}
+    for pods in _waiting_for_nodes(resource, objects):
+        limits["metadata", "labels", MAX_EXECUTION_TIME] = digits(resource.labels.get(MAX_EXECUTION_TIME, ""))
+        limits[*pods.job_path, "activeDeadlineSeconds"] = number(pods.job.get("activeDeadlineSeconds"))
+    wait = objects.once("timeout of Kueue", _timeout) or _A_DAYS_WAIT
+    for path, limit in limits.items():
+        if limit is not None and limit < wait:
+            message = f"the limit of {limit} s includes the wait for flex-start nodes: "
+            yield Finding(path, message + f"Kueue lets the run wait for {plain(wait)} s")
 
 
 @once

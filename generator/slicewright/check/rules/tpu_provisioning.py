@@ -1,5 +1,6 @@
 """Rules of how TPU nodes are obtained: flex-start, Spot, reservations, node labels that GKE does not have."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -32,10 +33,12 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path
-from slicewright.kubernetes.scheduler import PURCHASE, tolerates
+from slicewright.kubernetes.scheduler import PURCHASE, node_selector, tolerates
 from slicewright.kueue.quota import Flavor
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
-from slicewright.rendering.plan.placement import FLEX_START_SECONDS
+from slicewright.rendering.plan.placement import FLEX_START_SECONDS, provisioning_selector, shape_selector
+from slicewright.rendering.plan.resolved_cluster import node_life
+from slicewright.rendering.plan.validate_workload_pools import has_no_other_nodes
 
 _RUN_SECONDS = (30, 10_368_000)
 """Shortest and longest maxRunDuration of other nodes: 30 seconds to 120 days (GKE cluster autoscaler)."""
@@ -143,20 +146,24 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
             (*pods.job_path, "activeDeadlineSeconds"): number(pods.job.get("activeDeadlineSeconds")),
             (*pods.spec_path, "activeDeadlineSeconds"): number(pods.spec.get("activeDeadlineSeconds")),
         }
-        deadlines["metadata", "labels", MAX_EXECUTION_TIME] = digits(
-            resource.labels.get(MAX_EXECUTION_TIME, "")
+        # A run that restarts goes on when new nodes come; a queued one does not.
+        restarts = at(resource.data, "spec", "failurePolicy", "maxRestarts") or at(
+            resource.data, "spec", "maxRestarts"
         )
-        if life:
-            for path, deadline in deadlines.items():
-                if deadline is not None and deadline > life:
-                    message = f"the deadline is {deadline} s, but the nodes live {life} s"
-                    yield Finding(path, message, f"write at most {life}, and allow time for the start")
+        if PROVISIONING_REQUEST_DURATION in resource.annotations or not restarts:
+            label = resource.labels.get(MAX_EXECUTION_TIME, "")
+            deadlines["metadata", "labels", MAX_EXECUTION_TIME] = digits(label)
+        for path, deadline in deadlines.items():
+            if deadline is not None and deadline > life:
+                message = f"the deadline is {deadline} s, but the nodes live {life:.0f} s"
+                yield Finding(path, message, f"write at most {life:.0f}, and allow time for the start")
 
 
-def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
-    """Return how many seconds the nodes of pods exist at most; 0 if that is not known."""
+def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> float:
+    """Return how many seconds the nodes of pods exist at most; infinity if that is not known."""
+    site = objects.site if is_tpu(pods) else None
     spans = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
-    lives = [life for span in spans if (life := digits(span or "")) is not None]
+    lives: list[float] = [life for span in spans if (life := digits(span or "")) is not None]
     classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
     priorities = [entries(at(candidate.data, "spec", "priorities")) for candidate in classes]
     rungs = [_of_rung(rung) for of_class in priorities for _, rung in of_class]
@@ -164,7 +171,15 @@ def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
         lives.append(max(rungs))
     if _is_flex(pods) or PROVISIONING_REQUEST_DURATION in resource.annotations:
         lives.append(FLEX_START_SECONDS[1])
-    return min(lives, default=0)
+    if site and PROVISIONING_REQUEST_DURATION not in resource.annotations and has_no_other_nodes(site):
+        nodes = node_selector(pods.spec)
+        of_pools = [
+            node_life(site, pool)
+            for pool, has in site.pools
+            if nodes.suits(shape_selector(has) | provisioning_selector(pool.provisioning), PURCHASE)
+        ]
+        lives.append(max(of_pools, default=math.inf))
+    return min(lives, default=math.inf)
 
 
 def _of_rung(rung: dict[str, Any]) -> int:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -19,12 +19,13 @@ from slicewright.cluster.status.inventory import (
 from slicewright.diff.queue_changes import DRAIN, HOLD
 from slicewright.kubernetes.fields import NOTHING, conditions, is_true
 from slicewright.kubernetes.kinds import RUN_KINDS
-from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.labels import JOBSET_NAME, TPU
+from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.problem import counted, first_of
 from slicewright.kubernetes.scheduler import node_selector, tolerates
 from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import Choice, choices, uncovered
-from slicewright.kueue.quota import Holder, Node, held, shortage
+from slicewright.kueue.quota import Holder, Node, held, other_flavor, shortage
 from slicewright.kueue.quota_read import quotas
 from slicewright.kueue.quota_workload import pod_sets
 from slicewright.objects import ObjectSet, Resource
@@ -39,6 +40,11 @@ class Cause(Struct, frozen=True):
     said: str = ""
     """The controller's own words, its reason token first; empty if the objects alone say it."""
     hint: str = ""
+
+    @property
+    def line(self) -> str:
+        """The message, or the controller's own words where only these say why."""
+        return self.said or self.message if self.reason in ("Waiting", "Deactivated") else self.message
 
 
 _MOST_HOLDERS = 3
@@ -66,18 +72,24 @@ class Queues:
     def causes(self, family: Family) -> Iterator[Cause]:
         """Yield why a run that is in a queue is not admitted."""
         workload = family.workload
-        known = conditions(workload.get("status", {})) if workload else {}
-        reserved = known.get("QuotaReserved", NOTHING)
-        words = f"{reserved.reason}: {reserved.message}" if reserved.message else ""
+        status = workload.get("status", {}) if workload else {}
+        known = conditions(status)
+        evicted = known.get("Evicted", NOTHING)
+        told = [known.get("QuotaReserved", NOTHING), *([evicted] if evicted.status == "True" else [])]
+        said = {entry.message: _words(entry.reason, entry.message) for entry in told if entry.message}
+        words = "; ".join(said.values())
         if workload and workload["spec"].get("active") is False:
-            evicted = known.get("Evicted", NOTHING)
             message = f"Kueue has deactivated Workload {name_of(workload)}, and admits it no more"
             hint = "find out why it was evicted; then start the workload again: slicewright rerun"
-            yield Cause("Deactivated", message, f"{evicted.reason}: {evicted.message}".strip(": "), hint)
+            yield Cause("Deactivated", message, _words(evicted.reason, evicted.message), hint)
         elif workload and is_true(known, "QuotaReserved"):
             yield from _checks(workload)
         elif stopped := list(self._stopped(family, words)):
             yield from stopped
+        elif known.get("Requeued", NOTHING).status == "False" and (again := status.get("requeueState")):
+            hint = "mend what it was evicted for; the time between tries grows with each eviction"
+            message = f"Kueue tries it again at {again.get('requeueAt')}"
+            yield Cause("RequeueBackoff", message, words, hint)
         elif workload is None and "Workload" not in self._inventory.unread:
             message = f"Kueue has made no Workload for {family.run['kind']} {name_of(family.run)}"
             hint = "see whether Kueue runs: kubectl -n kueue-system get pods"
@@ -134,6 +146,27 @@ class Queues:
             causes = [Cause("Waiting", message, words, hint)]
         yield from causes
 
+    def other_flavor(self, family: Family) -> Iterator[Cause]:
+        """Yield which node label of another flavor the Jobs of a JobSet select.
+
+        JobSet up to 0.12 adds the labels of a new admission to those of earlier ones (resumeJob).
+        """
+        workload, jobsets = family.workload, family.members["JobSet"]
+        admission = ((workload or {}).get("status") or {}).get("admission")
+        if not (admission and jobsets):
+            return
+        sets = admission.get("podSetAssignments") or ()
+        flavors = {name for assigned in sets for name in (assigned.get("flavors") or {}).values()}
+        own, selector = _selector(jobsets), _selector(family.members["Job"])
+        if found := other_flavor(self._known, flavors, own.keys(), selector):
+            label, flavor = found
+            message = f"its pods select {label} of flavor {flavor}, but it is admitted to "
+            message += f"{', '.join(sorted(flavors))}: JobSet keeps the node labels of an earlier admission"
+            names = ",".join(name_of(item) for item in jobsets)
+            hint = "delete its Jobs, and JobSet makes them again with the right labels: kubectl delete jobs "
+            hint += f"-n {namespace_of(family.run)} -l '{JOBSET_NAME} in ({names})'"
+            yield Cause("OtherFlavor", message, "", hint)
+
     def _choice_causes(self, queue: Node, choice: Choice, words: str) -> Iterator[Cause]:
         need = int(choice.requests[TPU])
         if not choice.flavors:
@@ -188,6 +221,12 @@ class Queues:
             for items in waiting.values()
             for place, item in enumerate(sorted(items, key=_order), 1)
         }
+
+
+def _selector(makers: Iterable[Object]) -> dict[str, str]:
+    """Return the node labels that the pods of some objects select."""
+    specs = (pods.spec for item in makers for pods in pods_of(item, item["kind"]))
+    return {key: value for spec in specs for key, value in (spec.get("nodeSelector") or {}).items()}
 
 
 def _order(workload: Object) -> tuple[int, str, str]:

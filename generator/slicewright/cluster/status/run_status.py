@@ -52,7 +52,7 @@ class Run(Struct, frozen=True, kw_only=True):
             return self.state
         cause = self.causes[0]
         reason = "" if cause.reason == self.state else f", {cause.reason}"
-        return f"{self.state}{reason}: {cause.message}"
+        return f"{self.state}{reason}: {cause.line}"
 
 
 class Status(Struct, frozen=True):
@@ -210,9 +210,10 @@ def _causes(family: Family, state: State, queues: Queues, inventory: Inventory) 
     if state == "Suspended":
         message = "suspend is true, and no queue is named that would resume it"
         return (Cause("Suspended", message, "", "set spec.suspend to false, or give it a queue"),)
+    causes = list(queues.other_flavor(family)) if state in ("Admitted", "Starting", "Running") else []
     if state in ("Admitted", "Starting"):
-        return pod_causes(family, inventory)
-    return ()
+        causes += pod_causes(family, inventory)
+    return causes
 
 
 def _failure(family: Family, inventory: Inventory) -> Iterable[Cause]:

@@ -222,8 +222,8 @@ class ControllerTimers:
         self._executed: dict[str, float] = {}
         """Seconds that Workloads were admitted before, which Kueue adds up, by UID."""
 
-    def see(self, at: float, verb: str, item: Object, run: str, now: str) -> None:
-        """Take in the state of an object of a run.
+    def see(self, at: float, verb: str, item: Object, run: str, now: str) -> bool:
+        """Take in the state of an object of a run, and tell whether a timer of it has begun or ended.
 
         `at` is on the rehearsal's clock, `now` the real time, as RFC 3339.
         """
@@ -242,6 +242,7 @@ class ControllerTimers:
             self._executed[uid] = self._executed.get(uid, 0.0) + at - before[MAX_EXECUTION].since
         if running:
             self._running[uid] = running
+        return before.keys() != running.keys()
 
     @property
     def all(self) -> list[Running]:

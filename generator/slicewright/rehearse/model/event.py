@@ -49,6 +49,8 @@ SUCCEEDED, DELETED = "Succeeded", "Deleted"
 
 NOT_IN_TREE = "NotInTree"
 """Reason of our own warning that an object which a run needs is missing."""
+LIMIT = "TimeLimit"
+"""Reason of our own warning that a run reached a deadline, or its nodes the end of their life."""
 RESTARTED = "ContainerRestarted"
 """Reason of our own warning that a container restarted; Kubernetes has no event for it."""
 
@@ -83,6 +85,8 @@ class Event(Struct, frozen=True):
     """The node of the pod; the record names its pool."""
     chips: int = 0
     """Chips of the pod; or of the nodes by which a pool grew or shrank."""
+    selects: tuple[tuple[str, str], ...] = ()
+    """The node labels that a TPU pod selects which the scheduler cannot place."""
     job: str = ""
     """`replicatedJob/index` of the pod's Job, which is the slice of a TPU pod; empty outside a JobSet."""
     job_uid: str = ""
@@ -139,6 +143,8 @@ class Observer:
         """UIDs of pods that have run."""
         self._again: dict[tuple[str, str], int] = {}
         """Restart counts of containers, by the pod's UID and the container's name."""
+        self._selects: dict[tuple[str, str, str], dict[str, str]] = {}
+        """The node labels that TPU pods select, which have not started."""
         self._runs: dict[tuple[str, str, str], str] = {}
         """The run of each object that belongs to one, by (kind, namespace, name)."""
         self._early: dict[tuple[str, str, str], list[Object]] = {}
@@ -219,6 +225,8 @@ class Observer:
         run = self._note(item, self._run_of(kind, item, owner))
         name, phase = item["metadata"]["name"], item.get("status", {}).get("phase", "Pending")
         key = item["metadata"]["uid"]
+        if phase == "Pending" and pods_of(item, "Pod")[0].chips:
+            self._selects[_key("Pod", item["metadata"])] = item["spec"].get("nodeSelector") or {}
         if phase != "Pending" and key not in self._seen and verb != "DELETED":
             self._seen.add(key)
             part = f"{labels[REPLICATED_JOB]}/{labels[JOB_INDEX]}" if REPLICATED_JOB in labels else ""
@@ -268,7 +276,8 @@ class Observer:
             return
         pod = about["name"] if about["kind"] == "Pod" else ""
         reason, text = item.get("reason", ""), item.get("message", "")
-        yield Event(at, "warned", self._runs[key], reason=reason, text=text, pod=pod)
+        selects = tuple(self._selects.get(key, {}).items())
+        yield Event(at, "warned", self._runs[key], reason=reason, text=text, pod=pod, selects=selects)
 
     def _run_of(self, kind: str, item: Object, name: str) -> str:
         namespace = item["metadata"]["namespace"]

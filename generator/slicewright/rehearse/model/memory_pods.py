@@ -132,7 +132,7 @@ class MemoryPods:
             if uid not in self._refused:
                 self._refused.add(uid)
                 name = f"{job['metadata']['name']}-0-{self._turn}"
-                step.seen.extend(_unplaced(job, name, len(self._pools)))
+                step.seen.extend(_unplaced(job, name, len(self._suiting(template.spec))))
             return
         pool, nodes = place
         del self._waiting[uid]
@@ -151,9 +151,8 @@ class MemoryPods:
         resumed = [_condition("Suspended", "False", "JobResumed", now)]
         step.write(job, active=len(pods), ready=ready, startTime=begun, conditions=resumed)
 
-    def _place(self, template: Pods) -> tuple[_Pool, list[str]] | None:
-        """Return a node pool with room for all pods of a Job, and a node for each; None if there is none."""
-        spec, chips, count = template.spec, template.chips, template.pods_per_job
+    def _suiting(self, spec: Object) -> list[_Pool]:
+        """Return the node pools that pods select, and whose taints they tolerate."""
         key = msgspec.json.encode([spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")])
         if key not in self._fitting:
             selector, tolerations = node_selector(spec), spec.get("tolerations") or ()
@@ -162,8 +161,13 @@ class MemoryPods:
                 for pool in self._pools
                 if selector.accepts(pool.labels) and tolerates(tolerations, *pool.taints)
             ]
+        return self._fitting[key]
+
+    def _place(self, template: Pods) -> tuple[_Pool, list[str]] | None:
+        """Return a node pool with room for all pods of a Job, and a node for each; None if there is none."""
+        chips, count = template.chips, template.pods_per_job
         is_alone = template.annotations.get(EXCLUSIVE_TOPOLOGY) == NODE_POOL
-        for pool in self._fitting[key]:
+        for pool in self._suiting(template.spec):
             if is_alone and pool.jobs:
                 continue
             places = (node for node, free in pool.free.items() for _ in range(free // chips))
@@ -203,15 +207,19 @@ def _pod(job: Object, name: str, node: str) -> Object:
 def _unplaced(job: Object, name: str, pools: int) -> tuple[tuple[str, Object], ...]:
     """Return the scheduler's Event for the first pod of a Job for which no node is free."""
     pod = _pod(job, name, "")
+    message = (
+        f"none of {counted(pools, 'node pool')} has the chips free for all pods of {job['metadata']['name']}"
+    )
+    if not pools:
+        message = f"no node pool suits the node selector and the tolerations of {job['metadata']['name']}"
     about = {"kind": "Pod", "namespace": pod["metadata"]["namespace"], "name": name}
-    free = f"none of {counted(pools, 'node pool')} has the chips free"
     warning = {
         "kind": "Event",
         "metadata": about,
         "involvedObject": about,
         "type": "Warning",
         "reason": "FailedScheduling",
-        "message": f"{free} for all pods of {job['metadata']['name']}",
+        "message": message,
     }
     return ("ADDED", pod), ("ADDED", warning)
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.pods import pods_of
 from slicewright.kubernetes.types import Object
 from slicewright.kueue.assignment import choices
 from slicewright.kueue.quota import Key, Quotas, add
@@ -32,6 +33,8 @@ class Setting(Struct, frozen=True):
     """By run: the flavors that its pod sets may use, and the chips that they need of one of them."""
     beside: dict[str, dict[Key, Fraction]]
     """By run: what it needs beside chips, of flavors to which it has no alternative."""
+    selects: dict[str, frozenset[str]]
+    """By run: the keys of the node labels that its pods select before Kueue adds those of a flavor."""
     queue_of: Mapping[str, str]
     priorities: Mapping[str, int]
     """Priorities of the Workloads that Kueue created, by run."""
@@ -63,9 +66,12 @@ def read_setting(
     objects = ObjectSet([*(Resource(item, "") for item in platform), *resources], catalogue)
     known = quotas(objects)
     demands = {}
+    selects: dict[str, frozenset[str]] = {}
     beside: dict[str, dict[Key, Fraction]] = {}
     for resource in resources:
         run = run_key(resource.data)
+        templates = pods_of(resource.data, resource.data["kind"])
+        selects[run] = frozenset(key for pods in templates for key in pods.spec.get("nodeSelector") or ())
         if queue := known.queues.get(queue_of.get(run, "")):
             needs: dict[tuple[str, ...], int] = defaultdict(int)
             needed = choices(known, queue, pod_sets(resource, objects))
@@ -96,6 +102,7 @@ def read_setting(
         known,
         demands,
         beside,
+        selects,
         queue_of,
         priorities,
         policies,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from slicewright.kubernetes.problem import Path, Problem, counted, first_of
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.clock import ClockSettings
-from slicewright.rehearse.model.event import run_key
+from slicewright.rehearse.model.event import LIMIT, run_key
 from slicewright.rehearse.model.expectation import OWN_SECONDS, Answer, answers
 from slicewright.rehearse.model.run_pods import Slice, ends_by_itself, lacks_head
 from slicewright.rehearse.model.scenario_part import ScenarioPart, tpu_pods, without_chips
@@ -75,7 +75,7 @@ def judge(
                 never_fits.get(run.run, ""),
                 _why(run, causes.get(run.run, ())),
                 _far(part, run, is_at_deadline=is_at_deadline),
-                blame(run.run, injected),
+                _joined(blame(run.run, injected), run.warnings.get(LIMIT, "")),
             )
             of_run = list(_of_run(part, item, run, known, cut_short=cut_short))
             problems += (

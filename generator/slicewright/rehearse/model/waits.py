@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,24 +14,22 @@ from msgspec.structs import replace
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.fit_nodes import amount
 from slicewright.kubernetes.labels import TPU
-from slicewright.kueue.quota import Cell, Holder, Key, Node, Shortage, add, by_queue, shortage
+from slicewright.kueue.quota import (
+    Cell,
+    Holder,
+    Key,
+    Node,
+    Shortage,
+    add,
+    available,
+    by_queue,
+    other_flavor,
+    shortage,
+)
 from slicewright.rehearse.model.event import Event
 from slicewright.rehearse.model.queue_setting import Setting
+from slicewright.rehearse.model.remedy import IN_ORDER, TO_RECLAIM, Remedy, borrowing
 from slicewright.rehearse.model.timeline import Span, Timeline
-
-_TO_RECLAIM = "to take back borrowed chips"
-
-
-class Remedy(Struct, frozen=True):
-    """A change with which Kueue admits the run at that moment."""
-
-    kind: str
-    """`Priority`, `Preemption`, `Reclaim`, `NominalQuota` or `Nodes`: what has to change."""
-    message: str
-    chips: int = 0
-    """Chips of nominal quota that are missing or are reclaimed."""
-    above: int | None = None
-    """The priority that the run has to exceed; None if its own is enough."""
 
 
 class Lack(Struct, frozen=True):
@@ -48,8 +45,8 @@ class Wait(Struct, frozen=True):
     start: float
     end: float
     reason: str
-    """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `AdmissionCheck`, or Kueue's own reason if none of these
-    applies. `NotTried`: Kueue wrote no condition. `NoWorkload`: Kueue did not create a Workload."""
+    """`QuotaHeld`, `QuotaTooSmall`, `NoNodes`, `OtherFlavor`, `AdmissionCheck`, or Kueue's own reason if none
+    of these applies. `NotTried`: Kueue wrote no condition. `NoWorkload`: Kueue did not create a Workload."""
     message: str = ""
     """The controller's message."""
     lacks: tuple[Lack, ...] = ()
@@ -64,6 +61,8 @@ class Wait(Struct, frozen=True):
     """Runs that do not end by themselves."""
     passed_by: int = 0
     """How many later runs of its ClusterQueue got quota during the wait, as BestEffortFIFO lets them."""
+    selects: tuple[str, str] | None = None
+    """With `OtherFlavor`: a label that its pods still select, and the flavor of an earlier admission."""
 
 
 _UNTRIED = {True: "NotTried", False: "NoWorkload"}
@@ -90,7 +89,8 @@ def waits(
     waits: dict[str, tuple[Wait, ...]] = {}
     for run, of_run in spans.items():
         own = (
-            reasons.get((run, span.start)) or _admitted(by_run.get(run, ()), by_run.get("", ()), span)
+            reasons.get((run, span.start))
+            or _admitted(setting, by_run.get(run, ()), by_run.get("", ()), span)
             for span in of_run
         )
         if waits_of_run := tuple(filter(None, own)):
@@ -98,12 +98,10 @@ def waits(
     return waits
 
 
-def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait | None:
+def _admitted(setting: Setting, own: Sequence[Event], others: Iterable[Event], span: Span) -> Wait | None:
     """Return why a run with quota waited: for an admission check, or for nodes."""
     unplaced = [
-        event.text
-        for event in own
-        if event.reason == "FailedScheduling" and span.start <= event.at <= span.end
+        event for event in own if event.reason == "FailedScheduling" and span.start <= event.at <= span.end
     ]
     if span.state != "reserved" and not (span.state == "starting" and unplaced):
         return None
@@ -111,8 +109,15 @@ def _admitted(own: Iterable[Event], others: Iterable[Event], span: Span) -> Wait
     for event in others:
         if event.kind == "poolGrew" and span.start <= event.at <= span.end:
             added[event.node_pool] += event.chips
-    reason = "AdmissionCheck" if span.state == "reserved" else "NoNodes"
-    return Wait(span.start, span.end, reason, unplaced[-1] if unplaced else "", added=tuple(added.items()))
+    reason, selects = "AdmissionCheck" if span.state == "reserved" else "NoNodes", None
+    if unplaced:
+        held = [event for event in own if event.kind == "reserved" and event.at <= unplaced[-1].at]
+        flavors = [name for event in held[-1:] for name, _ in event.flavors]
+        run = unplaced[-1].run
+        selects = other_flavor(setting.known, flavors, setting.selects[run], dict(unplaced[-1].selects))
+        reason = "OtherFlavor" if selects else reason
+    message = unplaced[-1].text if unplaced else ""
+    return Wait(span.start, span.end, reason, message, added=tuple(added.items()), selects=selects)
 
 
 def _queued(
@@ -130,15 +135,22 @@ def _queued(
     }
     moment = _Moment(setting)
     recent: list[Event] = []
-    passed_by: dict[tuple[str, float], int] = defaultdict(int)
+    later: dict[tuple[str, float], set[str]] = defaultdict(set)
+    strict: set[tuple[str, float]] = set()
+    """Waits that StrictFIFO shortens: the runs that it holds back have what the run needs."""
     for event in events:
         moment.take_in(event)
         if event.kind not in ("waiting", "reserved"):
             continue
         if event.kind == "reserved":
-            for run in moment.passed(event.run):
-                for span in queued.get(run, ()):
-                    passed_by[run, span.start] += span.start < event.at < span.end
+            passed = moment.passed(event.run)
+            for run in passed:
+                spans = queued.get(run, ())
+                for key in [(run, span.start) for span in spans if span.start < event.at < span.end]:
+                    later[key].add(event.run)
+                    is_first = run == passed[0] and key not in strict
+                    if is_first and moment.fits_without(run, later[key]):
+                        strict.add(key)
         recent = [waiting for waiting in recent if event.at - waiting.at <= resolution]
         if event.kind == "waiting":
             recent.append(event)
@@ -146,7 +158,10 @@ def _queued(
             for span in queued.get(waiting.run, ()):
                 if span.start <= waiting.at <= span.end and not waits[waiting.run, span.start].lacks:
                     waits[waiting.run, span.start] = moment.wait(waiting, span)
-    return {key: replace(wait, passed_by=passed_by[key]) for key, wait in waits.items()}
+    for key in strict:
+        lacks = tuple(replace(lack, remedies=(*lack.remedies, IN_ORDER)) for lack in waits[key].lacks)
+        waits[key] = replace(waits[key], lacks=lacks)
+    return {key: replace(wait, passed_by=len(later[key])) for key, wait in waits.items()}
 
 
 class _Moment:
@@ -175,7 +190,7 @@ class _Moment:
                 self._queued.pop(run, None)
                 self._since[run] = event.at
             self._held.pop(run, None)
-            if event.flavors:
+            if event.kind == "reserved" or event.flavors:
                 self._held[run] = event
 
     def wait(self, event: Event, span: Span) -> Wait:
@@ -188,16 +203,16 @@ class _Moment:
         return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
 
     def passed(self, run: str) -> list[str]:
-        """Return the runs of its queue before which a run got quota, although Kueue tries them first."""
+        """Return the runs of its queue before which a run got quota, in Kueue's order."""
         queue_of, submitted = self._setting.queue_of, self._submitted.get(run, 0.0)
         if run not in queue_of or queue_of[run] in self._setting.strict:
             return []
-        return [
-            name
+        queued = [
+            (-self._priority(name), at, name)
             for name, at in self._queued.items()
             if queue_of[name] == queue_of[run]
-            and (-self._priority(name), at) < (-self._priority(run), submitted)
         ]
+        return [name for *order, name in sorted(queued) if order < [-self._priority(run), submitted]]
 
     def _priority(self, run: str) -> int:
         return self._setting.priorities.get(run, 0)
@@ -211,6 +226,17 @@ class _Moment:
         queue_of = self._setting.queue_of
         others = [name for name in self._queued if queue_of[name] == queue_of[run] and name != run]
         return sorted((name for name in others if order(name) < order(run)), key=order)
+
+    def fits_without(self, run: str, others: Collection[str]) -> bool:
+        """Tell whether Kueue admits a run, as the first of its queue, if some others hold nothing."""
+        setting = self._setting
+        if run not in setting.demands:
+            return False
+        queue = setting.known.queues[setting.queue_of[run]]
+        return all(
+            any(not self._is_short(run, queue, flavor, chips, others) for flavor in flavors)
+            for flavors, chips in setting.demands[run]
+        )
 
     def _lacks(self, run: str) -> tuple[Lack, ...]:
         known, demands = self._setting.known, self._setting.demands
@@ -228,20 +254,20 @@ class _Moment:
         # One change does not help where several things are missing.
         return tuple(Lack(lack) for lacks in short for lack in lacks)
 
-    def _holders(self, run: str, flavor: str) -> list[Holder]:
-        """Return the other runs that hold chips of a flavor."""
+    def _holders(self, run: str, flavor: str, gone: Collection[str] = ()) -> list[Holder]:
+        """Return the other runs that hold chips of a flavor; those that are gone hold none."""
         return [
             Holder(chips, event.run, event.queue)
             for event in self._held.values()
             for name, chips in event.flavors
-            if name == flavor and event.run != run
+            if name == flavor and event.run != run and event.run not in gone
         ]
 
     def _remedies(self, run: str, lack: Shortage, queue: Node, ahead: Sequence[str]) -> Iterator[Remedy]:
-        known, policy = self._setting.known, self._setting.policies.get(queue.name, {})
+        policy = self._setting.policies.get(queue.name, {})
         own, within = self._priority(run), policy.get("withinClusterQueue", "Never")
         ahead = [name for name in ahead if self._competes(name, queue, lack.flavor)]
-        level = self._enough(queue, lack)
+        level = self._enough(run, queue, lack)
         if level is not None:
             level = max([level, *map(self._priority, ahead)])
             above = None if own > level else level
@@ -256,33 +282,40 @@ class _Moment:
         key = lack.flavor, TPU
         cell = queue.cells.get(key, Cell(Fraction(0)))
         reclaim = policy.get("reclaimWithinCohort", "Never")
-        level = self._reclaimed(queue, lack)
+        level = self._reclaimed(run, queue, lack)
         borrowed = self._borrowed(run, queue)
         if borrowed and level is not None and (reclaim == "Any" or (reclaim != "Never" and own > level)):
             message = f"add {borrowed} to the nominal quota of ClusterQueue {queue.name}, because a run"
             yield Remedy("NominalQuota", f"{message} that borrows takes back no chips")
         if borrowed or by_queue(lack.held).get(queue.name, 0) + lack.need > cell.nominal:
             if not self._setting.is_fair:
-                yield from _borrowing(own, lack, policy, level)
+                yield from borrowing(own, lack.missing, policy, level)
         elif reclaim != "Any" and level is not None:
             if reclaim == "Never":
-                message = f"set reclaimWithinCohort: Any in its ClusterQueue {_TO_RECLAIM}"
+                message = f"set reclaimWithinCohort: Any in its ClusterQueue {TO_RECLAIM}"
                 yield Remedy("Reclaim", message, lack.missing)
             elif own <= level:
                 yield Remedy(
-                    "Priority", f"give it a priority above {level} {_TO_RECLAIM}", lack.missing, level
+                    "Priority", f"give it a priority above {level} {TO_RECLAIM}", lack.missing, level
                 )
-        grown = replace(queue, cells={**queue.cells, key: replace(cell, nominal=cell.nominal + lack.missing)})
-        known = replace(known, queues={**known.queues, queue.name: grown})
-        if shortage(known, grown, lack.flavor, lack.need, lack.held) is None:
-            quota = f"to the nominal quota of ClusterQueue {queue.name}"
-            taken = sum(holder.chips for holder in self._holders(run, lack.flavor))
-            more = taken + lack.need - self._setting.nodes.get(lack.flavor, math.inf)
+        taken = sum(holder.chips for holder in self._holders(run, lack.flavor))
+        more = taken + lack.need - self._setting.nodes.get(lack.flavor, math.inf)
+        missing, quota = lack.missing, f"to the nominal quota of ClusterQueue {queue.name}"
+
+        def helps(changed: Cell) -> bool:
+            grown = replace(queue, cells={**queue.cells, key: changed})
+            return not self._is_short(run, grown, lack.flavor, lack.need)
+
+        limit = cell.borrowing
+        if limit is not None and more <= 0 and helps(replace(cell, borrowing=limit + missing)):
+            message = f"raise the borrowingLimit of ClusterQueue {queue.name} by {missing} chips"
+            yield Remedy("BorrowingLimit", message, missing)
+        if helps(replace(cell, nominal=cell.nominal + missing)):
             if more <= 0:
-                yield Remedy("NominalQuota", f"add {lack.missing} chips {quota}", lack.missing)
+                yield Remedy("NominalQuota", f"add {missing} chips {quota}", missing)
             else:
                 nodes = f"add {more} chips to the pool of flavor {lack.flavor}"
-                yield Remedy("Nodes", f"{nodes}, and {lack.missing} {quota}", lack.missing)
+                yield Remedy("Nodes", f"{nodes}, and {missing} {quota}", missing)
 
     def _borrowed(self, run: str, queue: Node) -> str:
         """Return the resources besides chips that a run has to borrow (`1 cpu and 1Gi memory`), or ''."""
@@ -302,16 +335,16 @@ class _Moment:
         flavors = [flavor for flavors, _ in self._setting.demands.get(run, ()) for flavor in flavors]
         return queue.name in self._setting.strict or not flavors or flavor in flavors
 
-    def _enough(self, queue: Node, lack: Shortage) -> int | None:
+    def _enough(self, run: str, queue: Node, lack: Shortage) -> int | None:
         """Return the least priority up to which runs of a queue hold enough chips, or None."""
         own = {item.run: self._priority(item.run) for item in lack.held if item.queue == queue.name}
         for level in sorted({*own.values()}):
-            rest = [item for item in lack.held if own.get(item.run, math.inf) > level]
-            if not self._is_short(queue, lack, rest):
+            gone = {name for name, priority in own.items() if priority <= level}
+            if not self._is_short(run, queue, lack.flavor, lack.need, gone):
                 return level
         return None
 
-    def _reclaimed(self, queue: Node, lack: Shortage) -> int | None:
+    def _reclaimed(self, run: str, queue: Node, lack: Shortage) -> int | None:
         """Return the least priority up to which runs of borrowing queues hold enough chips, or None.
 
         Kueue takes from a queue only as long as it borrows, the lowest priority first, then the newest.
@@ -320,38 +353,32 @@ class _Moment:
         def order(item: Holder) -> tuple[int, float]:
             return self._priority(item.run), -self._since.get(item.run, 0.0)
 
-        rest, level = list(lack.held), None
+        gone, level = set[str](), None
         for item in sorted((item for item in lack.held if item.queue != queue.name), key=order):
             cells = self._setting.known.queues[item.queue].cells
             nominal = cells.get((lack.flavor, TPU), Cell(Fraction(0))).nominal
-            if by_queue(rest)[item.queue] > nominal and self._is_short(queue, lack, rest):
-                rest.remove(item)
+            rest = [holder for holder in lack.held if holder.run not in gone]
+            borrows = by_queue(rest)[item.queue] > nominal
+            if borrows and self._is_short(run, queue, lack.flavor, lack.need, gone):
+                gone.add(item.run)
                 level = self._priority(item.run)
-        return None if self._is_short(queue, lack, rest) else level
+        return None if self._is_short(run, queue, lack.flavor, lack.need, gone) else level
 
-    def _is_short(self, queue: Node, lack: Shortage, held: Iterable[Holder]) -> bool:
-        return shortage(self._setting.known, queue, lack.flavor, lack.need, held) is not None
+    def _is_short(self, run: str, queue: Node, flavor: str, chips: int, gone: Collection[str] = ()) -> bool:
+        """Tell whether a run lacks chips or anything else of its queue, as it is or changed.
 
-
-def _borrowing(own: int, lack: Shortage, policy: Mapping[str, Any], level: int | None) -> Iterator[Remedy]:
-    """Yield the change that lets a run that has to borrow reclaim what others borrow, up to priority `level`.
-
-    Kueue v0.19 requires both policies for that, and a lower priority than the run's
-    (classifyPreemptionVariant in pkg/scheduler/preemption/classical).
-    """
-    borrowing = policy.get("borrowWithinCohort") or {}
-    threshold = borrowing.get("maxPriorityThreshold")
-    if level is None or (threshold is not None and level > threshold):
-        return
-    policies = {
-        "reclaimWithinCohort": policy.get("reclaimWithinCohort", "Never"),
-        "borrowWithinCohort.policy": borrowing.get("policy", "Never"),
-    }
-    fields = " and ".join(
-        f"{field}: LowerPriority" for field, choice in policies.items() if choice == "Never"
-    )
-    kind, above = "Reclaim" if fields else "Priority", None if own > level else level
-    changes = [f"set {fields} in its ClusterQueue"] if fields else []
-    changes += [] if above is None else [f"give it a priority above {above}"]
-    if changes:
-        yield Remedy(kind, f"{' and '.join(changes)} {_TO_RECLAIM}", lack.missing, above)
+        The runs that are gone hold nothing.
+        """
+        known, beside = self._setting.known, self._setting.beside
+        if queue is not known.queues[queue.name]:
+            known = replace(known, queues={**known.queues, queue.name: queue})
+        if shortage(known, queue, flavor, chips, self._holders(run, flavor, gone)):
+            return True
+        for key, value in beside.get(run, {}).items():
+            used: dict[str, Fraction] = defaultdict(Fraction)
+            for event in self._held.values():
+                if event.run not in gone:
+                    used[event.queue] += beside.get(event.run, {}).get(key, 0)
+            if value > available(known, queue, key, used):
+                return True
+        return False

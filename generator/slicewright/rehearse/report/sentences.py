@@ -101,7 +101,11 @@ def describe(wait: Wait, timelines: Mapping[str, Timeline]) -> str:
         added = ", ".join(f"{chips} chips in node pool {pool}" for pool, chips in wait.added)
         said = wait.message.partition(" preemption:")[0].rstrip(".")
         nodes = f"pods wait for nodes ({said})" if said else "pods wait for nodes"
-        cause = nodes if wait.reason == "NoNodes" else "an admission check was not ready"
+        cause = "an admission check was not ready" if wait.reason == "AdmissionCheck" else nodes
+        if wait.selects:
+            label, flavor = wait.selects
+            kept = "JobSet keeps the node labels of an earlier admission"
+            cause = f"its pods still select {label} of flavor {flavor} ({kept}); {nodes}"
         return f"has its quota; {cause}; {f'added meanwhile: {added}' if added else 'no nodes were added'}"
     ahead = f"; behind {first_of(wait.ahead, _MOST_HOLDERS)}" if wait.ahead else ""
     if wait.lacks:
@@ -157,7 +161,7 @@ def _without_exchange(wait: Wait, runs: Collection[str]) -> Wait:
 
 
 _UNTOLD = ("NotTried",)
-_WITH_QUOTA = ("NoNodes", "AdmissionCheck")
+_WITH_QUOTA = ("NoNodes", "OtherFlavor", "AdmissionCheck")
 """Reasons of waits after the queue."""
 _EXCHANGES = ("Priority", "Preemption")
 
@@ -193,9 +197,7 @@ def _lack(lack: Lack, wait: Wait, timelines: Mapping[str, Timeline]) -> str:
 def _passed(wait: Wait) -> str:
     if not wait.passed_by:
         return ""
-    return (
-        f"; {counted(wait.passed_by, 'later run')} passed it, and none does with queueingStrategy: StrictFIFO"
-    )
+    return f"; {counted(wait.passed_by, 'later run')} passed it"
 
 
 def record(wait: Wait, timelines: Mapping[str, Timeline]) -> Object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -87,6 +88,11 @@ def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | Non
         return None
     message = f"flex-start {subject} {low} to {high} seconds, not {seconds}"
     return message, f"write a number from {low} (10 minutes) to {high} (7 days)"
+
+
+def life_of(way: Provisioning, seconds: int | None) -> float:
+    """Return how long nodes live for which `seconds` are written; infinity if nothing limits it."""
+    return seconds or (FLEX_START_SECONDS[1] if way.is_flex_start else math.inf)
 
 
 def tolerated_taints(way: Provisioning) -> tuple[str, ...]:

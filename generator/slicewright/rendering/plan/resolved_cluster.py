@@ -6,6 +6,7 @@ nodes only for admitted pods. With a quota of existing nodes a pool would never 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
@@ -19,7 +20,7 @@ from slicewright.intent.tpucluster import Cluster, ComputeClass, CpuPool, Pool, 
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.rendering import header
-from slicewright.rendering.plan.placement import NOT_SERVED, is_served, lifetime_problem
+from slicewright.rendering.plan.placement import NOT_SERVED, is_served, life_of, lifetime_problem
 
 _OLDEST_JOBSET = (0, 9, 0)
 """The release that brought `groupName`, which the bases write; an older API server refuses it."""
@@ -183,6 +184,15 @@ class SizeRange(Struct, frozen=True):
 def count(pool: TpuPool | CpuPool) -> int:
     """Return how many slices or nodes the file gives a pool: its initial size, unless it starts empty."""
     return pool.slices if isinstance(pool, TpuPool) else pool.nodes
+
+
+def node_life(site: ResolvedCluster, pool: TpuPool) -> float:
+    """Return how many seconds GKE keeps the nodes of a pool at most; infinity if nothing limits it."""
+    classes = {item.name: item.rungs for item in site.cluster.compute_classes}
+    of_class = pool.provisioning.type == "ComputeClass"
+    nodes = classes.get(pool.provisioning.name, ()) if of_class else (pool,)
+    lives = (life_of(some.provisioning, some.max_run_duration_seconds) for some in nodes)
+    return max(lives, default=math.inf)
 
 
 def starts_empty(pool: TpuPool | CpuPool) -> bool:
