@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -179,15 +179,17 @@ class ObjectSet:
         beside: Iterable[Resource] = (),
         *,
         beyond: ObjectSet | None = None,
+        as_written: Sequence[Resource] = (),
         is_cluster: bool = True,
     ) -> None:
         """Take the objects, the TPU catalogue, the TPUCluster if there is one, and the objects `beside` them.
 
         Those are the objects in custom/ for all clusters: others can refer to them. A scope also takes the
-        objects of all scopes.
+        objects of all scopes. `as_written` are the objects before samples replaced their placeholders.
         """
         self.beside = tuple(beside)
         self.all = tuple(resources)
+        self._as_written = as_written or self.all
         self.catalogue = catalogue
         self.site = site
         self.is_cluster = is_cluster and beyond is None
@@ -217,7 +219,7 @@ class ObjectSet:
     @cached_property
     def _unfinished(self) -> dict[str, list[Resource]]:
         """The objects with placeholders in their names, by kind."""
-        unfinished = (resource for resource in self.all if pattern(resource.name))
+        unfinished = (one for one in self._as_written if pattern(one.name))
         return grouped(unfinished, lambda resource: resource.kind)
 
     def of_kind(self, kind: str) -> tuple[Resource, ...]:
@@ -265,6 +267,8 @@ class ObjectSet:
             return True
         if not self.is_cluster:
             return any(True for _ in self.widest.named(kind, name, namespace or ""))
+        if any(_means(one, name, namespace or "") for one in self._unfinished.get(kind, ())):
+            return True
         if namespace is None:
             return bool(self._by_name.get((kind, name)))
         return self.find(kind, name, namespace) is not None

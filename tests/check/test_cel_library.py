@@ -85,6 +85,7 @@ def test_a_function_that_fails_has_no_verdict(caplog: pytest.LogCaptureFixture) 
         pytest.param("self.lowerAscii() == 'é'", "é", True, id="lower case of ASCII letters alone"),
         pytest.param("self.upperAscii() == 'Aé'", "aé", True, id="upper case of ASCII letters alone"),
         pytest.param("self.a.matches('^[a-z]+$')", {"a": "b", "c": [1]}, True, id="pattern"),
+        pytest.param("self.a.matches('^b$')", {"a": "b", "c": "é"}, True, id="other letters elsewhere"),
         pytest.param("self.a.matches('^.$')", {"a": "é"}, None, id="pattern on other letters"),
         pytest.param("self.all(a, self.all(b, a <= b))", [1] * 9, True, id="loops in loops"),
         pytest.param("self.all(a, self.all(b, a <= b))", [1] * 1_001, None, id="too many steps"),

@@ -372,3 +372,32 @@ def test_kustomize_judges_patches_that_fit_nothing(tmp_path: Path) -> None:
         "2/a.yaml SCHEMA003",
         "2/kustomization.yaml KUS006",
     ] == [f"{problem['file']} {problem['id']}" for problem in problems if problem["severity"] == "error"]
+
+
+@pytest.mark.tools
+def test_configurations_of_a_base_hold_for_its_overlays(tmp_path: Path) -> None:
+    """Where the base says that a JobSet names a ConfigMap, kustomize writes the name with the hash."""
+    way = "spec/replicatedJobs/template/spec/template/spec/volumes/configMap/name"
+    volumes = "volumes: [{name: v, configMap: {name: settings}}]"
+    write(
+        tmp_path,
+        {
+            "base/kustomization.yaml": "resources: [job.yaml]\nconfigurations: [names.yaml]\n",
+            "base/names.yaml": "nameReference:\n- kind: ConfigMap\n  version: v1\n"
+            f"  fieldSpecs: [{{kind: JobSet, path: {way}}}]\n",
+            "base/job.yaml": "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\n"
+            "spec:\n  replicatedJobs:\n  - name: a\n    template: {spec: {template: {spec: {\n"
+            f"      containers: [{{name: c, image: 'x:1'}}], {volumes}}}}}}}}}\n",
+            "kustomization.yaml": "resources: [base]\n"
+            "configMapGenerator: [{name: settings, literals: [a=b]}]\n",
+        },
+    )
+
+    objects, wrong = kustomize.build(str(tmp_path), "x")
+    names = {one["kind"]: one["metadata"]["name"] for one in objects}
+    job_set = next(one for one in objects if one["kind"] == "JobSet")
+    [volume] = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["volumes"]
+
+    assert () == wrong
+    assert names["ConfigMap"] == volume["configMap"]["name"] != "settings"
+    assert "KUS104" not in run(tmp_path, ".", "-o", "json").ids

@@ -44,6 +44,13 @@ from slicewright.check.unfinished import placeholders_in
         (("metadata", "annotations", "a"), "$X", ["$X"]),
         (("metadata", "labels", "${X}"), "a", ["${X}"]),
         (("spec", "path"), "a<b", []),
+        (("spec", "type"), "replaced-by-kustomize", ["replaced-by-kustomize"]),
+        (("spec", "type"), "change-me", ["change-me"]),
+        (("spec", "type"), "change-bytes", []),
+        (("spec", "claimName"), "DATA_CLAIM", ["DATA_CLAIM"]),
+        (("spec", "claimName"), "data-claim", []),
+        (("spec", "key"), "HF_TOKEN", []),
+        (("spec", "env", "name"), "HF_TOKEN", []),
         (("spec", "path"), "$.spec.a", []),
     ],
 )
@@ -172,14 +179,18 @@ def test_null_in_a_job_is_no_value(tmp_path: Path, key: str) -> None:
     assert [] == [one for one in ids if one in ("JS123", "JS124", "JS135")]
 
 
-def test_objects_are_filled_in_together(tmp_path: Path) -> None:
-    """A Job with a placeholder selects a class whose name and topology have one: nothing is wrong."""
+@pytest.mark.parametrize("option", [(), ("--one-cluster",)], ids=["folder", "cluster"])
+def test_objects_are_filled_in_together(tmp_path: Path, option: tuple[str, ...]) -> None:
+    """A Job with a placeholder names a class and a queue whose names have one: nothing is wrong."""
     compute_class = (
         "apiVersion: cloud.google.com/v1\nkind: ComputeClass\nmetadata: {name: 'tpu-${SHAPE}'}\n"
         "spec: {priorities: [{tpu: {type: tpu7x, topology: '${SHAPE}', count: 4}}]}\n"
+        "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+        "metadata: {name: 'user-${SHAPE}', namespace: default}\nspec: {clusterQueue: 'all-${SHAPE}'}\n"
     )
     job = (
-        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: '${JOB_NAME}'}\nspec:\n  template:\n    spec:\n"
+        "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: '${JOB_NAME}'\n"
+        "  labels: {kueue.x-k8s.io/queue-name: user-2x2x1}\nspec:\n  template:\n    spec:\n"
         "      restartPolicy: Never\n"
         "      nodeSelector:\n        cloud.google.com/compute-class: tpu-2x2x1\n"
         "        cloud.google.com/gke-tpu-topology: 2x2x1\n"
@@ -187,7 +198,24 @@ def test_objects_are_filled_in_together(tmp_path: Path) -> None:
     )
     write(tmp_path, {"class.yaml": compute_class, "job.yaml": job})
 
-    assert [] == [one for one in run(tmp_path, ".", "-o", "json").ids if one.startswith("CC")]
+    found = run(tmp_path, *option, ".", "-o", "json").json["problems"]
+
+    assert [] == [one["message"] for one in found if one["severity"] != "note"]
+
+
+def test_server_is_no_program_because_of_a_placeholder(tmp_path: Path) -> None:
+    """Another container may get any name but that of a server, so what never ends in its pod is reported."""
+    head = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: pw}\nspec:\n"
+        "  replicatedJobs:\n  - name: head\n    template:\n      spec:\n        template:\n          spec:\n"
+        "            containers:\n"
+        "            - {name: rm, image: '${SERVER}',"
+        " args: [--server_port=29001, --node_type=resource_manager]}\n"
+        "            - {name: '${PROGRAM}', image: '${IMAGE}'}\n"
+    )
+    write(tmp_path, {"head.yaml": head})
+
+    assert "PW109" in run(tmp_path, ".", "-o", "json").ids
 
 
 _PARTS = ("\n", "{{", "{{ a", "{{ a }} ", "${", "${a:-", "<a", "$", "__A", "%a", "@A", "A_", "YOUR_")

@@ -48,8 +48,8 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: NAME, namespace: default}
 spec:
-  accessModes: [ReadWriteOnce]
-  storageClassName: standard-rwo
+  accessModes: [ReadWriteMany]
+  storageClassName: standard-rwx
   resources: {requests: {storage: 10Gi}}
 """
 LACKING = {

@@ -9,7 +9,7 @@ from tests.check.rules.kit import findings_of
 
 from slicewright.cluster.api.api_error import ApiError
 from slicewright.cluster.api.client import Api
-from slicewright.kubernetes.kinds import JOBSET_VERSION
+from slicewright.kubernetes.kinds import JOBSET_VERSION, KUEUE_VERSION, PATHWAYS_VERSION
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     COMPLETION_INDEX,
@@ -20,7 +20,8 @@ from slicewright.kubernetes.labels import (
     TOPOLOGY,
 )
 from slicewright.kubernetes.types import Object
-from slicewright.testbed import control_plane
+from slicewright.rendering.io.package_data import catalogue
+from slicewright.testbed import control_plane, simulated_operator
 from slicewright.testbed.bed_cluster import Cluster
 from slicewright.testbed.nodes import SIMULATED
 from slicewright.testbed.waiting import until
@@ -127,6 +128,32 @@ def test_a_cronjob_gives_its_jobs_the_labels_of_their_template_only(own_api: Api
     assert ((False, False), (True, True)) == (jobs["outside"], jobs["inside"])
 
 
+def test_kueue_queues_each_job_whose_template_has_the_label(own_api: Api) -> None:
+    """The JobSet of KQ133 has one Workload for each Job, and Jobs without the label start at once."""
+    labelled = {"metadata": {"labels": {QUEUE: "none"}}, "spec": {"template": _template()}}
+    slices = {"name": "slice", "replicas": 2, "template": labelled}
+    head = {"name": "head", "template": {"spec": {"template": _template()}}}
+    item = _object("JobSet", "alone", {"replicatedJobs": [head, slices]}, JOBSET_VERSION)
+    own_api.create(item)
+
+    def held() -> dict[str, bool] | None:
+        jobs = own_api.list("batch/v1", "Job", "default")
+        found = {job["metadata"]["name"]: job["spec"].get("suspend", False) for job in jobs}
+        mine = {name: is_held for name, is_held in found.items() if name.startswith("alone-")}
+        return mine if len(mine) == 3 else None
+
+    def queued() -> set[str] | None:
+        workloads = own_api.list(KUEUE_VERSION, "Workload", "default")
+        owners = {owner["name"] for one in workloads for owner in one["metadata"]["ownerReferences"]}
+        mine = {name for name in owners if name.startswith("alone")}
+        return mine if len(mine) > 1 else None
+
+    alone = {"alone-slice-0": True, "alone-slice-1": True}
+    assert {"alone-head-0": False, **alone} == until("the jobs", held, seconds=SECONDS)
+    assert alone.keys() == until("the workloads", queued, seconds=SECONDS)
+    assert len(findings_of("KQ133", yaml.safe_dump(item))) == 1
+
+
 def test_a_critical_class_needs_a_quota_for_it(own_api: Api) -> None:
     """The server refuses the pods of FIT152, and takes them with the quota that its hint writes."""
     item = _object("Pod", "critical", _template(priorityClassName="system-node-critical")["spec"])
@@ -217,8 +244,8 @@ def _clusterwide(item: Object) -> Object:
     return item
 
 
-def _node(pool: str, number: int, topology: str = "2x4") -> Object:
-    room = {"cpu": "8", "memory": "8Gi", "pods": "9", "google.com/tpu": "4"}
+def _node(pool: str, number: int, topology: str = "2x4", **size: str) -> Object:
+    room = {"cpu": "8", "memory": "8Gi", "pods": "9", "google.com/tpu": "4", **size}
     labels = {NODE_POOL: pool, ACCELERATOR: "tpu-v6e-slice", TOPOLOGY: topology, SIMULATED: "true"}
     status = {"allocatable": room, "capacity": room, "conditions": [{"type": "Ready", "status": "True"}]}
     managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
@@ -257,6 +284,39 @@ def test_one_node_pool_holds_one_slice(
 
     nodes = {pod["spec"]["nodeName"] for pod in until(name, judged, seconds=SECONDS)}
     assert (bound, bool(selector)) == (len(nodes), bool(findings_of("FIT153", yaml.safe_dump(item))))
+
+
+def test_a_head_with_chips_takes_the_host_of_a_worker(own_api: Api) -> None:
+    """On the four hosts of a slice the scheduler has no room for the head of PW149 and four workers."""
+    container = {**CONTAINER, "resources": {"limits": {"google.com/tpu": "4"}}}
+    template = {"spec": {"containers": [container]}}
+    controller = {"deploymentMode": "colocate_head_with_workers", "template": template}
+    worker = {
+        "type": "ct6e-standard-4t",
+        "topology": "4x4",
+        "numSlices": 1,
+        "nodeSelector": {NODE_POOL: "pw"},
+    }
+    spec = {"pathwaysDir": "gs://b/t", "workers": [worker], "controller": controller}
+    item = _object("PathwaysJob", "pw", spec, PATHWAYS_VERSION, uid="pw")
+    run = simulated_operator.jobset(item, simulated_operator.shape_of(item, catalogue()))
+    run["spec"]["startupPolicy"] = {"startupPolicyOrder": "AnyOrder"}  # no pod becomes ready here
+    del run["metadata"]["ownerReferences"]
+    for number in range(4):
+        own_api.create(_node("pw", number, "4x4", cpu="99", memory="999Gi"))
+    own_api.create(run)
+
+    def refused() -> str | None:
+        messages = [
+            condition.get("message", "")
+            for pod in own_api.list("v1", "Pod", "default")
+            if pod["metadata"].get("labels", {}).get(JOBSET_NAME) == "pw"
+            for condition in pod["status"].get("conditions", ())
+        ]
+        return next((message for message in messages if "Insufficient google.com/tpu" in message), None)
+
+    assert until("a pod without a host", refused, seconds=SECONDS)
+    assert len(findings_of("PW149", yaml.safe_dump(item))) == 1
 
 
 def test_a_container_that_restarts_in_place_ends_a_job_with_backoff_limit_0(own_api: Api) -> None:

@@ -180,9 +180,10 @@ def keeps(rule: str, value: Any) -> bool | None:
     program, functions = _program(rule), _functions(rule)
     if _may_take_long(rule, value):
         return None
-    if "matches" in functions and not json.dumps(value, ensure_ascii=False).isascii():
+    part = read_by(rule).part_of(value)
+    if "matches" in functions and not json.dumps(part, ensure_ascii=False).isascii():
         return None  # \d, \w and \s are ASCII in the API server, and Unicode in the library
-    context = _library().Context({"self": read_by(rule).part_of(value)}, functions=_FUNCTIONS)
+    context = _library().Context({"self": part}, functions=_FUNCTIONS)
     try:
         verdict = program.execute(context)
     except (KeyError, IndexError, ZeroDivisionError):

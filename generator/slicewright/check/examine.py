@@ -124,7 +124,10 @@ class ObjectCheck:
 
     @cached_property
     def _sets_of_samples(self) -> list[Mapping[Scope, ObjectSet]]:
-        """The objects of each scope with each sample in the place of all placeholders."""
+        """The objects of each scope with each sample in the place of all placeholders.
+
+        A name with placeholders still stands for every name that it can become.
+        """
         return [
             self._object_sets(
                 (self._scopes[id(one)], self._filled[id(one)][number] if id(one) in self._filled else one)
@@ -134,7 +137,8 @@ class ObjectCheck:
         ]
 
     def _object_sets(self, resources: Iterable[tuple[Scope, Resource]]) -> Mapping[Scope, ObjectSet]:
-        return object_sets(resources, self._catalogue, self._sites, one_cluster=self._one_cluster)
+        written, is_one = self._manifests, self._one_cluster
+        return object_sets(resources, self._catalogue, self._sites, as_written=written, one_cluster=is_one)
 
 
 _KIND = frozenset({("apiVersion",), ("kind",)})

@@ -39,6 +39,7 @@ def object_sets(
     sites: Mapping[str, ResolvedCluster],
     *,
     one_cluster: bool,
+    as_written: Sequence[Resource] = (),
 ) -> dict[Scope, ObjectSet]:
     """Return the objects of each scope; a TPUCluster also has the objects that belong to no cluster."""
     by_scope: dict[Scope, list[Resource]] = defaultdict(list)
@@ -47,7 +48,7 @@ def object_sets(
         by_scope[scope].append(resource)
         if not scope.cluster:
             of_no_cluster.append(resource)
-    widest = ObjectSet(of_no_cluster, catalogue, is_cluster=one_cluster)
+    widest = ObjectSet(of_no_cluster, catalogue, as_written=as_written, is_cluster=one_cluster)
     sets = {
         scope: ObjectSet(
             some,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from slicewright.check.filling import is_filled
 from slicewright.document.document import EXPANSION, TOKEN, values_in
-from slicewright.kubernetes.fields import at
+from slicewright.kubernetes.fields import at, text
 from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY
 from slicewright.kubernetes.problem import Path, Problem, counted
 from slicewright.objects import Resource
@@ -30,13 +30,13 @@ SAMPLES: tuple[Mapping[str, str], ...] = (
 )
 """Values for placeholders, by the last key of a path. A problem with each of them depends on none."""
 
-_MAY_HOLD = re.compile(
+_BEGINS = re.compile(
     r"\$[A-Za-z_{(]|<[a-zA-Z<]|@[A-Z]|%[A-Za-z_]|\{\{|__[A-Z]|YOUR[-_]|REPLACE|CHANGE|PLACEHOLDER"
 ).search
-"""Tells at a glance whether a text, or its `repr`, may hold a placeholder: how each of them begins.
-
-The whole pattern takes ten times as long, because no first character of it is certain.
-"""
+"""How a placeholder begins. The whole pattern takes ten times as long: no first character is certain."""
+_CAPITAL_NAME = re.compile(r"Name': '[A-Z]").search
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""`KSA_NAME`: a placeholder where a field has the name of an object, which has no capitals."""
 _BLANK = re.compile(r"\s")
 _TEXTS = frozenset({"data", "stringData", "binaryData"})
 """Fields of a ConfigMap and a Secret, which hold files."""
@@ -45,7 +45,8 @@ _EXPANDED = frozenset({"command", "args", "env", "subPathExpr"})
 
 def placeholders_in(data: dict[str, Any]) -> Placeholders:
     """Return the placeholders in an object."""
-    if not _MAY_HOLD(repr(data)):
+    shown = repr(data)
+    if not (_may_hold(shown) or _CAPITAL_NAME(shown)):
         return {}
     each = ((path, _tokens(path, value)) for path, value in values_in(data) if path and path[0] not in _TEXTS)
     return {path: tokens for path, tokens in each if tokens}
@@ -54,13 +55,20 @@ def placeholders_in(data: dict[str, Any]) -> Placeholders:
 def _tokens(path: Path, value: Any) -> list[str]:
     """Return the placeholders in the last key of a path, and those in its value."""
     tokens = []
-    if isinstance(path[-1], str) and _MAY_HOLD(path[-1]):
+    if isinstance(path[-1], str) and _may_hold(path[-1]):
         tokens += TOKEN.findall(path[-1])
-    if isinstance(value, str) and _MAY_HOLD(value) and _is_word(value):
+    if isinstance(value, str) and _may_hold(value) and _is_word(value):
         tokens += TOKEN.findall(value)
+    if str(path[-1]).endswith("Name") and _CAPITALS.fullmatch(text(value)):
+        tokens.append(value)
     if _EXPANDED.isdisjoint(path):
         return tokens
     return [token for token in tokens if not re.fullmatch(EXPANSION, token)]
+
+
+def _may_hold(text: str) -> bool:
+    """Tell at a glance whether a text, or a `repr`, may hold a placeholder."""
+    return bool(_BEGINS(text) or "eplace" in text or "hange" in text)
 
 
 def _is_word(text: str) -> bool:

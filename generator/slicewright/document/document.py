@@ -60,6 +60,7 @@ TOKEN = re.compile(
     rf"\$?\{{\{{[^{{}}\n]*\}}\}}|\$\{{[^{{}}]*\}}|{EXPANSION}|\$[A-Za-z_]\w*"
     r"|<(?:[a-zA-Z]|< ?\w)[^<>]*>+|__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]*@|%[A-Za-z_]\w*%"
     r"|\bYOUR[-_][A-Z0-9_-]+|\b(?:REPLACE|CHANGE)[-_]?(?:ME|THIS|WITH)[\w-]*|\bPLACEHOLDER\b"
+    r"|\b(?:[Rr]eplace|[Cc]hange)d?[-_](?:me|this|with|by)\b[\w-]*"
 )
 
 

@@ -88,6 +88,11 @@ class Pods(Struct, frozen=True, dict=True):
                     labels[text(expression.get("key"))] = values[0]
         return labels | texts(self.spec.get("nodeSelector"))
 
+    @property
+    def tolerations(self) -> list[dict[str, Any]]:
+        """The tolerations of the pods."""
+        return [entry for _, entry in entries(self.spec.get("tolerations"))]
+
     def selector_path(self, key: str) -> Path:
         """Return the way to a label of the node selector, else to the pod's spec."""
         if key in mapping(self.spec.get("nodeSelector")):

@@ -138,7 +138,7 @@ def _pod_set(
         count,
         {**whole, PODS: Fraction(count)},
         node_selector(pods.spec),
-        tuple(entry for _, entry in entries(pods.spec.get("tolerations"))),
+        tuple(pods.tolerations),
         tuple(levels) if asks else None,
         pods.annotations.get(_GROUP, "") if levels else "",
     )

@@ -75,13 +75,24 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind in ("CronJob", "RayCronJob"):
         yield from _of_schedule(resource)
         return
+    is_queued = labels.QUEUE in resource.labels
+    of_jobs = {
+        pods.path: mapping(at(pods.job_metadata, "labels")) if resource.kind == "JobSet" else {}
+        for pods in resource.pods
+    }
+    alone = [pods for pods in resource.pods if labels.QUEUE in of_jobs[pods.path] and not is_queued]
     for pods in resource.pods:
-        job = at(pods.job_metadata, "labels") if resource.kind == "JobSet" else {}
-        for path, job_labels in ((pods.path, pods.labels), (pods.path[:4], mapping(job))):
+        places = {pods.path: pods.labels}
+        if pods not in alone:
+            places[pods.path[:4]] = of_jobs[pods.path]
+        elif sum(other.replicas for other in alone) > 1:
+            message = f"Kueue queues each Job with {labels.QUEUE} alone, so some run while others wait"
+            yield Finding((*pods.path[:4], "metadata", "labels", labels.QUEUE), message)
+        for path, own in places.items():
             for key in (labels.QUEUE, labels.PRIORITY_CLASS, labels.MAX_EXECUTION_TIME):
-                if key in job_labels and key not in resource.labels:
+                if key in own and key not in resource.labels:
                     message = f"{key} is on the template, but Kueue reads it from the {resource.kind}"
-                    hint = f'write {key}: "{job_labels[key]}" in metadata.labels of the {resource.kind}'
+                    hint = f'write {key}: "{own[key]}" in metadata.labels of the {resource.kind}'
                     yield Finding((*path, "metadata", "labels", key), message, hint)
 
 

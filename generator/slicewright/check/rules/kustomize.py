@@ -14,6 +14,7 @@ from slicewright.check.rules.kustomize_build import (
     deleted,
     documents_of,
     foreign,
+    has_configurations,
     images_of,
     layer,
     name_references,
@@ -22,7 +23,7 @@ from slicewright.check.rules.kustomize_build import (
     selects,
     unchanged_names,
 )
-from slicewright.check.selection import is_application, is_flux_kustomization, syncs
+from slicewright.check.selection import is_application, is_flux_kustomization
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text, texts, words
 from slicewright.kubernetes.kinds import GROUP_OF, RUN_KINDS, is_namespaced
@@ -37,8 +38,12 @@ _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "State
 _REFERENCE = re.compile(r"[?&](ref|version)=[^&]+")
 _COMMIT_OR_TAG = re.compile(
     r"[?&](ref|version)=((refs/)?tags/.+|v?[0-9][^/&]*|[^&]+/v[0-9]+\.[0-9]+\.[0-9]+[^/&]*|[0-9a-f]{7,40})(&|$)"
+    r"|/(v?[0-9]+\.[0-9][^/]*|[0-9a-f]{40})/[^?]*\.(ya?ml|json)$"
 )
-"""What is called like a commit or a tag: `v1`, `2024.1`, `kustomize/v5.1.0`; not `release-1.2`."""
+"""What is called like a commit or a tag: `v1`, `2024.1`, `kustomize/v5.1.0`; not `release-1.2`.
+
+kustomize downloads a file by its URL, where the tag is a part of the path.
+"""
 
 
 def _lists(value: Any, path: Path) -> Iterator[Path]:
@@ -76,9 +81,8 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("KUS103", KUSTOMIZATIONS, "warning")
 def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
     base, fields, contents = layer(resource, objects)
-    built_by = [one for one in objects.widest.of_kind("Kustomization") if base and syncs(resource, one.file)]
     keys = [key for key in ("namePrefix", "nameSuffix") if fields.get(key)]
-    if not keys or any("configurations" in one.data for one in (resource, *built_by)):
+    if not keys or has_configurations(objects):
         return
     if not base:
         contents = built(resource, objects)
@@ -118,7 +122,7 @@ def _references(resource: Resource, names: Collection[str]) -> Iterator[tuple[Pa
 @rule("KUS104", KUSTOMIZATIONS, "warning")
 def _generators(resource: Resource, objects: ObjectSet) -> Findings:
     is_plain = at(resource.data, "generatorOptions", "disableNameSuffixHash") is True
-    if "configurations" in resource.data or is_plain:
+    if is_plain or has_configurations(objects):
         return
     for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
         for index, generator in entries(resource.data.get(key)):
@@ -230,12 +234,13 @@ def _targets_of(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Path, 
 
 @rule("KUS106", KUSTOMIZATIONS, "warning")
 def _labels(resource: Resource, objects: ObjectSet) -> Findings:
-    jobsets = [part for part in built(resource, objects) if part.kind in ("JobSet", "PathwaysJob")]
+    contents = built(resource, objects)
+    jobsets = [part for part in contents if part.kind in ("JobSet", "PathwaysJob")]
     for index, entry in entries(resource.data.get("labels")):
         if entry.get("includeTemplates") is True and not entry.get("fields") and jobsets:
             message = f"the labels do not reach the pods of {jobsets[0].kind} '{jobsets[0].name}'"
             yield Finding(("labels", index, "includeTemplates"), message)
-    if resource.data.get("commonLabels"):
+    if resource.data.get("commonLabels") and any(part.kind in ("Job", "CronJob") for part in contents):
         message = "commonLabels changes selectors and pod templates, which are immutable"
         yield Finding(("commonLabels",), message, "use labels with pairs, without includeSelectors")
 
@@ -296,8 +301,10 @@ def _remote(resource: Resource, _objects: ObjectSet) -> Findings:
     for key in ("resources", "components", "bases"):
         for index, entry in words(resource.data.get(key)):
             if is_remote(entry) and not _COMMIT_OR_TAG.search(entry):
-                branch = "a branch" if _REFERENCE.search(entry) else "its default branch"
-                yield Finding((key, index), f"remote base '{entry}' follows {branch}")
+                is_file = entry.endswith((".yaml", ".yml", ".json"))
+                branch = "a branch" if is_file or _REFERENCE.search(entry) else "its default branch"
+                hint = "write the URL of a release or of a commit, or copy the file" if is_file else ""
+                yield Finding((key, index), f"remote base '{entry}' follows {branch}", hint)
 
 
 @rule("KUS112", KUSTOMIZATIONS)

@@ -113,6 +113,11 @@ def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any],
     return path, fields, [one for one in every if syncs(resource, one.file)]
 
 
+def has_configurations(objects: ObjectSet) -> bool:
+    """Tell whether a kustomization under examination configures kustomize, for its overlays too."""
+    return any("configurations" in resource.data for resource in _kustomizations(objects))
+
+
 def _included(resource: Resource, folder: str) -> Iterator[str]:
     for key in ("resources", "bases", "components"):
         for _, entry in words(resource.data.get(key)):

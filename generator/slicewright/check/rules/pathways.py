@@ -7,7 +7,7 @@ from typing import Any
 
 from slicewright.check.rules.jobset_names import domain_of
 from slicewright.check.rules.multislice import stranger
-from slicewright.check.rules.tpu_shape import is_pathways, shape, shapes
+from slicewright.check.rules.tpu_shape import MANAGER, is_colocated, is_pathways, shape, shapes
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import COORDINATOR
@@ -22,7 +22,6 @@ _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _SERVER_PORT = "--server_port"
 _MANAGER_ADDRESS = "--resource_manager_address"
 _TARGET = "JAX_BACKEND_TARGET"
-_MANAGER = "--node_type=resource_manager"
 _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _CLIENT = frozenset({"JAX_PLATFORMS", _TARGET})
@@ -53,7 +52,7 @@ def _all(pods: Pods) -> tuple[tuple[Path, dict[str, Any]], ...]:
 def _managers(resource: Resource) -> Iterator[tuple[Pods, Path, dict[str, Any]]]:
     for pods in resource.pods:
         for path, container in _all(pods):
-            if _MANAGER in sequence(container.get("args")):
+            if MANAGER in sequence(container.get("args")):
                 yield pods, path, container
 
 
@@ -194,14 +193,14 @@ def _coordinator(resource: Resource, _objects: ObjectSet) -> Findings:
 def _never_ends(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods, _, manager in _managers(resource):
         has_program = any(
-            _SERVER_PORT not in flags(container) and container.get("name") != manager.get("name")
+            _SERVER_PORT not in flags(container) and container is not manager
             for _, container in pods.containers
         )
         if has_program:
             for path, container in pods.containers:
                 if _SERVER_PORT in flags(container):
                     message = f"container '{container.get('name')}' never exits, "
-                    yield Finding(path, f"{message}but the program in the same pod does")
+                    yield Finding((*path, "name"), f"{message}but the program in the same pod does")
         for path, container in pods.init_containers:
             if _SERVER_PORT in flags(container) and container.get("restartPolicy") != "Always":
                 message = f"init container '{container.get('name')}' never exits, so nothing after it starts"
@@ -362,16 +361,9 @@ def _dropped(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW126", {"PathwaysJob"}, "warning")
 def _head(resource: Resource, _objects: ObjectSet) -> Findings:
-    controller = mapping(at(resource.data, "spec", "controller"))
-    selector = at(controller, "template", "spec", "nodeSelector")
-    mode = controller.get("deploymentMode")
-    path = ("spec", "controller", "template", "spec")
-    if mode == "colocate_head_with_workers" and selector:
-        message = "the controller replaces the node selector of a head that runs with the workers"
-        yield Finding((*path, "nodeSelector"), message, "leave it out, or write deploymentMode: default")
-    elif mode == "default" and "template" in controller and not selector:
-        message = "the head has no node selector, so it runs on any node without TPUs"
-        yield Finding(path, message, "write nodeSelector: {cloud.google.com/gke-nodepool: <CPU pool>}")
+    path = ("spec", "controller", "template", "spec", "nodeSelector")
+    if is_colocated(resource) and at(resource.data, *path):
+        yield Finding(path, "the controller replaces the node selector of a head that runs with the workers")
 
 
 @rule("PW127", {"PathwaysJob"})

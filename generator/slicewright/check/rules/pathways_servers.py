@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from slicewright.check.rules.pathways import RUNTIME, flags
-from slicewright.check.rules.tpu_shape import exclusive, is_pathways
+from slicewright.check.rules.tpu_shape import exclusive, is_colocated, is_pathways
 from slicewright.kubernetes.fields import at, digits, entries, number, text, texts, words
 from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, JOBSET_NAME, REPLICATED_JOB
@@ -179,3 +179,11 @@ def _unread_flags(resource: Resource, _objects: ObjectSet) -> Findings:
                 message = f"the program does not compile for TPUs, so {found[0]} has no effect here"
                 hint = f"write {', '.join(map(str, found))} in {where} proxy_server"
                 yield Finding(place, message, hint)
+
+
+@rule("PW149", {"PathwaysJob"})
+def _chips(resource: Resource, _objects: ObjectSet) -> Findings:
+    for pods in resource.pods if is_colocated(resource) else ():
+        if pods.asks_for_tpu:
+            message = "the head takes chips of a host, so one worker of its slice finds no host"
+            yield Finding((*pods.spec_path, "containers"), message)

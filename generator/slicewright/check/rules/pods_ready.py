@@ -89,7 +89,7 @@ def _waiting_for_nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]
     if QUEUE not in resource.labels or (queue and queued_flavors(objects).get(queue.name)):
         return
     for pods in resource.pods:
-        tolerated = {text(entry.get("key")) for _, entry in entries(pods.spec.get("tolerations"))}
+        tolerated = {text(entry.get("key")) for entry in pods.tolerations}
         may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
         if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
             yield pods

@@ -42,7 +42,9 @@ def local_queue(resource: Resource, objects: ObjectSet) -> Findings:
         return
     if not known.has_queues:
         return
-    if not objects.is_cluster and (name == _DEFAULT or objects.has("LocalQueue", name, resource.namespace)):
+    if not objects.is_cluster and name == _DEFAULT:
+        return
+    if objects.has("LocalQueue", name, resource.namespace):
         return
     any_namespace = not (resource.namespace or objects.is_cluster)
     message = f"LocalQueue '{name}' is not defined in "

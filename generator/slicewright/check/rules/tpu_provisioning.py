@@ -190,7 +190,7 @@ def _of_rung(rung: dict[str, Any]) -> int:
 
 def _tolerates(pods: Pods, key: str) -> bool:
     taint = {"key": key, "value": "true", "effect": "NoSchedule"}
-    return tolerates((entry for _, entry in entries(pods.spec.get("tolerations"))), taint)
+    return tolerates(pods.tolerations, taint)
 
 
 def _tolerated(resource: Resource, pods: Pods, key: str) -> Fix | None:

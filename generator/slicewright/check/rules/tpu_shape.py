@@ -10,7 +10,7 @@ from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape, is_topology, joined
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, mapping, number, text, texts, words
+from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, texts, words
 from slicewright.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -26,9 +26,13 @@ from slicewright.kubernetes.labels import (
 )
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Fix, Path, did_you_mean, nearest
+from slicewright.kubernetes.scheduler import tolerates
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.plan import MARKER
+from slicewright.rendering.plan.ways import TPU_TAINT
 
+MANAGER = "--node_type=resource_manager"
+"""What makes a server of Pathways the one that knows the others."""
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 WORKER_ID = "TPU_WORKER_ID"
 
@@ -162,10 +166,15 @@ def is_placed_otherwise(pods: Pods) -> bool:
 def is_pathways(resource: Resource) -> bool:
     """Tell whether a JobSet runs Pathways: its workers form no multislice of their own."""
     return any(
-        _PATHWAYS_IMAGE.search(image)
+        _PATHWAYS_IMAGE.search(text(container.get("image"))) or MANAGER in sequence(container.get("args"))
         for _, container in resource.containers
-        if isinstance(image := container.get("image"), str)
     )
+
+
+def is_colocated(resource: Resource) -> bool:
+    """Tell whether the operator puts the head of a PathwaysJob on a host of the workers."""
+    mode = at(resource.data, "spec", "controller", "deploymentMode")
+    return resource.kind == "PathwaysJob" and mode == "colocate_head_with_workers"
 
 
 def exclusive(resource: Resource, pods: Pods) -> str:
@@ -299,12 +308,16 @@ def _selectors(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         if not pods.asks_for_tpu or is_placed_otherwise(pods):
             continue
-        needed = (ACCELERATOR,) if SLICE_TOPOLOGY in pods.annotations else (ACCELERATOR, TOPOLOGY)
+        is_formed = SLICE_TOPOLOGY in pods.annotations
+        is_queued = not {QUEUE}.isdisjoint([*resource.labels, *mapping(pods.job_metadata.get("labels"))])
+        needed = (ACCELERATOR,) if is_formed and is_queued else (ACCELERATOR, TOPOLOGY)
         misspelt = {meant_key(key) for key in pods.selector}  # which TPU142 reports
         missing = [key for key in needed if key not in pods.selector and key not in misspelt]
         if missing:
             message = f"TPU pods select no {joined(missing)}"
             hint = "add both node selectors"
+            if is_formed and not is_queued:
+                hint = f"add the label {QUEUE}, without which nothing reads {SLICE_TOPOLOGY}, or {hint}"
             if QUEUE in resource.labels:
                 hint += "; the labels of a Kueue flavor reach the pods only at admission"
             yield Finding(pods.spec_path, message, hint, _selected(resource, pods, objects.catalogue))
@@ -324,16 +337,22 @@ def _selected(resource: Resource, pods: Pods, catalogue: Catalogue) -> Fix | Non
     missing = {
         (*pods.spec_path, "nodeSelector", key): label for key, label in suiting.pop() if key not in own
     }
-    # The labels of a queue's flavor may be meant.
-    return edits.write(resource.data, missing, safe=QUEUE not in resource.labels)
+    # The labels of a queue's flavor may be meant, or a queue that forms slices.
+    is_safe = QUEUE not in resource.labels and SLICE_TOPOLOGY not in pods.annotations
+    return edits.write(resource.data, missing, safe=is_safe)
 
 
 @rule("TPU108", POD_KINDS, "warning")
 def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
-    if is_pathways(resource) or resource.kind == "DaemonSet":
-        return
+    is_beside = is_pathways(resource) or resource.kind in ("DaemonSet", "PathwaysJob")
     for pods in resource.pods:
-        if is_tpu(pods) and not pods.asks_for_tpu and pods.containers:
+        if not is_tpu(pods) or pods.asks_for_tpu or not pods.containers:
+            continue
+        if not is_beside:
             path = (*pods.containers[0][0], "resources")
             yield Finding(path, f"pods select TPU nodes, but no container requests {TPU}")
+        elif QUEUE not in resource.labels and not tolerates(pods.tolerations, TPU_TAINT):
+            message = f"pods without chips select TPU nodes, but do not tolerate their taint {TPU}"
+            hint = f"write tolerations: [{{key: {TPU}, operator: Exists}}]"
+            yield Finding((*pods.spec_path, "tolerations"), message, hint)
