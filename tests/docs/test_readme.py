@@ -67,8 +67,11 @@ def test_first_block_is_the_two_make_targets() -> None:
 
 
 def test_number_of_rules_is_that_of_the_rules() -> None:
-    """The README counts the rules of `validate`."""
+    """The README counts the rules of `validate`, and the objects that webhooks have judged."""
+    corpus = (ROOT / "tests" / "check" / "rules" / "corpus.yaml").read_text(encoding="utf-8")
+
     assert f"- **{len(RULES)} rules** " in README
+    assert f"a corpus of {len(re.findall('^- ', corpus, re.MULTILINE)):,} objects" in README
 
 
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"`slicewright (\w+)", README))))
