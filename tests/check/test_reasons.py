@@ -126,9 +126,10 @@ def test_comment_needs_an_id_a_reason_and_a_finding(
 @pytest.mark.tools
 def test_comment_in_a_kustomization_ignores_findings_about_it(tmp_path: Path) -> None:
     """Comments of a kustomization work; values of the files that it builds from have no line any more."""
-    good = BAD_CONFIG_MAP.replace("1}", "'1'}")
+    pods = "{spec: {restartPolicy: Never, containers: [{name: a, image: 'python:3.12.1'}]}}"
+    job = f"{{apiVersion: batch/v1, kind: Job, metadata: {{name: a}}, spec: {{template: {pods}}}}}\n"
     labels = "resources: [a.yaml]\ncommonLabels: {a: b}"
-    write(tmp_path, {"a.yaml": good, "kustomization.yaml": f"{labels}\n"})
+    write(tmp_path, {"a.yaml": job, "kustomization.yaml": f"{labels}\n"})
     assert ["kustomization.yaml:2 KUS106"] == said(tmp_path, ".")
 
     write(
