@@ -227,7 +227,9 @@ def test_a_quota_of_chips_counts_requests_only(own_api: Api) -> None:
     chips = {**CONTAINER, "resources": {"limits": {"google.com/tpu": "4"}}}
     quota = _object("ResourceQuota", "chips", {"hard": uncounted})
     own_api.create(quota)
-    own_api.create(_object("Pod", "counted-not", _template(containers=[chips])["spec"]))
+    nowhere = {NODE_POOL: "none"}  # so that it takes no host from another test
+    pod = _template(containers=[chips], nodeSelector=nowhere)
+    own_api.create(_object("Pod", "counted-not", pod["spec"]))
     found = findings_of("REF170", yaml.safe_dump(quota))
     right = {found[0].hint.removeprefix("write "): "0"}
     own_api.create(_object("ResourceQuota", "right", {"hard": right}))
@@ -235,7 +237,7 @@ def test_a_quota_of_chips_counts_requests_only(own_api: Api) -> None:
     until("the quota", lambda: own_api.get(*key).get("status", {}).get("used"), seconds=SECONDS)
 
     with pytest.raises(ApiError, match="exceeded quota: right"):
-        own_api.create(_object("Pod", "counted", _template(containers=[chips])["spec"]))
+        own_api.create(_object("Pod", "counted", pod["spec"]))
     own_api.delete(own_api.get(*key))
 
 
