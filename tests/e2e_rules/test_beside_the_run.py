@@ -130,9 +130,11 @@ def test_a_cronjob_gives_its_jobs_the_labels_of_their_template_only(own_api: Api
 
 def test_kueue_queues_each_job_whose_template_has_the_label(own_api: Api) -> None:
     """The JobSet of KQ133 has one Workload for each Job, and Jobs without the label start at once."""
-    labelled = {"metadata": {"labels": {QUEUE: "none"}}, "spec": {"template": _template()}}
+    # On no node: JobSet keeps the pods of other runs out of the node pools where one of its pods is.
+    template = _template(nodeSelector={NODE_POOL: "none"})
+    labelled = {"metadata": {"labels": {QUEUE: "none"}}, "spec": {"template": template}}
     slices = {"name": "slice", "replicas": 2, "template": labelled}
-    head = {"name": "head", "template": {"spec": {"template": _template()}}}
+    head = {"name": "head", "template": {"spec": {"template": template}}}
     item = _object("JobSet", "alone", {"replicatedJobs": [head, slices]}, JOBSET_VERSION)
     own_api.create(item)
 
