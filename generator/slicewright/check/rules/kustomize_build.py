@@ -100,7 +100,9 @@ def _way(resource: Resource) -> Path:
     """Return the way to the fields of a kustomization, which Flux and Argo CD have in their own objects."""
     if is_application(resource):
         return ("spec", "source", "kustomize")
-    return ("spec",) if is_flux_kustomization(resource) else ()
+    if is_flux_kustomization(resource):
+        return ("spec",)
+    return ()
 
 
 def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
@@ -115,6 +117,10 @@ def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any],
 
 def has_configurations(objects: ObjectSet) -> bool:
     """Tell whether a kustomization under examination configures kustomize, for its overlays too."""
+    return objects.once("has configurations of kustomize", _has_configurations)
+
+
+def _has_configurations(objects: ObjectSet) -> bool:
     return any("configurations" in resource.data for resource in _kustomizations(objects))
 
 

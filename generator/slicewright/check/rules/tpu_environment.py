@@ -16,8 +16,6 @@ from slicewright.kubernetes.problem import Fix, Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
-
-
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&])(?:export\s+)?((?:MEGASCALE|JAX|TPU)_[A-Z_]+)=[\"']?([\w.:-]+)(?![\w.:$({-])", re.MULTILINE
 )
@@ -102,11 +100,12 @@ def _on_cpu(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         for place, container in pods.containers:
             limits = (mapping(at(container, "resources", key)) for key in ("requests", "limits"))
-            has_chips = any(TPU in limit for limit in limits)
+            if not any(TPU in limit for limit in limits):
+                continue
             for variable in variables(resource, place, container, objects):
                 first = variable.value.partition(",")[0].strip().lower()
                 # A script may give one of its commands the CPU.
-                is_for_all = has_chips and variable.path[-2] in ("env", "envFrom")
+                is_for_all = variable.path[-2] in ("env", "envFrom")
                 if variable.name in _PLATFORMS and first == "cpu" and is_for_all:
                     name, value = variable.name, variable.value
                     message = f"the container requests chips, but {name} is {value}: JAX uses the CPU"
