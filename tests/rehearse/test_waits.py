@@ -542,7 +542,7 @@ SPOT = "cloud.google.com/gke-spot"
     ],
 )
 def test_pods_that_keep_the_labels_of_an_earlier_flavor(of_run: dict[str, str], expected: object) -> None:
-    """A has v5e, and its pods select what the flavor spot has; what the run itself selects is no trace."""
+    """A has v5e, and its pods select what the flavor spot has; what the run itself selects does not count."""
     platform = [*queue(8), item("ResourceFlavor", "spot", {"nodeLabels": {**SHAPE, SPOT: "true"}})]
     selects = tuple({**SHAPE, SPOT: "true"}.items())
     events = (

@@ -94,10 +94,11 @@ def _workload(
     assigned = assignment.admit(quotas(object_set), queue, sets) if queue else None
     problems = by_object[item.file, item.subject]
     has_head = any(ways_apart(item, pods) for pods in sets)
-    local = f"LocalQueue {item.namespace or 'default'}/{item.labels.get(QUEUE)}"
-    for subject in (f"ClusterQueue {queue.name}", local) if queue else ():
-        found = by_object[platform_folder(entry.plan.cluster), subject]
-        problems = [*problems, *(problem for problem in found if has_head or problem.id != heads.id)]
+    if queue is not None:
+        local = f"LocalQueue {item.namespace or 'default'}/{item.labels.get(QUEUE)}"
+        for subject in (f"ClusterQueue {queue.name}", local):
+            found = by_object[platform_folder(entry.plan.cluster), subject]
+            problems = [*problems, *(problem for problem in found if has_head or problem.id != heads.id)]
     return Workload(
         workload=entry.workload.key,
         run=item.name,

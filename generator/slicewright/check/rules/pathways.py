@@ -104,7 +104,9 @@ def _addresses(resource: Resource) -> Iterator[tuple[Pods, str, Path, str]]:
 def _ports(resource: Resource, _objects: ObjectSet) -> Findings:
     managers = (flags(container) for _, _, container in _managers(resource))
     served = {manager[_SERVER_PORT][1] for manager in managers if _SERVER_PORT in manager}
-    for _, name, path, address in _addresses(resource) if len(served) == 1 else ():
+    if len(served) != 1:
+        return
+    for _, name, path, address in _addresses(resource):
         if name == _MANAGER_ADDRESS and address.rpartition(":")[2] not in served:
             message = f"{_MANAGER_ADDRESS} is {address}, but the manager serves port {min(served)}"
             yield Finding(path, message)
@@ -122,11 +124,13 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("PW151", _JOBSET)
 def _elsewhere(resource: Resource, objects: ObjectSet) -> Findings:
     """Find addresses of another pod than the one that serves the port."""
+    if not any(_managers(resource)):
+        return
     serving: dict[str, list[Pods]] = defaultdict(list)
     for pods in resource.pods:
         for _, container in _all(pods):
             serving[flags(container).get(_SERVER_PORT, (0, ""))[1]].append(pods)
-    for pods, _, path, value in _addresses(resource) if any(_managers(resource)) else ():
+    for pods, _, path, value in _addresses(resource):
         address = value.removeprefix("grpc://")
         name, _, port = address.rpartition(":")
         others, reason = serving[port] or [pods], ""

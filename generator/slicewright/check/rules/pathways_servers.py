@@ -14,7 +14,7 @@ from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 GOOGLE_BUCKET = "gs://cloud-pathways-staging/"
-"""The bucket of Google that xpk writes where nobody names another."""
+"""The bucket that xpk writes by default. It belongs to Google."""
 _SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
 _RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
 _TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
@@ -183,7 +183,9 @@ def _unread_flags(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW149", {"PathwaysJob"})
 def _chips(resource: Resource, _objects: ObjectSet) -> Findings:
-    for pods in resource.pods if is_colocated(resource) else ():
+    if not is_colocated(resource):
+        return
+    for pods in resource.pods:
         if pods.asks_for_tpu:
             message = "the head takes chips of a host, so one worker of its slice finds no host"
             yield Finding((*pods.spec_path, "containers"), message)

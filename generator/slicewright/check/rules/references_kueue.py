@@ -198,7 +198,7 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
 def held(resource: Resource, objects: ObjectSet) -> Findings:
     """Find queues that admit nothing although runs wait in them; those of a file at the run."""
     if resource.kind in QUEUED_KINDS:
-        for policy in _declared_policies(resource, objects) if quota_read.quotas(objects).declared else ():
+        for policy in _declared_policies(resource, objects):
             if policy in _STOPS:
                 message = f"stopPolicy {policy} of its queue admits no run"
                 yield Finding(("metadata", "labels", QUEUE), message)
@@ -225,7 +225,9 @@ def held(resource: Resource, objects: ObjectSet) -> Findings:
 def _declared_policies(run: Resource, objects: ObjectSet) -> Iterator[str]:
     """Yield the stopPolicy of the queues of a run in the file of an existing cluster."""
     site, place = objects.site, (run.namespace or "default", run.labels.get(QUEUE))
-    for queue in site.cluster.spec.get("clusterQueues", ()) if site else ():
+    if site is None or not quota_read.quotas(objects).declared:
+        return
+    for queue in site.cluster.spec.get("clusterQueues", ()):
         for local in queue.get("localQueues", ()):
             if (local.get("namespace", "default"), local["name"]) == place:
                 yield from (text(entry.get("stopPolicy")) for entry in (local, queue))

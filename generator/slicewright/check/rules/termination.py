@@ -42,7 +42,9 @@ def _stays(script: str) -> bool:
 def _no_signal(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         grace = number(pods.spec.get("terminationGracePeriodSeconds")) or _GRACE
-        for path, container in pods.containers if grace > _GRACE or SPOT in pods.selector else ():
+        if grace <= _GRACE and SPOT not in pods.selector:
+            continue
+        for path, container in pods.containers:
             place, script = _script(container)
             if at(container, "resources", "limits", TPU) is not None and _stays(script):
                 message = "the shell gets SIGTERM and does not pass it on to the program"

@@ -52,7 +52,9 @@ def problems_between(sites: Collection[ResolvedCluster], catalogue: Catalogue) -
 def _place(site: ResolvedCluster) -> tuple[str, ...]:
     """Return the project and the region of a cluster; () if its file does not name both."""
     project, location = (site.cluster.spec.get(field, "") for field in ("project", "location"))
-    return (project, region_of(location)) if project and location else ()
+    if project and location:
+        return project, region_of(location)
+    return ()
 
 
 def _chips(
