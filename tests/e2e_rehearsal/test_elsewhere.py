@@ -170,7 +170,7 @@ def test_second_rehearsal_on_a_cluster_is_refused(other_bed: Bed, repo: Repo) ->
     """The second says who plays there, and changes nothing; the first does not notice."""
     options = context(marked(other_bed))
     before = everything(other_bed)
-    with rehearsing(repo, *options, "--speed", "4", "-o", "junit") as first:
+    with rehearsing(repo, *options, "--speed", "1", "-o", "junit") as first:
         first.until("team/a running")
         code, out, err = rehearsed(repo, *options)
         done = first.end()
