@@ -117,10 +117,15 @@ snapshots: $(VENV)/.dev tools ## Write the words of messages into tests/messages
 	  tests/docs/test_how_to.py \
 	  tests/e2e_rehearsal/test_tutorial.py::test_first_page_shows_what_its_commands_print $(PYTEST_ARGS)
 
+# Real controllers, watched while clusters share the cores: what failed once must pass alone. A cache of failures of its own,
+# because other runs of pytest write theirs at the same time.
+ON_CLUSTERS = $(PYTEST) -o cache_dir=.pytest_cache/clusters
 .PHONY: e2e-process
 e2e-process: $(VENV)/.dev tools ## Run the tests of the tools, and the tests on clusters of processes.
 	@echo "tests on clusters of processes"
-	@$(PYTEST) -n $(CLUSTERS) --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS)
+	@$(ON_CLUSTERS) -n $(CLUSTERS) --dist loadfile --no-loadscope-reorder $(CLUSTER_TESTS) $(addprefix --ignore=,$(TIMED_TESTS)) $(CHOSEN) $(PYTEST_ARGS) \
+	|| { code=$$?; [ $$code = 1 ] || exit $$code; echo "the tests that failed run again, one at a time"; \
+	  $(ON_CLUSTERS) --last-failed --last-failed-no-failures none $(CLUSTER_TESTS) $(CHOSEN) $(PYTEST_ARGS); }
 
 .PHONY: e2e-times
 e2e-times: $(VENV)/.dev tools ## Run the tests that measure waits; nothing else may run at the same time.

@@ -85,8 +85,8 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
         places = {pods.path: pods.labels}
         if pods not in alone:
             places[pods.path[:4]] = of_jobs[pods.path]
-        elif sum(other.replicas for other in alone) > 1:
-            message = f"Kueue queues each Job with {labels.QUEUE} alone, so some run while others wait"
+        else:
+            message = f"Kueue suspends each Job with {labels.QUEUE} alone, and JobSet resumes it, without end"
             yield Finding((*pods.path[:4], "metadata", "labels", labels.QUEUE), message)
         for path, own in places.items():
             for key in (labels.QUEUE, labels.PRIORITY_CLASS, labels.MAX_EXECUTION_TIME):
