@@ -31,21 +31,18 @@ def ends_after(losses: Losses, work: float, checkpoint: float) -> tuple[float, i
 def test_run_on_spot_ends_as_its_losses_and_checkpoints_say(bed: Bed, empty: Repo) -> None:
     """Twelve hours of work with checkpoints of 30 minutes, a loss each 3 hours on average, 40 minutes away.
 
-    Two seeds. A part of the slice is lost whenever the slice is; the run starts from its last checkpoint when
-    the slice is there again.
+    Two seeds, the second with hosts that end: each of the four at a quarter of the rate. A part of the slice
+    is lost whenever the slice is; the run starts from its last checkpoint when the slice is there again.
     """
-    empty.cluster(
-        spec="""
-        pools: [{name: spot, tpu: v5litepod-16, provisioning: Spot}]
-        rehearsal:
-          losses: [{pool: spot, rate: 8/d, duration: 40m}]
-        """
-    )
+    pools = "pools: [{name: spot, tpu: v5litepod-16, provisioning: Spot}]\n"
+    losses = "rehearsal: {losses: [{pool: spot, rate: 8/d, duration: 40m}]}"
+    empty.cluster(spec=pools + losses)
     times = "rehearsal: {duration: 12h, checkpointEvery: 30m}"
     policy = "provisioning: Spot\nfailurePolicy: {maxRestarts: 99}"
     empty.workload("a", spec(f"{policy}\n{times}", tpu="v5litepod-16"))
     empty.run("render")
-    for repetition in range(2):
+    for repetition, kind, rate in ((0, "SliceLoss", "8/d"), (1, "HostTermination", "2/d")):
+        empty.cluster(spec=pools + losses.replace("rate: 8/d", f"kind: {kind}, rate: {rate}"))
         end, hits = ends_after(Losses("spot", "8/d", "40m", repetition + 1), 12 * HOUR, 0.5 * HOUR)
         record = play(bed, kit.scenario(empty.root).repeated(repetition), speed=SPEED)
         found, (row,) = run(record, "a"), record["measures"]["losses"]
@@ -54,7 +51,8 @@ def test_run_on_spot_ends_as_its_losses_and_checkpoints_say(bed: Bed, empty: Rep
         assert ("passed", hits) == (record["verdict"], row["losses"])
         assert end - SPEED <= took <= end + (hits + 1) * OWN
         assert pytest.approx(found["delay"], abs=0.1) == took - 12 * HOUR
-        assert ("spot", "8/d", repetition + 1) == (row["pool"], row["rate"], row["seed"])
+        assert (kind, rate, repetition + 1) == (row["kind"], row["rate"], row["seed"])
+        assert hits == sum(fault.endswith(f" {kind}") for fault in kit.faults(record))
         assert pytest.approx(hits * 2400.0, abs=1.0) == row["awaySeconds"]
 
 

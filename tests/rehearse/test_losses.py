@@ -37,11 +37,11 @@ def test_seed_gives_the_same_losses_on_every_machine() -> None:
 
 def test_each_slice_and_each_repetition_has_its_own_luck() -> None:
     """With --repeat the second repetition has seed + 1, which is what a file with that seed plays."""
-    entry = {"pool": "spot", "rate": "8/d", "duration": "40m"}
-    spec = {"rehearsal": {"losses": [entry, {**entry, "seed": 7}]}}
+    entry = "pool: spot, rate: 8/d, duration: 40m"
+    site = platform.site(f"pools: []\nrehearsal: {{losses: [{{{entry}}}, {{{entry}, seed: 7}}]}}")
 
     assert [(1, 7), (3, 9)] == [
-        tuple(losses.seed for losses in losses_of(spec, repetition)) for repetition in (0, 2)
+        tuple(losses.seed for losses in losses_of(site, repetition)) for repetition in (0, 2)
     ]
     assert 3 == len({tuple(moments(SPOT, index=index)) for index in range(3)})
 
@@ -56,6 +56,20 @@ def test_variant_has_the_luck_of_its_base() -> None:
 
     assert [pytest.approx(2 * span, abs=0.01) for span in spans[0]] == spans[1]
     assert [pytest.approx(2400.0, abs=0.01)] * 3 == [back - lost for lost, back in moments(SPOT)]
+
+
+def test_each_host_of_a_slice_can_end_it() -> None:
+    """A slice of four hosts at a rate of 2/d for each has the losses of a slice at 8/d."""
+    losses = "[{pool: spot, kind: HostTermination, rate: 2/d, duration: 40m}]"
+    site = platform.site(
+        f"""
+        pools: [{{name: spot, tpu: v5litepod-16}}]
+        rehearsal: {{losses: {losses}}}
+        """
+    )
+    (of_hosts,) = losses_of(site)
+
+    assert (4, moments(SPOT)) == (of_hosts.hosts, moments(of_hosts))
 
 
 def test_slices_exist_and_are_away_as_long_as_written() -> None:
@@ -210,6 +224,7 @@ def test_slice_is_lost_and_returns_and_the_run_on_it_is_known() -> None:
     assert [
         {
             "pool": "spot",
+            "kind": "SliceLoss",
             "rate": "8/d",
             "seed": 1,
             "losses": 1 + bool(others),
@@ -242,5 +257,5 @@ def test_losses_wait_while_they_can_change_nothing() -> None:
 
 def test_cluster_without_losses_loses_nothing() -> None:
     """The field is optional, and a pool that it does not name keeps its slices."""
-    assert () == losses_of({})
+    assert () == losses_of(platform.site("pools: []"))
     assert math.inf == Scene(Losses("other", "8/d", "40m", 1)).timers.next

@@ -402,15 +402,17 @@ def test_arrivals_are_told_by_profile() -> None:
 
 def test_random_losses_are_told_by_pool_and_run() -> None:
     """How many slices were lost, for how long, and how much longer the run took than its programs run."""
-    row = {"pool": "tpus", "rate": "8/d", "seed": 2, "losses": 3, "awaySeconds": 7200.0}
-    report = replace(played(), losses=(row,), takes={"default/a": 60.0})
+    row = {"pool": "tpus", "kind": "SliceLoss", "rate": "8/d", "seed": 2, "losses": 3, "awaySeconds": 7200.0}
+    of_hosts = {**row, "pool": "others", "kind": "HostTermination"}
+    report = replace(played(), losses=(row, of_hosts), takes={"default/a": 60.0})
     _, _, told = text(report).partition("random losses\n")
 
     assert [
         "tpus           3 slices lost at 8/d (seed 2), away for 2h00m in all",
+        "others         3 slices lost at 8/d of each host (seed 2), away for 2h00m in all",
         "default/a      took 30s longer than its programs run",
-    ] == told.splitlines()[:2]
-    assert ([row], [30.0, None]) == (
+    ] == told.splitlines()[:3]
+    assert ([row, of_hosts], [30.0, None]) == (
         report.record()["measures"]["losses"],
         [run["delay"] for run in report.record()["workloads"]],
     )

@@ -325,7 +325,7 @@ def compare(
     problems: tuple[Problem, ...] = ()
     code = new = 0
     for family in families:
-        has_losses = any(losses_of(scenario.site.cluster.spec) for scenario in family.scenarios)
+        has_losses = any(losses_of(scenario.site) for scenario in family.scenarios)
         pick = min if has_losses else max
         time = pick(map(player.clock, family.scenarios), key=lambda each: each.speed)
         records, played = play_family(family, repeat, player, time)

@@ -125,7 +125,7 @@ class Player(Struct, frozen=True):
     def clock(self, scenario: Scenario) -> ClockSettings:
         """Return how time passes in a scenario."""
         skips = self.times["skips"] and not ages_usage(scenario.installation.settings)
-        gap = min((entry.gap for entry in losses_of(scenario.site.cluster.spec)), default=math.inf)
+        gap = min((entry.gap for entry in losses_of(scenario.site)), default=math.inf)
         times = {**self.times, "skips": skips, "gap": gap}
         return clock_settings(scenario.parts, **times, room=room(scenario.site))
 

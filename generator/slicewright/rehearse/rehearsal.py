@@ -106,7 +106,7 @@ class Rehearsal:
             self._event_log,
             self._timers,
             self._room,
-            losses_of(scenario.site.cluster.spec, scenario.repetition),
+            losses_of(scenario.site, scenario.repetition),
         )
         self._around = surroundings(
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing

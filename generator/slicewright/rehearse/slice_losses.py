@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from slicewright.kubernetes.labels import JOB_INDEX
 from slicewright.kubernetes.pods import maker
 from slicewright.kubernetes.types import Object
@@ -14,8 +16,6 @@ from slicewright.rehearse.model.scenario_part import Fault
 from slicewright.rehearse.model.scenario_problems import Injected
 from slicewright.rehearse.time_control import PENDING
 from slicewright.testbed.nodes import Capacity, NodePool
-
-_KIND = FAULT_KINDS["SliceLoss"]
 
 
 class SliceLosses:
@@ -42,7 +42,7 @@ class SliceLosses:
         for entry in losses:
             slices = (pool for pool in room.fixed + room.growing if pool.pool == entry.pool)
             for index, node_pool in enumerate(slices):
-                self._go_on(self._life(node_pool, entry.of_slice(index)))
+                self._go_on(self._life(node_pool, entry, index))
 
     def hold(self, *, is_busy: bool) -> None:
         """Let slices be lost only while this can change what happens: else the rehearsal would never end.
@@ -61,6 +61,7 @@ class SliceLosses:
         return tuple(
             {
                 "pool": entry.pool,
+                "kind": entry.kind,
                 "rate": entry.rate,
                 "seed": entry.seed,
                 "losses": len(self._lost[entry.pool]),
@@ -73,24 +74,25 @@ class SliceLosses:
         """Do the next step in the life of a slice at the moment that it names."""
         self._timers.at(next(life), partial(self._go_on, life), is_background=True)
 
-    def _life(self, node_pool: NodePool, moments: Iterator[tuple[float, float]]) -> Iterator[float]:
+    def _life(self, node_pool: NodePool, losses: Losses, index: int) -> Iterator[float]:
         """Yield when a slice is lost and when it returns; do it when the next moment is asked for."""
-        for at, back in moments:
+        kind = replace(FAULT_KINDS["SliceLoss"], name=losses.kind)
+        for at, back in losses.of_slice(index):
             yield at
             self.away.add(node_pool.name)
             nodes = nodes_of(self._setup, node_pool.name)
             if nodes:
                 self._lost[node_pool.pool].append((at, back))
             hit: dict[str, Fault] = {}
-            for pod in lose(self._setup, self._event_log, nodes, _KIND.name):
+            for pod in lose(self._setup, self._event_log, nodes, kind.name):
                 metadata = pod["metadata"]
                 number = int(metadata["labels"].get(JOB_INDEX, 0))
-                hit[f"{metadata['namespace']}/{maker(pod)[1]}"] = Fault(_KIND, at, back - at, {}, number)
+                hit[f"{metadata['namespace']}/{maker(pod)[1]}"] = Fault(kind, at, back - at, {}, number)
             for run, fault in hit.items():
                 self._event_log.note(
-                    "fault", run, reason=_KIND.name, text=f"{node_pool.name} is lost at random"
+                    "fault", run, reason=kind.name, text=f"{node_pool.name} is lost at random"
                 )
                 self.hits.append(Injected(run, fault, at))
             yield back
             self.away.remove(node_pool.name)
-            bring_back(self._setup, self._event_log, nodes, _KIND.name)
+            bring_back(self._setup, self._event_log, nodes, kind.name)

@@ -2,10 +2,11 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slicewright.kubernetes.problem import Path, Problem, counted, did_you_mean
 from slicewright.rehearse.model.arrivals import Distribution, drawn, lasting, mean_gap, validate_duration
@@ -23,15 +24,18 @@ class Losses(Struct, frozen=True):
 
     pool: str
     rate: str
-    """As written: `8/d`, for each slice."""
+    """As written: `8/d`, for each slice or host."""
     duration: Distribution
     """How long a slice is away."""
     seed: int
+    kind: Literal["SliceLoss", "HostTermination"] = "SliceLoss"
+    hosts: int = 1
+    """How many hosts of a slice can end it, each at this rate."""
 
     @property
     def gap(self) -> float:
         """Return the mean seconds for which a slice exists."""
-        return mean_gap(self.rate)
+        return mean_gap(self.rate) / self.hosts
 
     def of_slice(self, index: int) -> Iterator[tuple[float, float]]:
         """Yield when a slice of the pool is lost and when it returns, without end.
@@ -45,17 +49,22 @@ class Losses(Struct, frozen=True):
             yield round(lost, 3), round(back, 3)
 
 
-def losses_of(spec: Mapping[str, Any], repetition: int = 0) -> tuple[Losses, ...]:
-    """Return the random losses in the spec of a TPUCluster; each repetition has a seed of its own."""
-    entries = spec.get("rehearsal", {}).get("losses", ())
-    return tuple(Losses(**{**entry, "seed": entry.get("seed", 1) + repetition}) for entry in entries)
+def losses_of(site: ResolvedCluster, repetition: int = 0) -> tuple[Losses, ...]:
+    """Return the random losses of a TPUCluster; each repetition has a seed of its own."""
+    hosts = {pool.name: shape.hosts for pool, shape in site.pools}
+    entries = site.cluster.spec.get("rehearsal", {}).get("losses", ())
+    found = (Losses(**{**entry, "seed": entry.get("seed", 1) + repetition}) for entry in entries)
+    return tuple(
+        replace(losses, hosts=hosts.get(losses.pool, 1)) if losses.kind == "HostTermination" else losses
+        for losses in found
+    )
 
 
 def validate_losses(site: ResolvedCluster) -> Iterator[Problem]:
     """Yield the problems of the losses of a TPUCluster that its schema accepts."""
     source, pools = site.cluster.source, [pool.name for pool in site.cluster.tpu_pools]
     names: list[str] = []
-    for index, entry in enumerate(losses_of(site.cluster.spec)):
+    for index, entry in enumerate(losses_of(site)):
         path: Path = ("spec", "rehearsal", "losses", index)
         if entry.pool not in pools or entry.pool in names:
             flaw = "has losses above" if entry.pool in names else "is not a TPU pool of this cluster"
@@ -67,7 +76,7 @@ def validate_losses(site: ResolvedCluster) -> Iterator[Problem]:
 
 def hopeless(site: ResolvedCluster, parts: Iterable[ScenarioPart]) -> Iterator[Problem]:
     """Warn of runs that need their slices for longer than these exist, and so hardly make progress."""
-    gaps = {entry.pool: entry.gap for entry in losses_of(site.cluster.spec)}
+    gaps = {entry.pool: entry.gap for entry in losses_of(site)}
     for part in parts:
         pathways, ways, slices = part.plan.pathways, part.workload.ways, part.plan.slices
         own = [

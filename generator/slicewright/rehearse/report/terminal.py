@@ -125,7 +125,8 @@ def _arrivals(report: Report) -> Iterable[str]:
 
 def _losses(report: Report, column: int) -> Iterable[str]:
     for row in report.losses:
-        lost = f"{counted(row['losses'], 'slice')} lost at {row['rate']} (seed {row['seed']})"
+        rate = f"{row['rate']} of each host" if row["kind"] == "HostTermination" else row["rate"]
+        lost = f"{counted(row['losses'], 'slice')} lost at {rate} (seed {row['seed']})"
         yield f"{row['pool']:{column}}  {lost}, away for {shown(row['awaySeconds'])} in all"
     for timeline in _rows(report):
         if report.losses and (delay := report.delay(timeline)):
